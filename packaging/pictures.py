@@ -22,7 +22,7 @@ TAKEN_FROM = {
     "narrow.png": "7-narrow.png",
     "review.png": "4-review.png",
     "traces.png": "13-traces.png",
-    "doctor.png": "17-doctor.png",
+    "checks.png": "17-checks.png",
 }
 """Name in the README -> name in the tour."""
 

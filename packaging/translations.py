@@ -31,8 +31,11 @@ SOURCES = ROOT / "app" / "reverie"
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de",)
 HELPERS = ("tr", "_tr", "_")
-_SAYS_TEXTS = re.compile(r"_CONTEXT\b|\b(?:tr|_tr|_|counted|translate|QT_TRANSLATE_NOOP)\s*\(")
+_SAYS_TEXTS = re.compile(r"_CONTEXT\b|\b(?:tr|_tr|_|counted|phrase|plural|translate|QT_TRANSLATE_NOOP)\s*\(")
 """Only sources with this can hold a text or a context; parsing the many others takes seconds."""
+
+_PHRASES = "reverie.ui.translation"
+"""The module whose context has the texts of the rooms below the window."""
 
 Key = tuple[str, str]
 """Context and text."""
@@ -112,7 +115,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         # The helpers themselves hand on what they are given.
-        if node.name not in (*HELPERS, "counted", "translatable", "translated"):
+        if node.name not in (*HELPERS, "counted", "said", "translatable", "translated"):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -130,8 +133,13 @@ class _Finder(ast.NodeVisitor):
         elif name == "tr" and not owner and len(node.args) == 2:
             # Short for QCoreApplication.translate.
             self._take(node.args[1], next(self._literals(node.args[0]), self._own), node)
-        elif name == "counted" and len(node.args) == 3:
-            self._take(node.args[1], self._contexts.get("reverie.ui.translation", ""), node, counted=True)
+        elif name in ("counted", "plural") and len(node.args) >= 3:
+            self._take(node.args[1], self._contexts.get(_PHRASES, ""), node, counted=True)
+        elif name == "phrase" and node.args:
+            self._take(node.args[0], self._contexts.get(_PHRASES, ""), node)
+        elif name == "Check" and len(node.args) == 4:
+            for fact in node.args[1:3]:
+                self._take(fact, self._contexts.get(_PHRASES, ""), node)
         elif name in HELPERS and node.args:
             if owner == "self":
                 context = self._classes[-1] if self._classes else ""

@@ -23,6 +23,7 @@ from reverie.errors import StoreError, UserError
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.services.container import HomeContainer, HomeKey
+from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -99,7 +100,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
 
         settings = parts.read_settings().system1
         if workspace_id is None:
-            return ModelFacts(settings.model or "rules", "No workspace is chosen.")
+            return ModelFacts(settings.model or "rules", phrase("No workspace is chosen."))
         parts.forget_settings()
         sessions, writer = parts.home.sessions, parts.home.writer
         session = None if sessions is None else sessions.session_place(workspace_id)
@@ -110,7 +111,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         try:
             name, why = engines.choose(settings, config, turn_model)
         except UserError as error:
-            return ModelFacts(settings.model, "The settings say so.", str(error))
+            return ModelFacts(settings.model, phrase("The settings say so."), str(error))
         return ModelFacts(name, why)
 
     def probe(name: str) -> tuple[ProbeFacts, ...]:

@@ -56,7 +56,7 @@ def show_traces(camera: Camera) -> None:
     window = camera.window
     tab = window.lazy_tabs.traces
     window.tabs.setCurrentWidget(tab)
-    camera.wait("the traces", lambda: tab.is_settled)
+    camera.wait("the traces", lambda: tab.is_settled and not tab.checks.is_coming)
     if tab.list.has_none_here:
         tab.list.place.setCurrentIndex(tab.list.place.findData("all"))
         camera.wait("the traces of all homes", lambda: tab.is_settled)
@@ -94,37 +94,37 @@ def _look_closer(camera: Camera, tab: TracesTab, failed: int) -> None:
 
 
 def show_services(camera: Camera) -> None:
-    """Doctor and Activity, each in both schemes and narrow; then the page of the settings."""
+    """The checks and the log, each in both schemes and narrow; then the page of the settings."""
     window = camera.window
-    _doctor(camera)
-    _activity(camera)
-    _settings_page(camera, "writer", "19-system1")
+    _checks(camera)
+    _log(camera)
+    _settings_page(camera, "writer", "19-writer")
     _context(camera)
     window.tabs.setCurrentWidget(window.tab)
 
 
-def _doctor(camera: Camera) -> None:
+def _checks(camera: Camera) -> None:
     window = camera.window
-    tab, control = window.lazy_tabs.services.doctor, window.lazy_tabs.services.doctor_control
-    window.lazy_tabs.show_doctor()
+    tab, control = window.lazy_tabs.traces.checks, window.lazy_tabs.services.checks
+    window.lazy_tabs.show_checks()
     camera.wait("the checks", lambda: bool(tab.findings) and not control.busy)
-    _in_all_ways(camera, "17-doctor")
+    _in_all_ways(camera, "17-checks")
     if "feature" in tab.rows.checks and tab.rows.row("feature").state == "fail":
         tab.rows.row("feature").button.click()
         camera.wait(
             "the writer to be on",
-            lambda: tab.rows.row("feature").state == "pass" and not control.busy,
+            lambda: "feature" not in tab.rows.checks and not control.busy,
         )
         camera.wait("the services", lambda: bool(window.lazy_tabs.services.label.text()))
 
 
-def _activity(camera: Camera) -> None:
+def _log(camera: Camera) -> None:
     window = camera.window
-    tab = window.lazy_tabs.services.activity
-    window.lazy_tabs.show_activity()
-    camera.wait("the decisions", lambda: tab.list.rows.rowCount() > 0)
+    tab = window.lazy_tabs.traces.log
+    window.lazy_tabs.show_log()
+    camera.wait("the log", lambda: tab.list.rows.rowCount() > 0)
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
-    _in_all_ways(camera, "18-activity")
+    _in_all_ways(camera, "18-log")
 
 
 def _context(camera: Camera) -> None:

@@ -2,42 +2,21 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
-    <name>ActivityTab</name>
+    <name>AnswerView</name>
     <message>
-        <source>&amp;Debug logging</source>
-        <translation>&amp;Ausführliches Protokoll</translation>
+        <source>1 check ›</source>
+        <translation>1 Prüfung ›</translation>
     </message>
     <message>
-        <source>&amp;Only this workspace</source>
-        <translation>&amp;Nur dieser Workspace</translation>
+        <source>Log</source>
+        <translation>Protokoll</translation>
     </message>
+</context>
+<context>
+    <name>AttemptView</name>
     <message>
-        <source>Another filter or another word may find some.</source>
-        <translation>Ein anderer Filter oder ein anderes Wort findet vielleicht welche.</translation>
-    </message>
-    <message>
-        <source>Every gate and outcome goes to the log until the window is closed.</source>
-        <translation>Jede Bedingung und jedes Ergebnis kommt ins Protokoll, bis das Fenster geschlossen wird.</translation>
-    </message>
-    <message>
-        <source>No decision fits</source>
-        <translation>Keine Entscheidung passt</translation>
-    </message>
-    <message>
-        <source>Nothing has been decided yet</source>
-        <translation>Noch wurde nichts entschieden</translation>
-    </message>
-    <message>
-        <source>Search decisions</source>
-        <translation>Entscheidungen durchsuchen</translation>
-    </message>
-    <message>
-        <source>Whatever the background services do, or leave undone and why, is told here. They are switched on in the settings.</source>
-        <translation>Was die Hintergrunddienste tun, oder lassen und warum, steht hier. Eingeschaltet werden sie in den Einstellungen.</translation>
-    </message>
-    <message>
-        <source>Which decisions</source>
-        <translation>Welche Entscheidungen</translation>
+        <source>The run tried to change nothing.</source>
+        <translation>Der Lauf wollte nichts ändern.</translation>
     </message>
 </context>
 <context>
@@ -242,6 +221,65 @@
     <message>
         <source>‹ &amp;Back</source>
         <translation>‹ &amp;Zurück</translation>
+    </message>
+</context>
+<context>
+    <name>ChecksView</name>
+    <message>
+        <source>&amp;Problems only</source>
+        <translation>Nur &amp;Probleme</translation>
+    </message>
+    <message>
+        <source>1 check</source>
+        <translation>1 Prüfung</translation>
+    </message>
+    <message>
+        <source>Asks the model for real, with one tool call; a paid service charges for it</source>
+        <translation>Fragt das Modell wirklich, mit einem Werkzeugaufruf; ein bezahlter Dienst berechnet ihn</translation>
+    </message>
+    <message>
+        <source>Check again</source>
+        <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+        <source>Checking</source>
+        <translation>Prüfung läuft</translation>
+    </message>
+    <message>
+        <source>Checking…</source>
+        <translation>Wird geprüft …</translation>
+    </message>
+    <message>
+        <source>Checks</source>
+        <translation>Prüfungen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy all checks as text</source>
+        <translation>Alle Prüfungen als Text kopieren</translation>
+    </message>
+    <message>
+        <source>No problems</source>
+        <translation>Keine Probleme</translation>
+    </message>
+    <message>
+        <source>Nothing is selected</source>
+        <translation>Nichts ausgewählt</translation>
+    </message>
+    <message>
+        <source>Select a workspace at the left.</source>
+        <translation>Wählen Sie links einen Workspace.</translation>
+    </message>
+    <message>
+        <source>Test the model</source>
+        <translation>Das Modell testen</translation>
+    </message>
+    <message>
+        <source>‹ Runs</source>
+        <translation>‹ Läufe</translation>
     </message>
 </context>
 <context>
@@ -502,32 +540,6 @@
     </message>
 </context>
 <context>
-    <name>DecisionDetail</name>
-    <message>
-        <source>Ask the Doctor</source>
-        <translation>Zur Diagnose</translation>
-    </message>
-    <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Select a decision to see all of it.</source>
-        <translation>Eine Entscheidung auswählen, um alles davon zu sehen.</translation>
-    </message>
-    <message>
-        <source>Show the run</source>
-        <translation>Den Lauf zeigen</translation>
-    </message>
-</context>
-<context>
-    <name>DecisionList</name>
-    <message>
-        <source>Decisions of the background services, newest first</source>
-        <translation>Entscheidungen der Hintergrunddienste, neueste zuerst</translation>
-    </message>
-</context>
-<context>
     <name>DeletedPane</name>
     <message>
         <source>&amp;Restore</source>
@@ -573,81 +585,6 @@
     <message>
         <source>Difference</source>
         <translation>Unterschied</translation>
-    </message>
-</context>
-<context>
-    <name>DoctorTab</name>
-    <message>
-        <source>All checks of {place} hold.</source>
-        <translation>Alle Prüfungen von {place} sind bestanden.</translation>
-    </message>
-    <message>
-        <source>Asks the model for real, with one tool call; a paid service charges for it</source>
-        <translation>Fragt das Modell wirklich, mit einem Werkzeugaufruf; ein bezahlter Dienst berechnet ihn</translation>
-    </message>
-    <message>
-        <source>Checks</source>
-        <translation>Prüfungen</translation>
-    </message>
-    <message>
-        <source>Copy</source>
-        <translation>Kopieren</translation>
-    </message>
-    <message>
-        <source>Copy all checks as text</source>
-        <translation>Alle Prüfungen als Text kopieren</translation>
-    </message>
-    <message>
-        <source>Doctor</source>
-        <translation>Diagnose</translation>
-    </message>
-    <message>
-        <source>Every check holds.</source>
-        <translation>Alle Prüfungen sind bestanden.</translation>
-    </message>
-    <message>
-        <source>Everything is in order</source>
-        <translation>Alles ist in Ordnung</translation>
-    </message>
-    <message>
-        <source>Look again</source>
-        <translation>Noch einmal prüfen</translation>
-    </message>
-    <message>
-        <source>No workspace is examined</source>
-        <translation>Kein Workspace wird untersucht</translation>
-    </message>
-    <message>
-        <source>Nothing needs a look</source>
-        <translation>Nichts braucht einen Blick</translation>
-    </message>
-    <message>
-        <source>Only what &amp;needs a look</source>
-        <translation>Nur was einen &amp;Blick braucht</translation>
-    </message>
-    <message>
-        <source>Select a workspace at the left; the checks are about one.</source>
-        <translation>Links einen Workspace auswählen; um einen solchen geht es bei den Prüfungen.</translation>
-    </message>
-    <message>
-        <source>Test the model</source>
-        <translation>Das Modell testen</translation>
-    </message>
-    <message>
-        <source>The checks are being made</source>
-        <translation>Die Prüfungen laufen</translation>
-    </message>
-    <message>
-        <source>Why the memory writer or a consolidation did not run.</source>
-        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief.</translation>
-    </message>
-    <message>
-        <source>{title}: no</source>
-        <translation>{title}: nein</translation>
-    </message>
-    <message>
-        <source>{title}: not quite</source>
-        <translation>{title}: nicht ganz</translation>
     </message>
 </context>
 <context>
@@ -1313,20 +1250,20 @@
 <context>
     <name>FindingRow</name>
     <message>
-        <source>does not hold</source>
-        <translation>nicht bestanden</translation>
-    </message>
-    <message>
         <source>in order</source>
         <translation>in Ordnung</translation>
     </message>
     <message>
-        <source>needs a look</source>
-        <translation>braucht einen Blick</translation>
-    </message>
-    <message>
         <source>off</source>
         <translation>aus</translation>
+    </message>
+    <message>
+        <source>problem</source>
+        <translation>Problem</translation>
+    </message>
+    <message>
+        <source>warning</source>
+        <translation>Warnung</translation>
     </message>
 </context>
 <context>
@@ -1754,16 +1691,8 @@
 <context>
     <name>LazyTabs</name>
     <message>
-        <source>Activity</source>
-        <translation>Aktivität</translation>
-    </message>
-    <message>
         <source>Changes</source>
         <translation>Änderungen</translation>
-    </message>
-    <message>
-        <source>Doctor</source>
-        <translation>Diagnose</translation>
     </message>
     <message>
         <source>Traces</source>
@@ -1802,6 +1731,59 @@
     <message>
         <source>The text as it is loaded</source>
         <translation>Der Text, wie er geladen wird</translation>
+    </message>
+</context>
+<context>
+    <name>LogDetail</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Select an entry</source>
+        <translation>Eintrag auswählen</translation>
+    </message>
+    <message>
+        <source>Show the checks</source>
+        <translation>Prüfungen zeigen</translation>
+    </message>
+    <message>
+        <source>Show the run</source>
+        <translation>Den Lauf zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>LogList</name>
+    <message>
+        <source>Log, newest first</source>
+        <translation>Protokoll, Neuestes zuerst</translation>
+    </message>
+</context>
+<context>
+    <name>LogView</name>
+    <message>
+        <source>&amp;Only this workspace</source>
+        <translation>&amp;Nur dieser Workspace</translation>
+    </message>
+    <message>
+        <source>It shows what the background services do, or leave undone and why.</source>
+        <translation>Es zeigt, was die Hintergrunddienste tun oder lassen und warum.</translation>
+    </message>
+    <message>
+        <source>No entry fits</source>
+        <translation>Kein Eintrag passt</translation>
+    </message>
+    <message>
+        <source>Search the log</source>
+        <translation>Protokoll durchsuchen</translation>
+    </message>
+    <message>
+        <source>The log is empty</source>
+        <translation>Das Protokoll ist leer</translation>
+    </message>
+    <message>
+        <source>‹ Runs</source>
+        <translation>‹ Läufe</translation>
     </message>
 </context>
 <context>
@@ -2136,6 +2118,37 @@
     <message>
         <source>{n} more are in the raw document.</source>
         <translation>{n} weitere stehen in den Rohdaten.</translation>
+    </message>
+</context>
+<context>
+    <name>MissedView</name>
+    <message>
+        <source>Attempt {n}, {tool}</source>
+        <translation>Versuch {n}, {tool}</translation>
+    </message>
+    <message>
+        <source>It would have written</source>
+        <translation>Geschrieben hätte es</translation>
+    </message>
+    <message>
+        <source>Nothing in the memory is like it.</source>
+        <translation>Nichts in der Notiz ist ihm ähnlich.</translation>
+    </message>
+    <message>
+        <source>The memory has</source>
+        <translation>In der Notiz steht</translation>
+    </message>
+    <message>
+        <source>The model wanted to replace</source>
+        <translation>Das Modell wollte ersetzen</translation>
+    </message>
+    <message>
+        <source>The text to replace is not in the memory.</source>
+        <translation>Der zu ersetzende Text steht nicht in der Notiz.</translation>
+    </message>
+    <message>
+        <source>Writes that did not fit the memory</source>
+        <translation>Änderungen, die nicht zur Notiz passten</translation>
     </message>
 </context>
 <context>
@@ -2701,8 +2714,8 @@
         <translation>Wert</translation>
     </message>
     <message>
-        <source>Where it stands</source>
-        <translation>Wo es steht</translation>
+        <source>Where it was found</source>
+        <translation>Fundstellen</translation>
     </message>
     <message>
         <source>{n} or more</source>
@@ -3383,10 +3396,6 @@
         <translation>Antwort {n}</translation>
     </message>
     <message>
-        <source>At</source>
-        <translation>Um</translation>
-    </message>
-    <message>
         <source>Attempt {n}</source>
         <translation>Versuch {n}</translation>
     </message>
@@ -3399,6 +3408,10 @@
         <translation>Keine Antwort</translation>
     </message>
     <message>
+        <source>Result</source>
+        <translation>Ergebnis</translation>
+    </message>
+    <message>
         <source>Step</source>
         <translation>Schritt</translation>
     </message>
@@ -3407,8 +3420,8 @@
         <translation>Der ausgewählte Schritt ganz</translation>
     </message>
     <message>
-        <source>What came of it</source>
-        <translation>Was daraus wurde</translation>
+        <source>Time</source>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>done</source>
@@ -3541,6 +3554,10 @@
         <translation>Ein anderes Modell oder mit anderem Prompt fragen, auf einer Kopie: Geschrieben wird nichts</translation>
     </message>
     <message>
+        <source>Attempted change</source>
+        <translation>Versuchte Änderung</translation>
+    </message>
+    <message>
         <source>C&amp;ompare…</source>
         <translation>Ver&amp;gleichen…</translation>
     </message>
@@ -3549,24 +3566,12 @@
         <translation>&amp;Zusammenfassung kopieren</translation>
     </message>
     <message>
-        <source>Course</source>
-        <translation>Verlauf</translation>
-    </message>
-    <message>
         <source>Evidence: {text}</source>
         <translation>Beleg: {text}</translation>
     </message>
     <message>
-        <source>Memory and what was tried</source>
-        <translation>Notizen und was versucht wurde</translation>
-    </message>
-    <message>
         <source>Messages</source>
         <translation>Nachrichten</translation>
-    </message>
-    <message>
-        <source>Nothing was tried.</source>
-        <translation>Nichts wurde versucht.</translation>
     </message>
     <message>
         <source>Raw</source>
@@ -3587,6 +3592,10 @@
     <message>
         <source>Show where</source>
         <translation>Stelle zeigen</translation>
+    </message>
+    <message>
+        <source>Timeline</source>
+        <translation>Zeitleiste</translation>
     </message>
     <message>
         <source>Two selected traces beside each other</source>
@@ -3624,6 +3633,26 @@
         <translation>Alle Befunde</translation>
     </message>
     <message>
+        <source>All workspaces</source>
+        <translation>Alle Workspaces</translation>
+    </message>
+    <message>
+        <source>Longest first</source>
+        <translation>Längste zuerst</translation>
+    </message>
+    <message>
+        <source>Most tokens first</source>
+        <translation>Meiste Token zuerst</translation>
+    </message>
+    <message>
+        <source>Newest first</source>
+        <translation>Neueste zuerst</translation>
+    </message>
+    <message>
+        <source>Order</source>
+        <translation>Reihenfolge</translation>
+    </message>
+    <message>
         <source>Search traces</source>
         <translation>Traces durchsuchen</translation>
     </message>
@@ -3655,8 +3684,12 @@
 <context>
     <name>TracesTab</name>
     <message>
-        <source>A trace tells what a run asked, was told and did. Consolidations by a model leave one; the memory writer leaves one when it fails.</source>
-        <translation>Ein Trace erzählt, was ein Lauf gefragt hat, was ihm gesagt wurde und was er getan hat. Konsolidierungen mit einem Modell hinterlassen einen; der Notizschreiber hinterlässt einen, wenn er scheitert.</translation>
+        <source>A trace shows what a run asked, what it was given and what it did. Consolidations by a model leave one; the memory writer leaves one when it fails.</source>
+        <translation>Ein Trace zeigt, was ein Lauf gefragt hat, was er bekommen hat und was er getan hat. Konsolidierungen mit einem Modell hinterlassen einen; der Notizschreiber hinterlässt einen, wenn er scheitert.</translation>
+    </message>
+    <message>
+        <source>Checking…</source>
+        <translation>Wird geprüft …</translation>
     </message>
     <message>
         <source>Export the trace</source>
@@ -3671,8 +3704,8 @@
         <translation>Kein Trace passt.</translation>
     </message>
     <message>
-        <source>No trace of {place} yet. “All homes” shows those of the others.</source>
-        <translation>Noch kein Trace von {place}. „Alle Homes“ zeigt die der anderen.</translation>
+        <source>No traces of {place} yet.</source>
+        <translation>Noch keine Traces von {place}.</translation>
     </message>
     <message>
         <source>No traces yet</source>
@@ -3683,8 +3716,16 @@
         <translation>Einen Trace auswählen.</translation>
     </message>
     <message>
+        <source>Select a workspace at the left.</source>
+        <translation>Wählen Sie links einen Workspace.</translation>
+    </message>
+    <message>
         <source>The summary is in the clipboard.</source>
         <translation>Die Zusammenfassung ist in der Zwischenablage.</translation>
+    </message>
+    <message>
+        <source>Why did nothing happen?</source>
+        <translation>Warum ist nichts passiert?</translation>
     </message>
 </context>
 <context>
@@ -3952,10 +3993,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Cancelling…</source>
         <translation>Wird abgebrochen…</translation>
     </message>
-    <message>
-        <source>Progress: {title}</source>
-        <translation>Fortschritt: {title}</translation>
-    </message>
 </context>
 <context>
     <name>dialogs</name>
@@ -4051,12 +4088,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeichen ist hier ausgelassen.</numerusform><numerusform>%n Zeichen sind hier ausgelassen.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n checks</source>
+        <translation><numerusform>%n Prüfung</numerusform><numerusform>%n Prüfungen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n checks found no problem.</source>
+        <translation><numerusform>%n Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n crash records of this kind</source>
         <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n damaged drafts were set aside in Reverie's state directory.</source>
         <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n days</source>
+        <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n days ago</source>
+        <translation><numerusform>vor %n Tag</numerusform><numerusform>vor %n Tagen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n entries</source>
@@ -4099,8 +4152,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n hours</source>
+        <translation><numerusform>%n Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n hours ago</source>
+        <translation><numerusform>vor %n Stunde</numerusform><numerusform>vor %n Stunden</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n items</source>
         <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n jobs of Codex failed</source>
+        <translation><numerusform>%n Auftrag von Codex scheiterte</numerusform><numerusform>%n Aufträge von Codex scheiterten</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n jobs, none failed.</source>
+        <translation><numerusform>%n Auftrag, der nicht scheiterte.</numerusform><numerusform>%n Aufträge, keiner scheiterte.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lessons</source>
@@ -4119,6 +4188,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile unbekannter Art</numerusform><numerusform>%n Zeilen unbekannter Art</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n lines of {index} without a file.</source>
+        <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n lines would be lost:</source>
         <translation><numerusform>%n Zeile ginge verloren:</numerusform><numerusform>%n Zeilen gingen verloren:</numerusform></translation>
     </message>
@@ -4129,6 +4202,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n memories were restored.</source>
         <translation><numerusform>%n Notiz wurde wiederhergestellt.</numerusform><numerusform>%n Notizen wurden wiederhergestellt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n memories without a line in {index}.</source>
+        <translation><numerusform>%n Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n minutes</source>
+        <translation><numerusform>%n Minute</numerusform><numerusform>%n Minuten</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n minutes ago</source>
+        <translation><numerusform>vor %n Minute</numerusform><numerusform>vor %n Minuten</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n more</source>
@@ -4203,8 +4288,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Werkzeugaufruf</numerusform><numerusform>%n Werkzeugaufrufe</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n tool calls, no text.</source>
+        <translation><numerusform>%n Werkzeugaufruf, kein Text.</numerusform><numerusform>%n Werkzeugaufrufe, kein Text.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n traces, the newest from {age}: {name}.</source>
+        <translation><numerusform>%n Trace, {age}: {name}.</numerusform><numerusform>%n Traces, der neueste {age}: {name}.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n transcripts</source>
         <translation><numerusform>%n Transkript</numerusform><numerusform>%n Transkripte</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n turns ended since it last changed, and none was counted ({counted}): the writer was off, or nothing ran it.</source>
+        <translation><numerusform>%n Zug endete, seit sie sich zuletzt änderte, und wurde nicht gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform><numerusform>%n Züge endeten, seit sie sich zuletzt änderte, und keiner wurde gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
@@ -4567,6 +4664,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Während der Unterhaltung Notizen schreiben</translation>
     </message>
     <message>
+        <source>1 attempt</source>
+        <translation>1 Versuch</translation>
+    </message>
+    <message>
         <source>1 change</source>
         <translation>1 Änderung</translation>
     </message>
@@ -4603,8 +4704,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Workspace</translation>
     </message>
     <message>
+        <source>; next try at the next start.</source>
+        <translation>; nächster Versuch beim nächsten Start.</translation>
+    </message>
+    <message numerus="yes">
+        <source>; next try in %n minutes.</source>
+        <translation><numerusform>; nächster Versuch in %n Minute.</numerusform><numerusform>; nächster Versuch in %n Minuten.</numerusform></translation>
+    </message>
+    <message>
+        <source>A consolidation can run</source>
+        <translation>Eine Konsolidierung kann laufen</translation>
+    </message>
+    <message>
         <source>A consolidation is not possible now.</source>
         <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
+    </message>
+    <message>
+        <source>A consolidation is running</source>
+        <translation>Eine Konsolidierung läuft</translation>
     </message>
     <message>
         <source>A consolidation that takes longer is stopped and changes nothing.</source>
@@ -4639,12 +4756,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Rollout, der sich später geändert hat, wird noch benutzt.</translation>
     </message>
     <message>
+        <source>A run began {age} and never ended. It counts as due at the next turn.</source>
+        <translation>Ein Lauf begann {age} und endete nie. Er gilt beim nächsten Zug als fällig.</translation>
+    </message>
+    <message>
+        <source>A run began {age} in process {pid} and is still going ({counted}).</source>
+        <translation>Ein Lauf begann {age} in Prozess {pid} und läuft noch ({counted}).</translation>
+    </message>
+    <message>
+        <source>A run is stuck</source>
+        <translation>Ein Lauf hängt</translation>
+    </message>
+    <message>
         <source>A run that takes longer is stopped, and repeated at the next turn.</source>
         <translation>Ein Lauf, der länger braucht, wird beendet und bei der nächsten Antwort wiederholt.</translation>
     </message>
     <message>
+        <source>A run that was due did not begin</source>
+        <translation>Ein fälliger Lauf begann nicht</translation>
+    </message>
+    <message>
         <source>A run that would remove more of a scope's lines without keeping them elsewhere waits for your review.</source>
         <translation>Ein Lauf, der mehr Zeilen eines Bereichs entfernen würde, ohne sie anderswo zu behalten, wartet auf die Durchsicht.</translation>
+    </message>
+    <message>
+        <source>A run {age} left no trace of a failure.</source>
+        <translation>Ein Lauf {age} hinterließ keinen Trace eines Fehlers.</translation>
+    </message>
+    <message>
+        <source>A tool without a name</source>
+        <translation>Ein Werkzeug ohne Namen</translation>
     </message>
     <message>
         <source>A trace records each step of a run; the Traces tab shows it.</source>
@@ -4657,6 +4798,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>AGENTS.override.md is loaded instead</source>
         <translation>AGENTS.override.md wird stattdessen geladen</translation>
+    </message>
+    <message>
+        <source>Add a key…</source>
+        <translation>Schlüssel hinzufügen …</translation>
     </message>
     <message>
         <source>Add a line for this memory below the last entry; nothing else changes</source>
@@ -4678,13 +4823,17 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>All</source>
         <translation>Alle</translation>
     </message>
+    <message numerus="yes">
+        <source>All %n checks ›</source>
+        <translation><numerusform>%n Prüfung ›</numerusform><numerusform>Alle %n Prüfungen ›</numerusform></translation>
+    </message>
     <message>
         <source>All changes</source>
         <translation>Alle Änderungen</translation>
     </message>
     <message>
-        <source>All decisions</source>
-        <translation>Alle Entscheidungen</translation>
+        <source>All layouts and versions found here are known.</source>
+        <translation>Alle Formate und Versionen hier sind bekannt.</translation>
     </message>
     <message>
         <source>All runs</source>
@@ -4703,6 +4852,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Aktualisierung, die länger braucht, wird beendet und lässt die Notizen, wie sie waren.</translation>
     </message>
     <message>
+        <source>And {n} more.</source>
+        <translation>Und {n} weitere.</translation>
+    </message>
+    <message>
+        <source>Another answer is being written.</source>
+        <translation>Eine weitere Antwort wird gerade geschrieben.</translation>
+    </message>
+    <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
@@ -4715,12 +4872,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
     </message>
     <message>
-        <source>Answered in prose</source>
-        <translation>Als Prosa geantwortet</translation>
+        <source>Answered in text</source>
+        <translation>Mit Text geantwortet</translation>
     </message>
     <message>
         <source>Answers</source>
         <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>Answers cited {used} of {all} rollout summaries; citations in all: {times}. What is never cited goes after 30 days.</source>
+        <translation>Antworten zitierten {used} von {all} Zusammenfassungen; Zitate insgesamt: {times}. Was nie zitiert wird, entfällt nach 30 Tagen.</translation>
     </message>
     <message>
         <source>Anthropic messages</source>
@@ -4737,10 +4898,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Applied: {changes} in {files}.</source>
         <translation>Angewendet: {changes} in {files}.</translation>
-    </message>
-    <message>
-        <source>Applying what was chosen</source>
-        <translation>Die Auswahl wird angewendet</translation>
     </message>
     <message>
         <source>As for consolidation</source>
@@ -4767,6 +4924,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Am Anfang</translation>
     </message>
     <message>
+        <source>At the start</source>
+        <translation>Beim Start</translation>
+    </message>
+    <message>
         <source>At work: {holder}.</source>
         <translation>Bei der Arbeit: {holder}.</translation>
     </message>
@@ -4775,12 +4936,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versuch {attempt}</translation>
     </message>
     <message>
+        <source>Attempt {attempt} answered in text.</source>
+        <translation>Versuch {attempt} antwortete mit Text.</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt} did not try again.</source>
+        <translation>Versuch {attempt} unternahm nichts mehr.</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt} then said that there is nothing new, which does not count.</source>
+        <translation>Versuch {attempt} sagte dann, es gebe nichts Neues; das zählt nicht.</translation>
+    </message>
+    <message>
         <source>Attempt {attempt}, answer {step}</source>
         <translation>Versuch {attempt}, Antwort {step}</translation>
     </message>
     <message>
         <source>Attempt {attempt}, answer {step}, {label}</source>
         <translation>Versuch {attempt}, Antwort {step}, {label}</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt}, step {step}</source>
+        <translation>Versuch {attempt}, Schritt {step}</translation>
     </message>
     <message>
         <source>Attempt {n}</source>
@@ -4795,6 +4972,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
     </message>
     <message>
+        <source>Auto memory is off: {reason}. The files stay.</source>
+        <translation>Das Gedächtnis ist aus: {reason}. Die Dateien bleiben.</translation>
+    </message>
+    <message>
         <source>Automatic</source>
         <translation>Automatisch</translation>
     </message>
@@ -4807,8 +4988,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Hintergrund</translation>
     </message>
     <message>
+        <source>Background consolidation is off</source>
+        <translation>Die Konsolidierung im Hintergrund ist aus</translation>
+    </message>
+    <message>
+        <source>Background consolidation is on</source>
+        <translation>Die Konsolidierung im Hintergrund ist an</translation>
+    </message>
+    <message>
+        <source>Background consolidation reports a problem</source>
+        <translation>Die Konsolidierung im Hintergrund meldet ein Problem</translation>
+    </message>
+    <message>
+        <source>Background consolidation reports no problem</source>
+        <translation>Die Konsolidierung im Hintergrund meldet kein Problem</translation>
+    </message>
+    <message>
         <source>Background runs</source>
         <translation>Hintergrundläufe</translation>
+    </message>
+    <message>
+        <source>Background runs are on for this home.</source>
+        <translation>Läufe im Hintergrund sind für dieses Home an.</translation>
     </message>
     <message>
         <source>Background runs in any 24 hours; 0 allows none.</source>
@@ -4851,6 +5052,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ohne Angabe wie beim Konsolidieren.</translation>
     </message>
     <message>
+        <source>By events only; where the system gives none, changes show at the next full scan.</source>
+        <translation>Nur über Ereignisse; wo das System keine meldet, zeigen sich Änderungen beim nächsten vollen Durchgang.</translation>
+    </message>
+    <message numerus="yes">
+        <source>By events, in %n folders.</source>
+        <translation><numerusform>Über Ereignisse, in %n Ordner.</numerusform><numerusform>Über Ereignisse, in %n Ordnern.</numerusform></translation>
+    </message>
+    <message>
         <source>C&amp;ancel the running consolidation</source>
         <translation>Laufende Konsolidierung &amp;abbrechen</translation>
     </message>
@@ -4871,6 +5080,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kann keine Werkzeuge aufrufen</translation>
     </message>
     <message>
+        <source>Cause of the newest, {age}: {text}</source>
+        <translation>Ursache beim neuesten, {age}: {text}</translation>
+    </message>
+    <message>
         <source>Change</source>
         <translation>Änderung</translation>
     </message>
@@ -4882,17 +5095,45 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Changed</source>
         <translation>Geändert</translation>
     </message>
+    <message numerus="yes">
+        <source>Changes could not be handed over %n times; the log says why.</source>
+        <translation><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform></translation>
+    </message>
     <message>
         <source>Changes on disk</source>
         <translation>Änderungen auf dem Datenträger</translation>
+    </message>
+    <message>
+        <source>Changes on disk are noticed</source>
+        <translation>Änderungen auf der Platte werden bemerkt</translation>
+    </message>
+    <message>
+        <source>Changes on disk may be noticed late</source>
+        <translation>Änderungen auf der Platte werden vielleicht spät bemerkt</translation>
     </message>
     <message>
         <source>Checklist</source>
         <translation>Checkliste</translation>
     </message>
     <message>
+        <source>Choose another model…</source>
+        <translation>Anderes Modell wählen …</translation>
+    </message>
+    <message>
         <source>Cl&amp;ose home</source>
         <translation>Home s&amp;chließen</translation>
+    </message>
+    <message>
+        <source>Claude Code does not load every memory of this project</source>
+        <translation>Claude Code lädt nicht jede Notiz dieses Projekts</translation>
+    </message>
+    <message>
+        <source>Claude Code loads no memory of this project</source>
+        <translation>Claude Code lädt keine Notiz dieses Projekts</translation>
+    </message>
+    <message>
+        <source>Claude Code loads the memories of this project</source>
+        <translation>Claude Code lädt die Notizen dieses Projekts</translation>
     </message>
     <message>
         <source>Claude Code writes it when a session starts</source>
@@ -4907,8 +5148,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex</translation>
     </message>
     <message>
+        <source>Codex does not use the memory that it filled</source>
+        <translation>Codex benutzt die Notizen nicht, die es angelegt hat</translation>
+    </message>
+    <message>
+        <source>Codex has made no memory here yet</source>
+        <translation>Codex hat hier noch keine Notizen angelegt</translation>
+    </message>
+    <message>
+        <source>Codex is consolidating now</source>
+        <translation>Codex konsolidiert gerade</translation>
+    </message>
+    <message>
+        <source>Codex is not consolidating now</source>
+        <translation>Codex konsolidiert gerade nicht</translation>
+    </message>
+    <message>
         <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
         <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
+    </message>
+    <message>
+        <source>Codex takes {n} at each start, {hours} hours after the last change and at most {days} days old.</source>
+        <translation>Codex nimmt bei jedem Start {n}, {hours} Stunden nach der letzten Änderung und höchstens {days} Tage alt.</translation>
+    </message>
+    <message>
+        <source>Codex uses the memory that it filled</source>
+        <translation>Codex benutzt die Notizen, die es angelegt hat</translation>
     </message>
     <message>
         <source>Codex uses version 1 of its memory here and puts its own instructions around the summary.</source>
@@ -4917,6 +5182,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Codex uses version 2 of its memory here and puts its own instructions around the summary.</source>
         <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Codex's memory is off</source>
+        <translation>Das Gedächtnis von Codex ist aus</translation>
+    </message>
+    <message>
+        <source>Codex's memory is on</source>
+        <translation>Das Gedächtnis von Codex ist an</translation>
+    </message>
+    <message>
+        <source>Codex's memory is partly off</source>
+        <translation>Das Gedächtnis von Codex ist teilweise aus</translation>
+    </message>
+    <message>
+        <source>Codex's own jobs ended well</source>
+        <translation>Die Aufträge von Codex endeten gut</translation>
     </message>
     <message>
         <source>Command &amp;palette…</source>
@@ -4943,6 +5224,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
     </message>
     <message>
+        <source>Consolidate without a model</source>
+        <translation>Ohne Modell konsolidieren</translation>
+    </message>
+    <message>
         <source>Consolidates when a workspace is compacted or archived, and when Reverie starts. You can review and undo every run.</source>
         <translation>Konsolidiert, wenn ein Workspace verdichtet oder archiviert wird und wenn Reverie startet. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
     </message>
@@ -4961,6 +5246,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Copy the memory path</source>
         <translation>Den Pfad der Notiz kopieren</translation>
+    </message>
+    <message>
+        <source>Correct or remove it there: Reverie never writes that file.</source>
+        <translation>Berichtigen oder entfernen Sie es dort: Reverie schreibt diese Datei nie.</translation>
     </message>
     <message>
         <source>Crashes</source>
@@ -4991,6 +5280,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dunkel</translation>
     </message>
     <message>
+        <source>Debug logging is off</source>
+        <translation>Ausführliche Protokollierung ist aus</translation>
+    </message>
+    <message>
+        <source>Debug logging is on</source>
+        <translation>Ausführliche Protokollierung ist an</translation>
+    </message>
+    <message>
         <source>Decision</source>
         <translation>Entscheidung</translation>
     </message>
@@ -5015,12 +5312,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
     </message>
     <message>
+        <source>Diagnose: why the memory writer or a consolidation did not run</source>
+        <translation>Diagnose: warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+    </message>
+    <message>
+        <source>Disk space is low</source>
+        <translation>Der Speicherplatz ist knapp</translation>
+    </message>
+    <message>
         <source>Do</source>
         <translation>Tun</translation>
     </message>
     <message>
         <source>Done, {made}. {summary}</source>
         <translation>Fertig, {made}. {summary}</translation>
+    </message>
+    <message>
+        <source>Double the budget of this home</source>
+        <translation>Budget dieses Homes verdoppeln</translation>
     </message>
     <message>
         <source>Duration</source>
@@ -5045,6 +5354,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Empty</source>
         <translation>Leer</translation>
+    </message>
+    <message>
+        <source>End that process; the next turn starts another run.</source>
+        <translation>Beenden Sie diesen Prozess; der nächste Zug startet einen neuen Lauf.</translation>
     </message>
     <message>
         <source>Engine, models, keys and what runs in the background</source>
@@ -5091,6 +5404,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehlgeschlagene Läufe</translation>
     </message>
     <message>
+        <source>Failures leave a trace</source>
+        <translation>Fehler hinterlassen einen Trace</translation>
+    </message>
+    <message>
+        <source>Failures leave no trace</source>
+        <translation>Fehler hinterlassen keinen Trace</translation>
+    </message>
+    <message>
         <source>File: {path}</source>
         <translation>Datei: {path}</translation>
     </message>
@@ -5133,6 +5454,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>For each rollout and each directory.</source>
         <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
+    </message>
+    <message>
+        <source>Free some space.</source>
+        <translation>Schaffen Sie Platz.</translation>
     </message>
     <message>
         <source>From the next start.</source>
@@ -5223,6 +5548,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wie lange der Dienst schweigen darf. Üblich: zwei Minuten, zehn bei einem Dienst auf diesem Rechner.</translation>
     </message>
     <message>
+        <source>How much is free could not be found out.</source>
+        <translation>Wie viel frei ist, ließ sich nicht feststellen.</translation>
+    </message>
+    <message>
         <source>How often</source>
         <translation>Wie oft</translation>
     </message>
@@ -5251,8 +5580,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Im Block: {standing}</translation>
     </message>
     <message>
+        <source>In the last 24 hours: {runs} of {most_runs} runs, {tokens} of {most_tokens} tokens.</source>
+        <translation>In den letzten 24 Stunden: {runs} von {most_runs} Läufen, {tokens} von {most_tokens} Token.</translation>
+    </message>
+    <message>
         <source>In this home only.</source>
         <translation>Nur in diesem Home.</translation>
+    </message>
+    <message>
+        <source>In {where}: {problem}.</source>
+        <translation>In {where}: {problem}.</translation>
     </message>
     <message>
         <source>Index</source>
@@ -5271,28 +5608,116 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Daraus wird {path}, Byte für Byte.</translation>
     </message>
     <message>
+        <source>It began {age} and ended, and the memory file did not change: either there was nothing to remember, or the model did not call the tool or had no access.</source>
+        <translation>Er begann {age} und endete, und die Notizdatei änderte sich nicht: Entweder gab es nichts zu merken, oder das Modell rief das Werkzeug nicht auf oder hatte keinen Zugriff.</translation>
+    </message>
+    <message>
         <source>It belongs to {name}. {reasons}</source>
         <translation>Gehört zu {name}. {reasons}</translation>
+    </message>
+    <message>
+        <source>It called nothing that writes.</source>
+        <translation>Es rief nichts auf, das schreibt.</translation>
+    </message>
+    <message>
+        <source>It cannot be read ({error}).</source>
+        <translation>Sie ist nicht lesbar ({error}).</translation>
     </message>
     <message>
         <source>It cannot be read: {why}</source>
         <translation>Kann nicht gelesen werden: {why}</translation>
     </message>
     <message>
+        <source>It could not be tested, because an earlier step failed.</source>
+        <translation>Es ließ sich nicht testen, weil ein früherer Schritt scheiterte.</translation>
+    </message>
+    <message>
+        <source>It counts as no turns.</source>
+        <translation>Sie zählt als kein Zug.</translation>
+    </message>
+    <message>
         <source>It follows {transcripts}.</source>
         <translation>Folgt {transcripts}.</translation>
+    </message>
+    <message>
+        <source>It had written before.</source>
+        <translation>Er hatte vorher geschrieben.</translation>
+    </message>
+    <message>
+        <source>It has no list of attempts.</source>
+        <translation>Er enthält keine Liste von Versuchen.</translation>
     </message>
     <message>
         <source>It has the same name, {value}.</source>
         <translation>Hat denselben Namen, {value}.</translation>
     </message>
     <message>
+        <source>It holds files that Reverie did not write or cannot read; it is left alone.</source>
+        <translation>Es enthält Dateien, die Reverie nicht geschrieben hat oder nicht lesen kann; es bleibt, wie es ist.</translation>
+    </message>
+    <message>
+        <source>It is a link to nothing.</source>
+        <translation>Es ist ein Link ins Leere.</translation>
+    </message>
+    <message>
+        <source>It is a task of workspace {parent}; memories are written for that one only. Look there.</source>
+        <translation>Es ist eine Aufgabe des Workspace {parent}; Notizen werden nur für diesen geschrieben. Sehen Sie dort nach.</translation>
+    </message>
+    <message>
+        <source>It is empty.</source>
+        <translation>Es ist leer.</translation>
+    </message>
+    <message>
         <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
         <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
+        <source>It is listed, and no other workspace's task.</source>
+        <translation>Er ist aufgeführt und keine Aufgabe eines anderen Workspace.</translation>
+    </message>
+    <message>
+        <source>It is not valid JSON ({error}).</source>
+        <translation>Sie ist kein gültiges JSON ({error}).</translation>
+    </message>
+    <message>
+        <source>It is off for this home until you turn it on. You can consolidate by hand all the same.</source>
+        <translation>Sie ist für dieses Home aus, bis Sie sie einschalten. Von Hand können Sie trotzdem konsolidieren.</translation>
+    </message>
+    <message>
+        <source>It is off until you turn it on.</source>
+        <translation>Er ist aus, bis Sie ihn einschalten.</translation>
+    </message>
+    <message>
+        <source>It is off until you turn it on. This agent writes memories with tools of its own.</source>
+        <translation>Er ist aus, bis Sie ihn einschalten. Dieser Agent schreibt Notizen mit eigenen Werkzeugen.</translation>
+    </message>
+    <message>
         <source>It is so long that Codex sends it in two pieces.</source>
         <translation>Sie ist so lang, dass Codex sie in zwei Teilen sendet.</translation>
+    </message>
+    <message>
+        <source>It is the agent's default model.</source>
+        <translation>Es ist das Standardmodell des Agenten.</translation>
+    </message>
+    <message>
+        <source>It is the agent's own model for this.</source>
+        <translation>Es ist das Modell, das der Agent selbst dafür benutzt.</translation>
+    </message>
+    <message>
+        <source>It is the model of the turn.</source>
+        <translation>Es ist das Modell des Zugs.</translation>
+    </message>
+    <message>
+        <source>It is turned on in the settings.</source>
+        <translation>Er ist in den Einstellungen eingeschaltet.</translation>
+    </message>
+    <message>
+        <source>It only read the memory.</source>
+        <translation>Es las die Notiz nur.</translation>
+    </message>
+    <message numerus="yes">
+        <source>It runs after every %n turns</source>
+        <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
     </message>
     <message>
         <source>It stands in the older store, which nothing writes any more.</source>
@@ -5301,6 +5726,38 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>It stays pinned.</source>
         <translation>Bleibt angeheftet.</translation>
+    </message>
+    <message>
+        <source>It stops reading {index} at line {line}; shorten or remove lines.</source>
+        <translation>Es liest {index} nur bis Zeile {line}; kürzen oder entfernen Sie Zeilen.</translation>
+    </message>
+    <message>
+        <source>It succeeded.</source>
+        <translation>Es gelang.</translation>
+    </message>
+    <message>
+        <source>It was accepted.</source>
+        <translation>Es wurde angenommen.</translation>
+    </message>
+    <message>
+        <source>It was asked for.</source>
+        <translation>Es wurde ausdrücklich gewählt.</translation>
+    </message>
+    <message>
+        <source>It was not looked at here: this place knows no models.</source>
+        <translation>Es wurde hier nicht geprüft: Hier sind keine Modelle bekannt.</translation>
+    </message>
+    <message>
+        <source>It works by rules, without a model.</source>
+        <translation>Es arbeitet nach Regeln, ohne Modell.</translation>
+    </message>
+    <message>
+        <source>Its answer was cut at the output limit.</source>
+        <translation>Seine Antwort wurde an der Ausgabegrenze abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>Its arguments are no JSON object.</source>
+        <translation>Seine Argumente sind kein JSON-Objekt.</translation>
     </message>
     <message>
         <source>Its line: {line}</source>
@@ -5319,12 +5776,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Repository hat dasselbe Remote, {value}.</translation>
     </message>
     <message>
+        <source>Its trace says: {text}</source>
+        <translation>Sein Trace sagt: {text}</translation>
+    </message>
+    <message>
         <source>Keep &amp;both</source>
         <translation>&amp;Beide behalten</translation>
     </message>
     <message>
         <source>Keep a &amp;trace of</source>
         <translation>&amp;Trace behalten von</translation>
+    </message>
+    <message>
+        <source>Keep traces of failures</source>
+        <translation>Traces von Fehlern behalten</translation>
     </message>
     <message>
         <source>Keep your lines of this conflict, then those on disk</source>
@@ -5363,12 +5828,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
     </message>
     <message>
-        <source>Last said</source>
-        <translation>Zuletzt gesagt</translation>
-    </message>
-    <message>
-        <source>Launch sweep</source>
-        <translation>Durchgang beim Start</translation>
+        <source>Last time</source>
+        <translation>Zuletzt</translation>
     </message>
     <message>
         <source>Leave out what stands on disk at this conflict</source>
@@ -5387,12 +5848,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
     </message>
     <message>
-        <source>Let them run again</source>
-        <translation>Wieder laufen lassen</translation>
+        <source>Let one of the two do it.</source>
+        <translation>Lassen Sie es einen der beiden tun.</translation>
     </message>
     <message>
-        <source>Level</source>
-        <translation>Stufe</translation>
+        <source>Let them run again</source>
+        <translation>Wieder laufen lassen</translation>
     </message>
     <message>
         <source>Light</source>
@@ -5449,6 +5910,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Make memories of what was said in the threads of Codex, and merge them</source>
         <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
+    </message>
+    <message>
+        <source>Make {name} writable</source>
+        <translation>{name} beschreibbar machen</translation>
     </message>
     <message>
         <source>Memories that no project or workspace points at, and merging them where they belong</source>
@@ -5511,6 +5976,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
+        <source>Move {name} aside</source>
+        <translation>{name} beiseitelegen</translation>
+    </message>
+    <message>
         <source>N&amp;otice changes by</source>
         <translation>Än&amp;derungen bemerken durch</translation>
     </message>
@@ -5543,6 +6012,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Hintergrundlauf beginnt mehr, sobald in 24 Stunden so viele Token verbraucht sind; 0 erlaubt keinen.</translation>
     </message>
     <message>
+        <source>No background service is on</source>
+        <translation>Kein Hintergrunddienst ist an</translation>
+    </message>
+    <message>
         <source>No background services run here.</source>
         <translation>Hier laufen keine Hintergrunddienste.</translation>
     </message>
@@ -5571,8 +6044,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
+        <source>No memory is written for this workspace</source>
+        <translation>Für diesen Workspace werden keine Notizen geschrieben</translation>
+    </message>
+    <message>
         <source>No model</source>
         <translation>Kein Modell</translation>
+    </message>
+    <message>
+        <source>No model is configured.</source>
+        <translation>Kein Modell ist eingerichtet.</translation>
     </message>
     <message>
         <source>No project that this home lists has this name.</source>
@@ -5587,8 +6068,40 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Thread wartet.</translation>
     </message>
     <message>
+        <source>No transcript yet</source>
+        <translation>Noch keine Mitschrift</translation>
+    </message>
+    <message>
+        <source>No turn was counted yet</source>
+        <translation>Noch kein Zug wurde gezählt</translation>
+    </message>
+    <message>
+        <source>No workspace is chosen.</source>
+        <translation>Kein Workspace ist gewählt.</translation>
+    </message>
+    <message>
+        <source>No workspace is chosen. Choose one with turns in it.</source>
+        <translation>Kein Workspace ist gewählt. Wählen Sie einen mit Zügen.</translation>
+    </message>
+    <message>
+        <source>Nobody has agreed yet to send memories to {model}.</source>
+        <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
+    </message>
+    <message>
+        <source>None has run here.</source>
+        <translation>Hier lief noch keine.</translation>
+    </message>
+    <message>
         <source>None here.</source>
         <translation>Hier keine.</translation>
+    </message>
+    <message>
+        <source>None of its runs left a trace, so none is known to have failed.</source>
+        <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
+    </message>
+    <message>
+        <source>Not consolidated yet</source>
+        <translation>Noch nicht konsolidiert</translation>
     </message>
     <message>
         <source>Not decided yet</source>
@@ -5601,6 +6114,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Not everything could be saved; the window stays open.</source>
         <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Not looked into: {folders}.</source>
+        <translation>Nicht gelesen: {folders}.</translation>
     </message>
     <message>
         <source>Not possible now.</source>
@@ -5619,16 +6136,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
     </message>
     <message>
+        <source>Nothing can be made in {path}.</source>
+        <translation>In {path} lässt sich nichts anlegen.</translation>
+    </message>
+    <message>
+        <source>Nothing can keep it from running. Notes here come from the agent itself, from consolidations, extraction and session notes.</source>
+        <translation>Es gibt also keinen, der nicht läuft. Notizen kommen hier vom Agenten selbst, aus Konsolidierungen, Extraktion und Sitzungsnotizen.</translation>
+    </message>
+    <message>
         <source>Nothing changed since you looked ({when}).</source>
         <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing else consolidates these memories</source>
+        <translation>Nichts anderes konsolidiert diese Notizen</translation>
     </message>
     <message>
         <source>Nothing has failed here</source>
         <translation>Hier ist nichts fehlgeschlagen</translation>
     </message>
     <message>
+        <source>Nothing here is dated in the future.</source>
+        <translation>Nichts hier liegt in der Zukunft.</translation>
+    </message>
+    <message>
         <source>Nothing here yet. Ctrl+N creates the first memory.</source>
         <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
+    </message>
+    <message>
+        <source>Nothing in this home tells which memories its agent loads.</source>
+        <translation>Nichts in diesem Home verrät, welche Notizen sein Agent lädt.</translation>
     </message>
     <message>
         <source>Nothing is running.</source>
@@ -5639,8 +6176,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts wird gesagt.</translation>
     </message>
     <message>
+        <source>Nothing is turned on, so nothing has to run.</source>
+        <translation>Nichts ist eingeschaltet, also muss nichts laufen.</translation>
+    </message>
+    <message>
         <source>Nothing is unsaved.</source>
         <translation>Nichts ist ungespeichert.</translation>
+    </message>
+    <message>
+        <source>Nothing runs them for this home. Leave the window open, or run `reverie watch`.</source>
+        <translation>Für dieses Home laufen sie nirgends. Lassen Sie das Fenster offen oder starten Sie `reverie watch`.</translation>
     </message>
     <message>
         <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
@@ -5651,12 +6196,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
     </message>
     <message>
+        <source>Nothing to load.</source>
+        <translation>Nichts zu laden.</translation>
+    </message>
+    <message>
         <source>Nothing to restore: it is as it was then.</source>
         <translation>Nichts wiederherzustellen: Es ist wie damals.</translation>
     </message>
     <message>
         <source>Nothing to write</source>
         <translation>Nichts zu schreiben</translation>
+    </message>
+    <message>
+        <source>Nothing yet about this workspace.</source>
+        <translation>Noch nichts zu diesem Workspace.</translation>
     </message>
     <message>
         <source>Number the lines of the text</source>
@@ -5747,10 +6300,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau</translation>
     </message>
     <message>
-        <source>Preview of a consolidation</source>
-        <translation>Vorschau einer Konsolidierung</translation>
-    </message>
-    <message>
         <source>Preview: {planned}. {summary}</source>
         <translation>Vorschau: {planned}. {summary}</translation>
     </message>
@@ -5810,6 +6359,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Rejected by a rail</source>
         <translation>Von einer Schranke abgelehnt</translation>
     </message>
+    <message>
+        <source>Remove the empty {name}/</source>
+        <translation>Das leere {name}/ entfernen</translation>
+    </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
         <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
@@ -5823,12 +6376,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wiederholung</translation>
     </message>
     <message>
+        <source>Replay…</source>
+        <translation>Wiederholen …</translation>
+    </message>
+    <message>
         <source>Resolution: {text}</source>
         <translation>Lösung: {text}</translation>
     </message>
     <message>
         <source>Result</source>
         <translation>Ergebnis</translation>
+    </message>
+    <message>
+        <source>Reverie does not know this layout</source>
+        <translation>Reverie kennt dieses Format nicht</translation>
+    </message>
+    <message>
+        <source>Reverie itself: {facts}</source>
+        <translation>Reverie selbst: {facts}</translation>
+    </message>
+    <message>
+        <source>Reverie knows this layout</source>
+        <translation>Reverie kennt dieses Format</translation>
+    </message>
+    <message>
+        <source>Reverie made it.</source>
+        <translation>Reverie hat es angelegt.</translation>
     </message>
     <message>
         <source>Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.</source>
@@ -5841,6 +6414,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reverie's rules load it, this session did not</source>
         <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
+    </message>
+    <message>
+        <source>Reverie's settings</source>
+        <translation>den Einstellungen von Reverie</translation>
     </message>
     <message>
         <source>Rollouts in one extraction; the next one takes the others.</source>
@@ -5875,10 +6452,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Auslassen bei Änderung in den letzten</translation>
     </message>
     <message>
-        <source>Said</source>
-        <translation>Gesagt</translation>
-    </message>
-    <message>
         <source>Save &amp;mine</source>
         <translation>&amp;Meine speichern</translation>
     </message>
@@ -5901,6 +6474,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Saving your text replaces what others wrote there.</source>
         <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Say something in the workspace, with the background services running.</source>
+        <translation>Sagen Sie etwas im Workspace, während die Hintergrunddienste laufen.</translation>
+    </message>
+    <message>
+        <source>Scan the folders instead</source>
+        <translation>Stattdessen die Ordner durchsuchen</translation>
     </message>
     <message>
         <source>Se&amp;ttings…</source>
@@ -5955,20 +6536,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sitzungsnotizen</translation>
     </message>
     <message>
+        <source>Sessions that Codex may extract</source>
+        <translation>Sitzungen, die Codex auswerten darf</translation>
+    </message>
+    <message>
+        <source>Set the interval to {turns}</source>
+        <translation>Abstand auf {turns} setzen</translation>
+    </message>
+    <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
     </message>
     <message>
-        <source>Show &amp;activity</source>
-        <translation>A&amp;ktivität zeigen</translation>
-    </message>
-    <message>
-        <source>Show &amp;doctor</source>
-        <translation>&amp;Diagnose zeigen</translation>
-    </message>
-    <message>
         <source>Show &amp;homes</source>
         <translation>&amp;Homes zeigen</translation>
+    </message>
+    <message>
+        <source>Show &amp;log</source>
+        <translation>&amp;Protokoll zeigen</translation>
     </message>
     <message>
         <source>Show &amp;memories</source>
@@ -5981,6 +6566,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show &amp;traces</source>
         <translation>&amp;Traces zeigen</translation>
+    </message>
+    <message>
+        <source>Show all che&amp;cks</source>
+        <translation>Alle Prüf&amp;ungen zeigen</translation>
     </message>
     <message>
         <source>Show chan&amp;ges</source>
@@ -6031,6 +6620,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
     </message>
     <message>
+        <source>Since {age}: {purpose}.</source>
+        <translation>Seit {age}: {purpose}.</translation>
+    </message>
+    <message>
         <source>Smaller text in the editor</source>
         <translation>Kleinerer Text im Editor</translation>
     </message>
@@ -6041,6 +6634,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
         <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
+    </message>
+    <message>
+        <source>Something else consolidates these memories</source>
+        <translation>Etwas anderes konsolidiert diese Notizen</translation>
+    </message>
+    <message>
+        <source>Something that is no file lies at {path}.</source>
+        <translation>Unter {path} liegt etwas, das keine Datei ist.</translation>
+    </message>
+    <message>
+        <source>Something that is no file lies there.</source>
+        <translation>Dort liegt etwas, das keine Datei ist.</translation>
     </message>
     <message>
         <source>Sort by &amp;name</source>
@@ -6061,6 +6666,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Stack:</source>
         <translation>Stapel:</translation>
+    </message>
+    <message>
+        <source>Started</source>
+        <translation>Begonnen</translation>
     </message>
     <message>
         <source>Stop before the next change</source>
@@ -6119,12 +6728,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
+        <source>Take {name}/ away</source>
+        <translation>{name}/ wegnehmen</translation>
+    </message>
+    <message>
         <source>Task</source>
         <translation>Aufgabe</translation>
     </message>
     <message>
         <source>Task notes</source>
         <translation>Notizen zu einer Aufgabe</translation>
+    </message>
+    <message>
+        <source>Testing asks the model for real, so it is done on request only.</source>
+        <translation>Ein Test fragt das Modell wirklich, also nur auf Wunsch.</translation>
     </message>
     <message numerus="yes">
         <source>Text of %n files was not saved; it is kept as drafts.</source>
@@ -6135,12 +6752,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent</translation>
     </message>
     <message>
+        <source>The agent does not load what is written</source>
+        <translation>Der Agent lädt nicht, was geschrieben wird</translation>
+    </message>
+    <message>
+        <source>The agent has not answered here yet</source>
+        <translation>Der Agent hat hier noch nicht geantwortet</translation>
+    </message>
+    <message>
         <source>The agent itself gets another text: {detail}</source>
         <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
     </message>
     <message>
+        <source>The agent loads what is written</source>
+        <translation>Der Agent lädt, was geschrieben wird</translation>
+    </message>
+    <message>
         <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
         <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>The agent of this home does not load it.</source>
+        <translation>Der Agent dieses Homes lädt das nicht.</translation>
     </message>
     <message>
         <source>The agent puts lines of its own around each file.</source>
@@ -6151,16 +6784,40 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
     </message>
     <message>
+        <source>The agent writes here itself</source>
+        <translation>Der Agent schreibt hier selbst</translation>
+    </message>
+    <message>
         <source>The agent's fixed sentences around it are worded by Reverie.</source>
         <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
+    </message>
+    <message>
+        <source>The agent's memory writer wrote nothing</source>
+        <translation>Der Notizschreiber des Agenten schrieb nichts</translation>
+    </message>
+    <message numerus="yes">
+        <source>The agent's memory writer wrote nothing in its last %n runs</source>
+        <translation><numerusform>Der Notizschreiber des Agenten schrieb in seinem letzten Lauf (%n) nichts</numerusform><numerusform>Der Notizschreiber des Agenten schrieb in seinen letzten %n Läufen nichts</numerusform></translation>
     </message>
     <message>
         <source>The agent's model</source>
         <translation>Das Modell des Agenten</translation>
     </message>
     <message>
+        <source>The agent's own configuration turns its memory writer off, and Reverie follows it. Turn it on there: Reverie never writes that file.</source>
+        <translation>Die Konfiguration des Agenten schaltet seinen Notizschreiber aus, und Reverie richtet sich danach. Schalten Sie ihn dort ein: Reverie schreibt diese Datei nie.</translation>
+    </message>
+    <message>
+        <source>The agent's own consolidation is off in its home.</source>
+        <translation>Die Konsolidierung des Agenten ist in seinem Home aus.</translation>
+    </message>
+    <message>
         <source>The agent's own file for the project, or a memory in the project scope.</source>
         <translation>Die eigene Datei des Agenten für das Projekt oder eine Notiz im Projektbereich.</translation>
+    </message>
+    <message>
+        <source>The agent's own memory writer has no open failure</source>
+        <translation>Der Notizschreiber des Agenten hat keinen offenen Fehler</translation>
     </message>
     <message>
         <source>The agent's own order</source>
@@ -6175,6 +6832,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste sind angehalten.</translation>
     </message>
     <message>
+        <source>The background services do not run</source>
+        <translation>Die Hintergrunddienste laufen nicht</translation>
+    </message>
+    <message>
         <source>The background services of this home are paused.</source>
         <translation>Die Hintergrunddienste dieses Homes sind angehalten.</translation>
     </message>
@@ -6183,8 +6844,40 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
+        <source>The background services report a problem</source>
+        <translation>Die Hintergrunddienste melden ein Problem</translation>
+    </message>
+    <message>
+        <source>The background services report no problem</source>
+        <translation>Die Hintergrunddienste melden kein Problem</translation>
+    </message>
+    <message>
+        <source>The background services run</source>
+        <translation>Die Hintergrunddienste laufen</translation>
+    </message>
+    <message>
+        <source>The call of {tool} {where} was no valid JSON: {quote}</source>
+        <translation>Der Aufruf von {tool} {where} war kein gültiges JSON: {quote}</translation>
+    </message>
+    <message>
+        <source>The clock is behind</source>
+        <translation>Die Uhr geht nach</translation>
+    </message>
+    <message>
+        <source>The clock is right</source>
+        <translation>Die Uhr geht richtig</translation>
+    </message>
+    <message>
         <source>The conversation's model</source>
         <translation>Das Modell der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>The daily budget is not used up</source>
+        <translation>Das Tagesbudget ist nicht aufgebraucht</translation>
+    </message>
+    <message>
+        <source>The daily budget is used up</source>
+        <translation>Das Tagesbudget ist aufgebraucht</translation>
     </message>
     <message>
         <source>The directory of its project, {path}, is not there now.</source>
@@ -6211,6 +6904,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
+        <source>The folders are scanned every few seconds.</source>
+        <translation>Die Ordner werden alle paar Sekunden durchsucht.</translation>
+    </message>
+    <message>
         <source>The home itself names it ({file}).</source>
         <translation>Das Home selbst nennt es ({file}).</translation>
     </message>
@@ -6223,8 +6920,52 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Schnittstelle des Dienstes. Automatisch: die übliche für diesen Dienst.</translation>
     </message>
     <message>
+        <source>The interval is not valid</source>
+        <translation>Der Abstand ist ungültig</translation>
+    </message>
+    <message>
+        <source>The interval is valid</source>
+        <translation>Der Abstand ist gültig</translation>
+    </message>
+    <message>
         <source>The largest come first in each folder</source>
         <translation>Die größten kommen in jedem Ordner zuerst</translation>
+    </message>
+    <message numerus="yes">
+        <source>The last %n answers were cut off or ended in an error; such turns never count.</source>
+        <translation><numerusform>Die letzte Antwort (%n) brach ab oder endete mit einem Fehler; ein solcher Zug zählt nie.</numerusform><numerusform>Die letzten %n Antworten brachen ab oder endeten mit einem Fehler; solche Züge zählen nie.</numerusform></translation>
+    </message>
+    <message>
+        <source>The last answer is complete</source>
+        <translation>Die letzte Antwort ist vollständig</translation>
+    </message>
+    <message>
+        <source>The last answer is not complete</source>
+        <translation>Die letzte Antwort ist unvollständig</translation>
+    </message>
+    <message>
+        <source>The last run</source>
+        <translation>Der letzte Lauf</translation>
+    </message>
+    <message>
+        <source>The last run began {age} and found nothing new ({counted}).</source>
+        <translation>Der letzte Lauf begann {age} und fand nichts Neues ({counted}).</translation>
+    </message>
+    <message>
+        <source>The last run began {age} and wrote ({counted}).</source>
+        <translation>Der letzte Lauf begann {age} und schrieb ({counted}).</translation>
+    </message>
+    <message>
+        <source>The last run crashed</source>
+        <translation>Der letzte Lauf ist abgestürzt</translation>
+    </message>
+    <message>
+        <source>The last run wrote nothing</source>
+        <translation>Der letzte Lauf schrieb nichts</translation>
+    </message>
+    <message>
+        <source>The last turns were not counted</source>
+        <translation>Die letzten Züge wurden nicht gezählt</translation>
     </message>
     <message>
         <source>The line was shortened</source>
@@ -6235,16 +6976,144 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message>
+        <source>The log says: {text}</source>
+        <translation>Das Protokoll sagt: {text}</translation>
+    </message>
+    <message>
+        <source>The memory file can be written</source>
+        <translation>Die Notizdatei ist beschreibbar</translation>
+    </message>
+    <message>
+        <source>The memory file cannot be written</source>
+        <translation>Die Notizdatei ist nicht beschreibbar</translation>
+    </message>
+    <message>
+        <source>The memory was written in attempt {attempt}.</source>
+        <translation>Die Notiz wurde in Versuch {attempt} geschrieben.</translation>
+    </message>
+    <message>
+        <source>The memory was written.</source>
+        <translation>Die Notiz wurde geschrieben.</translation>
+    </message>
+    <message>
+        <source>The memory writer can work</source>
+        <translation>Der Notizschreiber kann arbeiten</translation>
+    </message>
+    <message>
+        <source>The memory writer is off</source>
+        <translation>Der Notizschreiber ist aus</translation>
+    </message>
+    <message>
+        <source>The memory writer is on</source>
+        <translation>Der Notizschreiber ist an</translation>
+    </message>
+    <message>
+        <source>The memory writer is running</source>
+        <translation>Der Notizschreiber läuft</translation>
+    </message>
+    <message>
         <source>The memory writer updates the memory of the project during conversations.</source>
         <translation>Der Notizschreiber aktualisiert während der Unterhaltung die Notiz des Projekts.</translation>
+    </message>
+    <message>
+        <source>The memory writer's runs are in order</source>
+        <translation>Die Läufe des Notizschreibers sind in Ordnung</translation>
+    </message>
+    <message>
+        <source>The memory writer's runs are not in order</source>
+        <translation>Die Läufe des Notizschreibers sind nicht in Ordnung</translation>
+    </message>
+    <message>
+        <source>The model answered in text instead of calling memory_write.</source>
+        <translation>Das Modell antwortete mit Text, statt memory_write aufzurufen.</translation>
+    </message>
+    <message>
+        <source>The model answers</source>
+        <translation>Das Modell antwortet</translation>
+    </message>
+    <message>
+        <source>The model can call tools</source>
+        <translation>Das Modell kann Werkzeuge aufrufen</translation>
+    </message>
+    <message>
+        <source>The model cannot be used</source>
+        <translation>Das Modell ist nicht nutzbar</translation>
+    </message>
+    <message>
+        <source>The model cannot call tools</source>
+        <translation>Das Modell kann keine Werkzeuge aufrufen</translation>
+    </message>
+    <message>
+        <source>The model cannot call tools: {quote}</source>
+        <translation>Das Modell kann keine Werkzeuge aufrufen: {quote}</translation>
+    </message>
+    <message numerus="yes">
+        <source>The model did not come to an end within %n answers.</source>
+        <translation><numerusform>Das Modell kam in %n Antwort zu keinem Ende.</numerusform><numerusform>Das Modell kam in %n Antworten zu keinem Ende.</numerusform></translation>
+    </message>
+    <message>
+        <source>The model does not answer</source>
+        <translation>Das Modell antwortet nicht</translation>
+    </message>
+    <message>
+        <source>The model ended without calling memory_write.</source>
+        <translation>Das Modell endete, ohne memory_write aufzurufen.</translation>
+    </message>
+    <message>
+        <source>The model for consolidations cannot be used</source>
+        <translation>Das Modell für Konsolidierungen ist nicht nutzbar</translation>
     </message>
     <message>
         <source>The model is thinking…</source>
         <translation>Das Modell denkt nach…</translation>
     </message>
     <message>
+        <source>The model proposed what is worth remembering.</source>
+        <translation>Das Modell schlug vor, was zu merken ist.</translation>
+    </message>
+    <message>
+        <source>The model said that there is nothing new to remember.</source>
+        <translation>Das Modell sagte, es gebe nichts Neues zu merken.</translation>
+    </message>
+    <message>
+        <source>The model service failed in attempt {attempt}: {quote}</source>
+        <translation>Der Modelldienst versagte in Versuch {attempt}: {quote}</translation>
+    </message>
+    <message>
         <source>The model used {tokens}, {cost}.</source>
         <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
+    </message>
+    <message>
+        <source>The model was never asked.</source>
+        <translation>Das Modell wurde nie gefragt.</translation>
+    </message>
+    <message>
+        <source>The model was not tested</source>
+        <translation>Das Modell wurde nicht getestet</translation>
+    </message>
+    <message>
+        <source>The model wrote its call as text: it cannot call tools as asked.</source>
+        <translation>Das Modell schrieb seinen Aufruf als Text: So kann es keine Werkzeuge aufrufen.</translation>
+    </message>
+    <message>
+        <source>The model wrote more than a run allows.</source>
+        <translation>Das Modell schrieb mehr, als ein Lauf erlaubt.</translation>
+    </message>
+    <message>
+        <source>The model's call was no valid JSON: {quote}</source>
+        <translation>Der Aufruf des Modells war kein gültiges JSON: {quote}</translation>
+    </message>
+    <message>
+        <source>The next one in the background comes after 6 hours.</source>
+        <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
+    </message>
+    <message>
+        <source>The next one that ends well does.</source>
+        <translation>Die nächste, die gut endet, zählt.</translation>
+    </message>
+    <message>
+        <source>The one before it, {age}: {text}</source>
+        <translation>Der davor, {age}: {text}</translation>
     </message>
     <message>
         <source>The open memory has no changes.</source>
@@ -6259,6 +7128,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
     </message>
     <message>
+        <source>The outcome is {outcome}.</source>
+        <translation>Das Ergebnis ist {outcome}.</translation>
+    </message>
+    <message>
         <source>The project memory system-1.md</source>
         <translation>Die Projektnotiz system-1.md</translation>
     </message>
@@ -6269,6 +7142,30 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The project's own settings put the memory here.</source>
         <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
+    </message>
+    <message>
+        <source>The records of consolidations are damaged</source>
+        <translation>Die Aufzeichnungen der Konsolidierungen sind beschädigt</translation>
+    </message>
+    <message>
+        <source>The rules found nothing new to remember.</source>
+        <translation>Die Regeln fanden nichts Neues zu merken.</translation>
+    </message>
+    <message>
+        <source>The run ended without a change.</source>
+        <translation>Der Lauf endete ohne Änderung.</translation>
+    </message>
+    <message>
+        <source>The run timed out after {seconds} s, {where}.</source>
+        <translation>Die Zeit des Laufs war nach {seconds} s um, {where}.</translation>
+    </message>
+    <message>
+        <source>The run timed out, {where}.</source>
+        <translation>Die Zeit des Laufs war um, {where}.</translation>
+    </message>
+    <message>
+        <source>The run was cancelled, {where}.</source>
+        <translation>Der Lauf wurde abgebrochen, {where}.</translation>
     </message>
     <message>
         <source>The same speaks for {names}. Choose one. {reasons}</source>
@@ -6287,16 +7184,132 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
     </message>
     <message>
+        <source>The settings say so.</source>
+        <translation>So steht es in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>The settings say: by events, or by scanning where there are none.</source>
+        <translation>Laut Einstellungen: über Ereignisse, und wo es keine gibt, durch Suchen.</translation>
+    </message>
+    <message>
+        <source>The settings say: by scanning.</source>
+        <translation>Laut Einstellungen: durch Suchen.</translation>
+    </message>
+    <message>
+        <source>The system says: {error}.</source>
+        <translation>Das System sagt: {error}.</translation>
+    </message>
+    <message>
         <source>The theme of the window: light, dark, or as the system.</source>
         <translation>Das Farbschema (Theme) des Fensters: hell, dunkel oder wie das System.</translation>
+    </message>
+    <message>
+        <source>The trace does not say what happened.</source>
+        <translation>Der Trace sagt nicht, was geschah.</translation>
+    </message>
+    <message>
+        <source>The transcript cannot be read</source>
+        <translation>Die Mitschrift ist nicht lesbar</translation>
+    </message>
+    <message>
+        <source>The transcript grows</source>
+        <translation>Die Mitschrift wächst</translation>
+    </message>
+    <message>
+        <source>The watcher of this window is stopped. Open the home again.</source>
+        <translation>Die Überwachung dieses Fensters steht. Öffnen Sie das Home noch einmal.</translation>
+    </message>
+    <message>
+        <source>The workspace has a writer of its own</source>
+        <translation>Der Workspace hat einen eigenen Schreiber</translation>
+    </message>
+    <message>
+        <source>The workspace is archived, so no turn ends in it any more.</source>
+        <translation>Der Workspace ist archiviert; in ihm endet kein Zug mehr.</translation>
+    </message>
+    <message>
+        <source>The workspace was consolidated</source>
+        <translation>Der Workspace wurde konsolidiert</translation>
+    </message>
+    <message>
+        <source>The writer was off, nothing ran it, or every answer was cut off.</source>
+        <translation>Der Schreiber war aus, nichts führte ihn aus, oder jede Antwort brach ab.</translation>
+    </message>
+    <message>
+        <source>The writer writes a project memory.</source>
+        <translation>Der Schreiber schreibt eine Notiz des Projekts.</translation>
+    </message>
+    <message>
+        <source>The writer writes one file a project.</source>
+        <translation>Der Schreiber schreibt eine Datei je Projekt.</translation>
+    </message>
+    <message>
+        <source>The writer's state cannot be saved</source>
+        <translation>Der Stand des Schreibers lässt sich nicht speichern</translation>
+    </message>
+    <message>
+        <source>The writer's state file is damaged</source>
+        <translation>Die Standdatei des Schreibers ist beschädigt</translation>
+    </message>
+    <message numerus="yes">
+        <source>There are %n memories and no {index}, so none is loaded.</source>
+        <translation><numerusform>Es gibt %n Notiz und kein {index}, also wird sie nicht geladen.</numerusform><numerusform>Es gibt %n Notizen und kein {index}, also wird keine geladen.</numerusform></translation>
+    </message>
+    <message>
+        <source>There are no memories yet</source>
+        <translation>Es gibt noch keine Notizen</translation>
+    </message>
+    <message>
+        <source>There are none.</source>
+        <translation>Es gibt keine.</translation>
+    </message>
+    <message>
+        <source>There is enough disk space</source>
+        <translation>Es ist genug Speicherplatz da</translation>
+    </message>
+    <message>
+        <source>There is no attempt.</source>
+        <translation>Es gibt keinen Versuch.</translation>
     </message>
     <message>
         <source>There is no conflict to decide.</source>
         <translation>Es ist kein Konflikt zu entscheiden.</translation>
     </message>
     <message>
+        <source>There is no memory of this project on disk.</source>
+        <translation>Von diesem Projekt liegen keine Notizen auf der Platte.</translation>
+    </message>
+    <message>
+        <source>There is no state yet; it comes with the next turn that is completed.</source>
+        <translation>Es gibt noch keinen Stand; er kommt mit dem nächsten vollständigen Zug.</translation>
+    </message>
+    <message>
+        <source>There is no summary in memories/, so Codex loads no memory at all.</source>
+        <translation>In memories/ ist keine Zusammenfassung, also lädt Codex gar keine Notizen.</translation>
+    </message>
+    <message>
+        <source>There is no whole turn at its end ({size}, last grew {age}).</source>
+        <translation>An ihrem Ende ist kein ganzer Zug ({size}, zuletzt gewachsen {age}).</translation>
+    </message>
+    <message>
+        <source>There is none for this workspace.</source>
+        <translation>Für diesen Workspace gibt es keine.</translation>
+    </message>
+    <message>
+        <source>There is none: no run failed here while traces were kept.</source>
+        <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
+    </message>
+    <message>
         <source>There is nothing to take back.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
+    </message>
+    <message>
+        <source>This agent has no memory writer</source>
+        <translation>Dieser Agent hat keinen Notizschreiber</translation>
+    </message>
+    <message>
+        <source>This agent keeps no transcript that could be followed.</source>
+        <translation>Dieser Agent führt keine Mitschrift, der man folgen könnte.</translation>
     </message>
     <message>
         <source>This expression is not complete or not valid: {why} (at character {at}).</source>
@@ -6319,6 +7332,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
     </message>
     <message>
+        <source>This home does not list the workspace, or its list is unreadable.</source>
+        <translation>Dieses Home führt den Workspace nicht auf, oder seine Liste ist nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>This home has no place for the state of a memory writer.</source>
+        <translation>Dieses Home hat keinen Platz für den Stand eines Notizschreibers.</translation>
+    </message>
+    <message>
         <source>This home lists no workspace of this id.</source>
         <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
     </message>
@@ -6333,6 +7354,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Timed out</source>
         <translation>Zeit abgelaufen</translation>
+    </message>
+    <message>
+        <source>To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.</source>
+        <translation>Um Version 2 zu benutzen, entfernen Sie memories/ oder setzen Sie [memories] version = "v2" in config.toml.</translation>
     </message>
     <message>
         <source>Today</source>
@@ -6351,12 +7376,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Werkzeugaufrufe</translation>
     </message>
     <message>
+        <source>Tool calls were not tested</source>
+        <translation>Werkzeugaufrufe wurden nicht getestet</translation>
+    </message>
+    <message>
         <source>Tool failed</source>
         <translation>Werkzeug gescheitert</translation>
     </message>
     <message>
+        <source>Traces are off, so why a run failed is not kept.</source>
+        <translation>Traces sind aus; warum ein Lauf scheiterte, wird also nicht behalten.</translation>
+    </message>
+    <message>
         <source>Try the &amp;demo</source>
         <translation>&amp;Demo ausprobieren</translation>
+    </message>
+    <message>
+        <source>Turn on</source>
+        <translation>Einschalten</translation>
+    </message>
+    <message>
+        <source>Turn on debug logging</source>
+        <translation>Ausführlich protokollieren</translation>
+    </message>
+    <message>
+        <source>Turn {id}</source>
+        <translation>Zug {id}</translation>
+    </message>
+    <message>
+        <source>Turned off in [memories]: {names}.</source>
+        <translation>Ausgeschaltet in [memories]: {names}.</translation>
     </message>
     <message>
         <source>Undo</source>
@@ -6369,10 +7418,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Undos</source>
         <translation>Rücknahmen</translation>
-    </message>
-    <message>
-        <source>Undos and recoveries</source>
-        <translation>Rücknahmen und Wiederherstellungen</translation>
     </message>
     <message>
         <source>Unsaved changes</source>
@@ -6403,8 +7448,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnungen</translation>
     </message>
     <message>
-        <source>Warnings and errors</source>
-        <translation>Warnungen und Fehler</translation>
+        <source>Watch by events</source>
+        <translation>Über Ereignisse überwachen</translation>
+    </message>
+    <message>
+        <source>What Codex used of its memory</source>
+        <translation>Was Codex von seinen Notizen benutzte</translation>
     </message>
     <message>
         <source>What Reverie reads and never reads, what runs by itself, where text goes</source>
@@ -6447,8 +7496,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
-        <source>What the background services decided, and why</source>
-        <translation>Was die Hintergrunddienste entschieden haben, und warum</translation>
+        <source>What the background services did, and why</source>
+        <translation>Was die Hintergrunddienste getan haben und warum</translation>
     </message>
     <message>
         <source>What the next iteration is told</source>
@@ -6491,12 +7540,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warum</translation>
     </message>
     <message>
-        <source>Why runs wrote nothing: what they asked, were told and did</source>
-        <translation>Warum Läufe nichts geschrieben haben: was sie gefragt, gehört und getan haben</translation>
-    </message>
-    <message>
-        <source>Why the memory writer or a consolidation did not run</source>
-        <translation>Warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+        <source>Why nothing happened: what each run asked, what it was given and what it did</source>
+        <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
     </message>
     <message>
         <source>With enough growth, an update runs at the end of an answer or after this many tool calls.</source>
@@ -6505,6 +7550,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Without a model nothing is sent. A model is sent memories: they go to its provider.</source>
         <translation>Ohne Modell wird nichts gesendet. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
+    </message>
+    <message>
+        <source>Without a model there is none to test.</source>
+        <translation>Ohne Modell gibt es keines zu testen.</translation>
     </message>
     <message>
         <source>Workspace</source>
@@ -6519,8 +7568,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
     </message>
     <message>
+        <source>Write anyway</source>
+        <translation>Trotzdem schreiben</translation>
+    </message>
+    <message>
         <source>Write into an unknown layout?</source>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
+    </message>
+    <message>
+        <source>Write it now</source>
+        <translation>Jetzt schreiben</translation>
+    </message>
+    <message>
+        <source>Write to a project memory</source>
+        <translation>In eine Notiz des Projekts schreiben</translation>
+    </message>
+    <message>
+        <source>Write to the project's one file</source>
+        <translation>In die eine Datei des Projekts schreiben</translation>
+    </message>
+    <message>
+        <source>Write without a model</source>
+        <translation>Ohne Modell schreiben</translation>
     </message>
     <message>
         <source>Writes what the assistant learns to the memory of its project while a conversation goes on. You can review and undo every run.</source>
@@ -6547,12 +7616,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Selbst</translation>
     </message>
     <message>
+        <source>You chose to write anyway.</source>
+        <translation>Sie haben gewählt, trotzdem zu schreiben.</translation>
+    </message>
+    <message>
         <source>Zoom &amp;in</source>
         <translation>&amp;Vergrößern</translation>
     </message>
     <message>
         <source>Zoom &amp;out</source>
         <translation>Ver&amp;kleinern</translation>
+    </message>
+    <message>
+        <source>[features] memories is not true in config.toml, so Codex makes and loads no memories.</source>
+        <translation>[features] memories ist in config.toml nicht true, also legt Codex keine Notizen an und lädt keine.</translation>
+    </message>
+    <message>
+        <source>[features] memories is true in config.toml.</source>
+        <translation>[features] memories ist in config.toml true.</translation>
     </message>
     <message>
         <source>a CLAUDE.md is loaded instead</source>
@@ -6573,6 +7654,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>after a turn</source>
         <translation>nach einer Antwort</translation>
+    </message>
+    <message>
+        <source>after attempt {attempt}</source>
+        <translation>nach Versuch {attempt}</translation>
     </message>
     <message>
         <source>alike, but differ</source>
@@ -6621,6 +7706,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>archived</source>
         <translation>archiviert</translation>
+    </message>
+    <message>
+        <source>at a point that the trace does not tell</source>
+        <translation>an einer Stelle, die der Trace nicht nennt</translation>
     </message>
     <message>
         <source>at least {cost}</source>
@@ -6739,6 +7828,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gelöscht</translation>
     </message>
     <message>
+        <source>didWriteMemory is true.</source>
+        <translation>didWriteMemory ist true.</translation>
+    </message>
+    <message>
         <source>differs: a note beside it</source>
         <translation>unterscheidet sich: eine Notiz daneben</translation>
     </message>
@@ -6817,6 +7910,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>in %n lessons</source>
         <translation><numerusform>in %n Lehre</numerusform><numerusform>in %n Lehren</numerusform></translation>
+    </message>
+    <message>
+        <source>in attempt {attempt}</source>
+        <translation>in Versuch {attempt}</translation>
+    </message>
+    <message>
+        <source>in attempt {attempt}, step {step}</source>
+        <translation>in Versuch {attempt}, Schritt {step}</translation>
+    </message>
+    <message>
+        <source>in attempt {attempt}, step {step}, before {tool} was run</source>
+        <translation>in Versuch {attempt}, Schritt {step}, bevor {tool} ausgeführt wurde</translation>
+    </message>
+    <message>
+        <source>in attempt {attempt}, step {step}, while waiting for the model</source>
+        <translation>in Versuch {attempt}, Schritt {step}, beim Warten auf das Modell</translation>
     </message>
     <message>
         <source>in process {pid}, which alone can stop it</source>
@@ -6927,6 +8036,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von Hand</translation>
     </message>
     <message>
+        <source>memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2.</source>
+        <translation>memories/ liegt neben memories_v2/. Deshalb benutzt Codex Version 1 und nichts von Version 2.</translation>
+    </message>
+    <message>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -6999,6 +8112,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>noch keine; der Agent füllt sie nie aus</translation>
     </message>
     <message>
+        <source>not led by a person</source>
+        <translation>nicht von einem Menschen geführt</translation>
+    </message>
+    <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
     </message>
@@ -7061,6 +8178,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>now</source>
         <translation>jetzt</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
     </message>
     <message>
         <source>older layout</source>
@@ -7135,6 +8256,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>liest</translation>
     </message>
     <message>
+        <source>ready</source>
+        <translation>bereit</translation>
+    </message>
+    <message>
         <source>recalled for some prompts</source>
         <translation>für manche Eingaben abgerufen</translation>
     </message>
@@ -7203,6 +8328,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>veraltet</translation>
     </message>
     <message>
+        <source>still in use</source>
+        <translation>noch in Gebrauch</translation>
+    </message>
+    <message>
         <source>sub-agent</source>
         <translation>Unteragent</translation>
     </message>
@@ -7221,6 +8350,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>the agent does not see it: {why}</source>
         <translation>der Agent sieht es nicht: {why}</translation>
+    </message>
+    <message>
+        <source>the agent's configuration</source>
+        <translation>der Konfiguration des Agenten</translation>
     </message>
     <message>
         <source>the keyring does not answer</source>
@@ -7255,6 +8388,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>denkt nach</translation>
     </message>
     <message>
+        <source>timedOut is true.</source>
+        <translation>timedOut ist true.</translation>
+    </message>
+    <message>
         <source>to merge</source>
         <translation>zusammenzuführen</translation>
     </message>
@@ -7269,6 +8406,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>too far down in the ranking</source>
         <translation>zu weit unten in der Rangfolge</translation>
+    </message>
+    <message>
+        <source>too old</source>
+        <translation>zu alt</translation>
     </message>
     <message>
         <source>unavailable</source>
@@ -7311,6 +8452,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnung</translation>
     </message>
     <message>
+        <source>where Reverie's own files lie</source>
+        <translation>bei den eigenen Dateien von Reverie</translation>
+    </message>
+    <message>
+        <source>where the home lies</source>
+        <translation>beim Home</translation>
+    </message>
+    <message>
         <source>works</source>
         <translation>geht</translation>
     </message>
@@ -7330,6 +8479,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>{about} lines; the agent loads the first {most}</source>
         <translation>{about} Zeilen; der Agent lädt die ersten {most}</translation>
     </message>
+    <message numerus="yes">
+        <source>{age} (%n times)</source>
+        <translation><numerusform>{age} (%n-mal)</numerusform><numerusform>{age} (%n-mal)</numerusform></translation>
+    </message>
     <message>
         <source>{age} · failed</source>
         <translation>{age} · fehlgeschlagen</translation>
@@ -7337,6 +8490,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{age} · not finished</source>
         <translation>{age} · nicht fertig</translation>
+    </message>
+    <message>
+        <source>{age}.</source>
+        <translation>{age}.</translation>
+    </message>
+    <message>
+        <source>{age}: {text}</source>
+        <translation>{age}: {text}</translation>
     </message>
     <message>
         <source>{amount} tokens</source>
@@ -7351,6 +8512,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{bytes} Bytes · {tokens} Tokens</translation>
     </message>
     <message>
+        <source>{counted} and no run began: the interval was misread, or a run was stuck.</source>
+        <translation>{counted}, und kein Lauf begann: Der Abstand wurde falsch gelesen, oder ein Lauf hing.</translation>
+    </message>
+    <message>
+        <source>{counted}; no run was due yet.</source>
+        <translation>{counted}; noch kein Lauf war fällig.</translation>
+    </message>
+    <message numerus="yes">
+        <source>{count} of %n turns counted</source>
+        <translation><numerusform>{count} von %n Zug gezählt</numerusform><numerusform>{count} von %n Zügen gezählt</numerusform></translation>
+    </message>
+    <message>
         <source>{count} of {all} lines were here already.</source>
         <translation>{count} von {all} Zeilen waren schon hier.</translation>
     </message>
@@ -7359,8 +8532,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{detail} ist gesetzt: Claude Code lädt hier nichts; das würde es laden.</translation>
     </message>
     <message>
+        <source>{duration}, {age}</source>
+        <translation>{duration}, {age}</translation>
+    </message>
+    <message>
         <source>{entries} so far</source>
         <translation>bisher {entries}</translation>
+    </message>
+    <message>
+        <source>{evidence} ({age})</source>
+        <translation>{evidence} ({age})</translation>
     </message>
     <message>
         <source>{file}, line {line}: nothing is called “{name}”</source>
@@ -7369,6 +8550,50 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{first} and {last}</source>
         <translation>{first} und {last}</translation>
+    </message>
+    <message>
+        <source>{id} ended, {age}.</source>
+        <translation>{id} endete, {age}.</translation>
+    </message>
+    <message>
+        <source>{id} ended.</source>
+        <translation>{id} endete.</translation>
+    </message>
+    <message>
+        <source>{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.</source>
+        <translation>{index}: {lines} von {most_lines} Zeilen, {chars} von {most_chars} Zeichen.</translation>
+    </message>
+    <message>
+        <source>{job}: {text}{retry}</source>
+        <translation>{job}: {text}{retry}</translation>
+    </message>
+    <message>
+        <source>{label}: {text}</source>
+        <translation>{label}: {text}</translation>
+    </message>
+    <message>
+        <source>{length} in the future</source>
+        <translation>{length} in der Zukunft</translation>
+    </message>
+    <message>
+        <source>{level}: a successful write is logged.</source>
+        <translation>{level}: Protokolliert wird, was geschrieben wurde.</translation>
+    </message>
+    <message>
+        <source>{level}: every decision is logged.</source>
+        <translation>{level}: Jede Entscheidung wird protokolliert.</translation>
+    </message>
+    <message>
+        <source>{model} cannot be asked: {why}</source>
+        <translation>{model} lässt sich nicht fragen: {why}</translation>
+    </message>
+    <message>
+        <source>{model}.</source>
+        <translation>{model}.</translation>
+    </message>
+    <message>
+        <source>{model}: {problem}</source>
+        <translation>{model}: {problem}</translation>
     </message>
     <message>
         <source>{m} min {s} s</source>
@@ -7383,6 +8608,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{name} ist jetzt gekürzt</translation>
     </message>
     <message>
+        <source>{name} is free.</source>
+        <translation>{name} ist frei.</translation>
+    </message>
+    <message>
+        <source>{name} is held. Until it is free, nothing else writes into its memory.</source>
+        <translation>{name} ist gehalten. Bis es frei ist, schreibt nichts anderes in die Notizen.</translation>
+    </message>
+    <message>
         <source>{name} is new in it</source>
         <translation>{name} ist neu darin</translation>
     </message>
@@ -7395,8 +8628,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{name} ist wieder ganz</translation>
     </message>
     <message>
+        <source>{name}/ is in use.</source>
+        <translation>{name}/ ist in Gebrauch.</translation>
+    </message>
+    <message>
         <source>{name}: {marks}</source>
         <translation>{name}: {marks}</translation>
+    </message>
+    <message>
+        <source>{name}: {problem}</source>
+        <translation>{name}: {problem}</translation>
+    </message>
+    <message>
+        <source>{name}: {size}, last grew {age}.</source>
+        <translation>{name}: {size}, zuletzt gewachsen {age}.</translation>
     </message>
     <message>
         <source>{n} d</source>
@@ -7471,6 +8716,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vor {n} J.</translation>
     </message>
     <message>
+        <source>{n} {state}.</source>
+        <translation>{n} {state}.</translation>
+    </message>
+    <message>
+        <source>{often}, as set in {where}.</source>
+        <translation>{often}, wie in {where}.</translation>
+    </message>
+    <message>
+        <source>{path} does not exist: nothing was said here yet.</source>
+        <translation>{path} gibt es nicht: Hier wurde noch nichts gesagt.</translation>
+    </message>
+    <message>
         <source>{path} gets every line of both; the lines that are there stay first.</source>
         <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
     </message>
@@ -7479,8 +8736,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} hat schon jede Zeile davon.</translation>
     </message>
     <message>
+        <source>{path} is no regular file.</source>
+        <translation>{path} ist keine gewöhnliche Datei.</translation>
+    </message>
+    <message>
+        <source>{path} is not there yet; the first run makes it.</source>
+        <translation>{path} ist noch nicht da; der erste Lauf legt es an.</translation>
+    </message>
+    <message>
         <source>{path} is the same already.</source>
         <translation>{path} ist schon gleich.</translation>
+    </message>
+    <message>
+        <source>{path} is write-protected.</source>
+        <translation>{path} ist schreibgeschützt.</translation>
     </message>
     <message>
         <source>{path} stays as it is; the orphaned note becomes {beside}.</source>
@@ -7499,12 +8768,48 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path}, Zeilen {first} bis {last}</translation>
     </message>
     <message>
+        <source>{path}: {size}, last changed {age}.</source>
+        <translation>{path}: {size}, zuletzt geändert {age}.</translation>
+    </message>
+    <message>
+        <source>{place}, {tool}</source>
+        <translation>{place}, {tool}</translation>
+    </message>
+    <message>
+        <source>{place}: nothing is wrong</source>
+        <translation>{place}: Alles in Ordnung</translation>
+    </message>
+    <message>
+        <source>{place}: {fact}</source>
+        <translation>{place}: {fact}</translation>
+    </message>
+    <message>
+        <source>{place}: {quote}</source>
+        <translation>{place}: {quote}</translation>
+    </message>
+    <message>
+        <source>{purpose}, process {pid}, since {age}.</source>
+        <translation>{purpose}, Prozess {pid}, seit {age}.</translation>
+    </message>
+    <message>
         <source>{share} of the smaller one is found in the other.</source>
         <translation>{share} der kleineren stehen auch in der anderen.</translation>
     </message>
     <message>
         <source>{share} of the words are shared, but they are not taken for the same:</source>
         <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
+    </message>
+    <message>
+        <source>{signs}: of a version that loads one file a project.</source>
+        <translation>{signs}: von einer Version, die eine Datei je Projekt lädt.</translation>
+    </message>
+    <message>
+        <source>{signs}: of a version that loads project memories.</source>
+        <translation>{signs}: von einer Version, die Notizen des Projekts lädt.</translation>
+    </message>
+    <message>
+        <source>{size} are free {where}.</source>
+        <translation>{size} sind frei {where}.</translation>
     </message>
     <message>
         <source>{skipped} left out</source>
@@ -7519,6 +8824,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
+        <source>{text} ({age})</source>
+        <translation>{text} ({age})</translation>
+    </message>
+    <message>
         <source>{times}, {age}</source>
         <translation>{times}, {age}</translation>
     </message>
@@ -7529,6 +8838,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{tokens}, {cost}.</source>
         <translation>{tokens}, {cost}.</translation>
+    </message>
+    <message>
+        <source>{tool} failed {where}: {quote}</source>
+        <translation>{tool} scheiterte {where}: {quote}</translation>
+    </message>
+    <message>
+        <source>{tool} was rejected {where}: {quote}</source>
+        <translation>{tool} wurde {where} abgelehnt: {quote}</translation>
     </message>
     <message>
         <source>{used} bytes</source>
@@ -7585,6 +8902,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{used} tokens</source>
         <translation>{used} Tokens</translation>
+    </message>
+    <message>
+        <source>{verdict} ({place})</source>
+        <translation>{verdict} ({place})</translation>
+    </message>
+    <message>
+        <source>{what} is dated {age}. Set this machine's clock.</source>
+        <translation>{what} ist datiert {age}. Stellen Sie die Uhr dieses Rechners.</translation>
     </message>
     <message>
         <source>{what}, line {line}</source>

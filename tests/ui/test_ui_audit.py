@@ -145,11 +145,11 @@ def _states(driver: Driver) -> Iterator[tuple[str, QWidget]]:
     tab.search.leave()
     for name, show in (
         ("traces", window.lazy_tabs.show_traces),
-        ("activity", window.lazy_tabs.show_activity),
-        ("doctor", window.lazy_tabs.show_doctor),
+        ("log", window.lazy_tabs.show_log),
+        ("checks", window.lazy_tabs.show_checks),
     ):
         show()
-        driver.until(lambda: not window.lanes.scan.busy and not driver.services.doctor_control.busy)
+        driver.until(lambda: not window.lanes.scan.busy and not driver.services.checks.busy)
         yield name, window
     window.show_memory()
     window.dialogs.show_palette()

@@ -98,7 +98,7 @@ def test_without_the_last_home_the_window_offers_to_open_one(windows: Windows, h
     assert not window.homes.nodes
     for action in ("home.close", "memory.trash", "dream.run", "file.save"):
         assert not window.actions_[action].isEnabled(), action
-    for show in ("traces", "activity", "doctor", "transcripts", "context", "memory"):
+    for show in ("traces", "log", "checks", "transcripts", "context", "memory"):
         driver.do(f"view.{show}")
     driver.until(lambda: not window.lanes.busy())
     window.homes.open(home)

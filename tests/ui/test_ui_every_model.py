@@ -77,8 +77,8 @@ def opened(driver: Driver) -> tuple[QWidget | None, ...]:
     window, tab = driver.window, driver.tab
     window.lazy_tabs.show_traces()
     driver.until(lambda: driver.traces.is_settled)
-    window.lazy_tabs.show_activity()
-    window.lazy_tabs.show_doctor()
+    window.lazy_tabs.show_log()
+    window.lazy_tabs.show_checks()
     window.show_memory()
     driver.tree.select_path("/memories/global")
     for name in ("memory.history", "memory.duplicates", "memory.trash", "dream.runs"):

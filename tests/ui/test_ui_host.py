@@ -99,18 +99,16 @@ def test_a_pause_ends_what_runs_and_is_taken_back_and_the_settings_end_it_for_go
     driver.until(lambda: holder(windows, driver) is None)
     assert label(driver) == "Services paused"
     assert driver.window.actions_["services.pause"].isChecked()
-    driver.do("view.activity")
-    assert "paused" in driver.services.activity.services.text
-    driver.services.activity.services.button("resume").click()
-    assert driver.services.activity.services.isHidden()
+    driver.do("view.log")
+    assert "paused" in driver.traces.log.services.text
+    driver.traces.log.services.button("resume").click()
+    assert driver.traces.log.services.isHidden()
     driver.until(lambda: label(driver) == "Services on")
     driver.settle()
     switching_off_in_the_settings_ends_them(windows, driver)
 
 
-def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
-    windows: Windows, home: Path
-) -> None:
+def test_a_run_of_the_services_is_in_the_log_and_cancel_pauses_them(windows: Windows, home: Path) -> None:
     with ModelServer() as server:
         server.answer = lambda _request: Reply(fault="hang")
         model = '"test:test-model"'
@@ -119,8 +117,8 @@ def test_a_run_of_the_services_stands_in_activity_and_cancel_pauses_them(
         driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
         host = driver.served._hosting._host
         driver.until(lambda: host.wait_until_ready(0.0))
-        driver.do("view.activity")
-        running = driver.services.activity.running
+        driver.do("view.log")
+        running = driver.traces.log.running
         say_turns(home / "sessions" / ACME, 40, ["Hello."], at=system_clock())
         driver.until(lambda: len(running.ids) == 1)
         (name,) = running.ids
@@ -183,8 +181,8 @@ def test_the_engine_logs_as_much_as_the_window_and_so_does_its_successor(
     driver.services.host.recheck()
     idle(driver)
     assert told() == 0
-    driver.do("view.activity")
-    driver.services.activity.debug_log.click()
+    set_debug(True)
+    driver.services.host.recheck()
     idle(driver)
     assert told() == 1
     engine = driver.window.engine
@@ -195,7 +193,8 @@ def test_the_engine_logs_as_much_as_the_window_and_so_does_its_successor(
     driver.settle()
     idle(driver)
     assert told() == 2
-    driver.services.activity.debug_log.click()
+    set_debug(False)
+    driver.services.host.recheck()
     idle(driver)
     assert told() == 2
 
@@ -229,12 +228,12 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     host = driver.served._hosting._host
     driver.until(lambda: host.wait_until_ready(0.0))
     assert not is_shown(driver, memory)
-    driver.do("view.activity")
+    driver.do("view.log")
     texts = ["Always run the linter with --strict before you push.", "And what is the time?"]
     say_turns(home / "sessions" / ACME, 40, texts, at=system_clock())
     driver.until(lambda: is_shown(driver, memory))
     assert "--strict" in memory.read_text()
-    decisions = driver.services.activity.list.rows
+    decisions = driver.traces.log.list.rows
 
     def told() -> set[str]:
         return {decisions.data(index, VALUE).entry.event.partition(".")[0] for index in decisions.walk()}

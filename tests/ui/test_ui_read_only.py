@@ -92,20 +92,19 @@ def test_a_yes_lets_the_editor_save_and_a_no_changes_nothing(driver: Driver, ask
     driver.until(lambda: disk(driver).read_text().startswith("Permitted.\n"))
 
 
-def test_the_doctor_asks_before_it_permits_and_the_open_file_follows(
-    driver: Driver, asked: list[str]
-) -> None:
+def test_the_checks_ask_before_it_permits_and_the_open_file_follows(driver: Driver, asked: list[str]) -> None:
     file = driver.open(PATH)
     driver.until(lambda: driver.window.lazy_tabs.services is not None)
-    services = driver.services
-    driver.window.tabs.setCurrentWidget(services.doctor)
-    driver.until(lambda: "known-layout" in services.doctor.rows.checks)
-    row = services.doctor.rows.row("known-layout")
+    driver.do("view.checks")
+    checks = driver.traces.checks
+    checks.only.setChecked(False)
+    driver.until(lambda: "known-layout" in checks.rows.checks)
+    row = checks.rows.row("known-layout")
     assert row.state == "fail"
     assert EVIDENCE in row.evidence.text()
     assert row.button.text() == "Write anyway"
     row.button.click()
-    driver.until(lambda: services.doctor.rows.row("known-layout").state == "warn")
+    driver.until(lambda: checks.rows.row("known-layout").state == "warn")
     assert EVIDENCE in asked[0]
     driver.until(lambda: not file.read_only)
 

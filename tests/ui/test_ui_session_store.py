@@ -32,7 +32,7 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     first.window.resize(790, 666)  # the offscreen screen is 800 wide
     first.window.splitter.setSizes([130, 655])
     first.window.tab.splitter.setSizes([330, 320])
-    first.window.lazy_tabs.show_doctor()
+    first.window.lazy_tabs.show_transcripts()
     target = sorted(first.paths(Scope.GLOBAL))[0]
     first.open(f"/memories/global/{target}")
     cursor = first.pane.text.textCursor()
@@ -46,14 +46,14 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     store.keep(windows.profile, home.parent / "elsewhere")
 
     kept = read_remembered(windows.profile)
-    assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 3)
+    assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 2)
     again, store = _again(windows, home, kept)
     again.until(lambda: not store.restoring)
     window = again.window
     assert (window.width(), window.height()) == (790, 666)
     assert window.splitter.sizes()[0] == kept.picker_width
     assert window.tab.splitter.sizes()[0] == kept.tree_width
-    assert window.tabs.currentIndex() == 3
+    assert window.tabs.currentIndex() == 2
     assert again.session.context.workspace_id == INGEST
     assert again.tree.opened_keys == opened
     assert again.tab.order.sort_key == "size"

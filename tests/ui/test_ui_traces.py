@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
-from ui_windows import ACME, Driver, Windows
+from ui_windows import ACME, INGEST, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
@@ -75,16 +75,26 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     windows: Windows, home: Path, tmp_path: Path
 ) -> None:
     driver, tab = opened(windows, home)
-    column = [tab.list.model.index(row, 1).data() for row in range(3)]
-    assert column == ["409 retry loop"] * 3, "the name that the list at the left has"
-    assert "409 retry loop" in tab.detail.facts.text()
+    assert "409 retry loop" in tab.detail.facts.text(), "the name that the list at the left has"
+    assert not tab.list.model.several, "each row is of the workspace that the box names"
     picker, mux = driver.window.picker, driver.session.info.id
     box = tab.list.place
-    assert [box.itemText(row) for row in range(box.count())] == ["acme-api", "All homes"]
+    assert [box.itemText(row) for row in range(box.count())] == [
+        "409 retry loop",
+        "All workspaces",
+        "All homes",
+    ]
+    driver.choose(INGEST)
+    driver.until(lambda: tab.is_settled and not tab.list.shown)
+    box.setCurrentIndex(box.findData("home"))
+    driver.until(lambda: tab.is_settled and len(tab.list.shown) == 3)
+    looks = [tab.list.model.look(line) for line in tab.list.shown]
+    assert all(look.below.startswith("409 retry loop · ") for look in looks)
+    box.setCurrentIndex(0)
 
     assert picker.pick_project(mux, "/home/dev/projects/pixel-garden")
     assert (box.currentText(), verdicts(tab)) == ("pixel-garden", [])
-    assert "No trace of pixel-garden yet" in tab.detail.facts.text()
+    assert tab.nothing.text() == "No traces of pixel-garden yet."
     picker.pick_home(mux)
     assert len(tab.list.shown) == 3
 
@@ -93,12 +103,14 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     driver.until(lambda: len(driver.window.homes.sessions) == 2)
     picker.pick_home(driver.window.homes.sessions[1].info.id)
     driver.until(lambda: tab.is_settled)
-    assert verdicts(tab) == []
+    for data in ("selected", "home"):
+        box.setCurrentIndex(box.findData(data))
+        assert verdicts(tab) == [], "a home that has none shows none of another home"
     box.setCurrentIndex(box.findData("all"))
     assert len(tab.list.shown) == 3
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     tab.list.text.setText("nowhere")
-    assert tab.detail.facts.text() == "No trace fits."
+    assert tab.nothing.text() == "No trace fits."
     tab.list.text.clear()
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     picker.pick_home(mux)
@@ -131,6 +143,7 @@ def test_no_frame_shows_a_trace_squeezed_into_the_height_of_what_was_there(
     assert shown is not None
     tab.detail.clear()
     finish_layouts()
+    tab.area.verticalScrollBar().setValue(tab.detail.mapTo(tab.splitter, QPoint()).y())
     frames = Squeezed()
     QApplication.instance().installEventFilter(frames)
     try:
@@ -198,10 +211,14 @@ def the_list_can_be_narrowed_down_and_sorted(tab: TracesTab) -> None:
     tab.list.kind.setCurrentIndex(tab.list.kind.findData("dream"))
     assert verdicts(tab) == []
     tab.list.kind.setCurrentIndex(0)
-    tab.list.view.sortByColumn(7, Qt.SortOrder.DescendingOrder)
+    times = [line.row.started_at for line in tab.list.shown]
+    assert times == sorted(times, reverse=True), "newest first"
+    tab.list.order.setCurrentIndex(tab.list.order.findData("tokens"))
     assert verdicts(tab)[0] == "tool-failed"
-    tab.list.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
-    assert verdicts(tab) == ["tool-failed", "timed-out", "provider-error"]
+    tab.list.order.setCurrentIndex(tab.list.order.findData("longest"))
+    assert verdicts(tab)[0] == "timed-out"
+    tab.list.order.setCurrentIndex(0)
+    assert [line.row.started_at for line in tab.list.shown] == times
 
 
 def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: Any) -> None:
@@ -239,9 +256,13 @@ def the_timeline_goes_with_the_arrow_keys(tab: TracesTab, qtbot: Any) -> None:
 
 
 def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
-    shown = tab.detail.memory.toPlainText()
-    assert "not applied: old_string not found in file." in shown
-    assert "+- Never retry 409 automatically." in shown
+    shown = tab.detail.memory.missed.toPlainText()
+    assert "memory_write: old_string not found in file." in shown
+    wanted, found = shown.index("The model wanted to replace"), shown.index("The memory has")
+    assert wanted < shown.index("- Postgres 16 in production.") < found
+    assert found < shown.index("- Postgres 13 in production.")
+    assert "- Never retry 409 automatically." in shown
+    assert tab.detail.memory.diff.isHidden(), "nothing of it fits the memory"
 
 
 def the_raw_document_opens_piece_by_piece_and_is_searched(driver: Driver, tab: TracesTab) -> None:

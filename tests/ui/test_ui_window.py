@@ -95,7 +95,7 @@ def test_nothing_but_the_window_and_its_dialogs_is_ever_a_window(windows: Window
         driver.until(lambda: not driver.window.dialogs.settings.busy)
         driver.do("dream.runs")
         driver.do("view.traces")
-        driver.do("view.doctor")
+        driver.do("view.checks")
         driver.settle()
     finally:
         QApplication.instance().removeEventFilter(shown)  # type: ignore[union-attr]
@@ -386,7 +386,7 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
     assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]
     tabs = window.tabs
     held = {index for index in range(tabs.count()) if type(tabs.widget(index)) is QWidget}
-    assert [tabs.tabText(index) for index in sorted(held)] == ["Changes", "Traces", "Transcripts"]
+    assert [tabs.tabText(index) for index in sorted(held)] == ["Changes", "Transcripts"]
     titles = [tabs.tabText(index) for index in range(tabs.count())]
     for index in sorted(held):
         tabs.setCurrentIndex(index)

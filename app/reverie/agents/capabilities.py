@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
+from reverie.text.phrase import NOTHING, Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,9 @@ class AgentCheck:
 
     check: str
     """Its name for scripts."""
-    title: str
+    title: Phrase
     state: Literal["pass", "warn", "fail"]
-    evidence: str
+    evidence: Phrase
     suspect: Path | None = None
     """A directory that turns something of the agent's off by being there, and that Reverie may have made."""
     at: int | None = None
@@ -142,7 +143,7 @@ class MemoryKinds:
     """One file for each project; None: unknown."""
     project_store: bool | None = None
     """A store of project memories; None: unknown."""
-    evidence: str = ""
+    evidence: Phrase = NOTHING
     """A sentence."""
 
 

@@ -66,8 +66,8 @@ def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
             if store
             else f"Reverie does not know how {what} is kept, so it only reads it.",
             " ".join(evidence),
-            "Update Reverie, or choose “Write anyway” in the Doctor (`reverie doctor --workspace ID --fix "
-            "known-layout`; a home with one workspace needs no ID).",
+            "Update Reverie, or choose “Write anyway” in the checks of the Traces tab "
+            "(`reverie doctor --workspace ID --fix known-layout`; a home with one workspace needs no ID).",
         ),
     )
 

@@ -44,7 +44,7 @@ def doctor(session: Invocation) -> int:
     cause = first_cause(findings)
     if cause is None or cause.state != "fail":
         return DONE
-    answers.trouble(f"{cause.title}: no. {cause.evidence}{_how(cause, session)}")
+    answers.trouble(f"{cause.title}. {cause.evidence}{_how(cause, session)}")
     return FAILED
 
 

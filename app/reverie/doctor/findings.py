@@ -25,11 +25,14 @@ from reverie.files.directory import ensure_private, walk_paths
 from reverie.files.paths import is_link, open_regular
 from reverie.files.sidecar import parse_object
 from reverie.jobs.writer.state import coerced
+from reverie.llm.trace_facts import RunEvidence, RunVerdict, facts_of, judge
+from reverie.llm.trace_reader import read_dump
 from reverie.memory.attribution import WriteLog
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import write_locks
 from reverie.profile import Profile
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
+from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 
 if TYPE_CHECKING:
     from reverie.agents.transcripts import Turn
@@ -119,7 +122,7 @@ class FileFacts:
     size: int = 0
     changed_at: int = 0
     writable: bool = False
-    problem: str = ""
+    problem: Phrase | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ class StateFacts:
     started_at: int | None = None
     completed_at: int | None = None
     message_id: str | None = None
-    problem: str = ""
+    problem: Phrase | None = None
 
     @property
     def unfinished(self) -> bool:
@@ -139,6 +142,21 @@ class StateFacts:
         return self.started_at is not None and (
             self.completed_at is None or self.completed_at < self.started_at
         )
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRun:
+    """One run of a memory writer that left a trace. `by_agent`: of the agent's own; those of Reverie name
+    their run."""
+
+    started_at: int
+    verdict: RunVerdict
+    by_agent: bool
+
+    @property
+    def wrote(self) -> bool:
+        """It did what it was for."""
+        return self.verdict.name in ("wrote", "nothing-to-write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +182,7 @@ class WorkspaceFacts:
     memory_problem: str
     kinds: MemoryKinds
     dumps: tuple[Path, ...]
-    verdict: str
+    runs: tuple[TracedRun, ...]
     activity: tuple[ActivityEntry, ...]
     activity_damage: str
     lease_problem: str
@@ -188,6 +206,22 @@ class WorkspaceFacts:
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
     """The agent's own gates; each with who wrote what is in the directory that it suspects."""
 
+    @property
+    def verdict(self) -> Phrase:
+        """What the newest trace comes to, in words."""
+        if not self.runs:
+            return NOTHING
+        newest = self.runs[0].verdict
+        where = newest.evidence.sentence()
+        if not where:
+            return newest.sentence
+        return phrase("{verdict} ({place})", verdict=newest.sentence, place=where)
+
+    @property
+    def agent_runs(self) -> tuple[TracedRun, ...]:
+        """Those of the agent's own writer, newest first."""
+        return tuple(run for run in self.runs if run.by_agent)
+
     def last(self, *events: str) -> ActivityEntry | None:
         """The newest Activity entry of this workspace (or of none) whose event is or begins with one of
         `events`."""
@@ -204,11 +238,12 @@ def look_at(path: Path) -> FileFacts:
         status = path.stat()
     except FileNotFoundError:
         dangling = is_link(path)
-        return FileFacts(
-            path, "other" if dangling else "missing", problem="It is a link to nothing." * dangling
-        )
+        if dangling:
+            return FileFacts(path, "other", problem=phrase("It is a link to nothing."))
+        return FileFacts(path)
     except OSError as error:
-        return FileFacts(path, "other", problem=f"The system says: {error.strerror or error}.")
+        why = phrase("The system says: {error}.", error=error.strerror or str(error))
+        return FileFacts(path, "other", problem=why)
     mode = status.st_mode
     kind: Literal["file", "directory", "other"] = (
         "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "other"
@@ -220,15 +255,16 @@ def read_state(path: Path) -> StateFacts:
     """The writer's state file; broken or missing counts as no turns."""
     file = look_at(path)
     if file.kind != "file":
-        problem = file.problem or ("" if file.kind == "missing" else "Something that is no file lies there.")
-        return StateFacts(file, problem=problem)
+        no_file = None if file.kind == "missing" else phrase("Something that is no file lies there.")
+        return StateFacts(file, problem=file.problem or no_file)
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as opened:
             data = parse_object(opened.read(_STATE_BYTES))
     except OSError as error:
-        return StateFacts(file, problem=f"It cannot be read ({error.strerror or error}).")
+        why = error.strerror or str(error)
+        return StateFacts(file, problem=phrase("It cannot be read ({error}).", error=why))
     except ValueError as error:
-        return StateFacts(file, problem=f"It is not valid JSON ({error}).")
+        return StateFacts(file, problem=phrase("It is not valid JSON ({error}).", error=str(error)))
     state = coerced(data)
     return StateFacts(file, state.turns, state.started_at, state.completed_at, state.message_id)
 
@@ -272,6 +308,26 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
     return tuple(found[:limit])
 
 
+_RUNS = 5
+"""How many of the newest traces are opened to say what came of the runs."""
+
+
+def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
+    """What came of the newest runs; what cannot be read is damaged."""
+    found = []
+    for path in dumps[:_RUNS]:
+        try:
+            dump = read_dump(path, sketch=True)
+        except UserError as error:
+            said = plain(str(error))
+            found.append(TracedRun(dump_time(path), RunVerdict("damaged", said, RunEvidence()), False))
+            continue
+        facts = facts_of(dump.document)
+        verdict = judge(facts, dump.damage, lost=dump.lost)
+        found.append(TracedRun(dump_time(path), verdict, not facts.run_id))
+    return tuple(found)
+
+
 def dump_time(path: Path) -> int:
     """When the run of a dump started, by the dump's name; UTC ms, 0 for a name that tells none."""
     head = path.name.partition("_")[0]
@@ -309,7 +365,7 @@ class Fixes:
         self._hooks = hooks
 
     def switch_writer_on(self) -> Fix:
-        return Fix("Switch the memory writer on", lambda: self._system1(enabled=True))
+        return Fix(phrase("Turn on"), lambda: self._system1(enabled=True))
 
     def set_interval(self, turns: int) -> Fix:
         def apply() -> None:
@@ -317,20 +373,23 @@ class Fixes:
             self._system1(interval=turns + 1)
             self._system1(interval=turns)
 
-        return Fix(f"Set the interval to {turns}", apply)
+        return Fix(phrase("Set the interval to {turns}", turns=turns), apply)
 
     def set_target(self, target: str) -> Fix:
-        words = {"project-file": "the project's one file", "project-memory": "a project memory"}
-        return Fix(f"Write to {words[target]}", lambda: self._system1(target=target))
+        labels = {
+            "project-file": phrase("Write to the project's one file"),
+            "project-memory": phrase("Write to a project memory"),
+        }
+        return Fix(labels[target], lambda: self._system1(target=target))
 
     def use_rules(self) -> Fix:
-        return Fix("Let the rules engine write", lambda: self._system1(model=RULES))
+        return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
 
     def keep_traces_of_failures(self) -> Fix:
-        return Fix("Keep traces of failures", lambda: self._system1(traces="failures"))
+        return Fix(phrase("Keep traces of failures"), lambda: self._system1(traces="failures"))
 
     def switch_background_on(self) -> Fix:
-        return Fix("Switch background runs on for this home", lambda: self._background(enabled=True))
+        return Fix(phrase("Turn on"), lambda: self._background(enabled=True))
 
     def raise_budget(self) -> Fix:
         def apply() -> None:
@@ -341,13 +400,13 @@ class Fixes:
                 tokens_per_day=min(1_000_000_000, max(1_000_000, now.tokens_per_day * 2)),
             )
 
-        return Fix("Double the budget of this home", apply)
+        return Fix(phrase("Double the budget of this home"), apply)
 
     def dream_by_rules(self) -> Fix:
         def change(settings: Settings) -> Settings:
             return settings.model_copy(update={"dream": settings.dream.model_copy(update={"engine": RULES})})
 
-        return Fix("Let the rules engine dream", lambda: self._change(change))
+        return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
 
     def watch_with(self, polling: str) -> Fix:
         def change(settings: Settings) -> Settings:
@@ -355,8 +414,8 @@ class Fixes:
                 update={"watch": settings.watch.model_copy(update={"polling": polling})}
             )
 
-        words = {"auto": "Watch as the system allows", "always": "Look again and again instead"}
-        return Fix(words[polling], lambda: self._change(change))
+        labels = {"auto": phrase("Watch by events"), "always": phrase("Scan the folders instead")}
+        return Fix(labels[polling], lambda: self._change(change))
 
     def make_writable(self, path: Path) -> Fix:
         def apply() -> None:
@@ -367,7 +426,7 @@ class Fixes:
             except OSError as error:
                 raise user_error_from_os(error, f"{path} was not made writable.") from error
 
-        return Fix(f"Make {path.name} writable", apply)
+        return Fix(phrase("Make {name} writable", name=path.name), apply)
 
     def set_aside(self, path: Path) -> Fix:
         """Kept under a name nobody reads, never removed."""
@@ -385,12 +444,12 @@ class Fixes:
                     return
             raise StoreError(f"{path.name} was not moved aside.", next_step="Move it away by hand.")
 
-        return Fix(f"Move {path.name} aside", apply)
+        return Fix(phrase("Move {name} aside", name=path.name), apply)
 
     def write_anyway(self, refusals: Sequence[Refusal]) -> Fix:
         """Write into stores whose layout or version Reverie does not know; a person has to choose it."""
         evidence = " ".join(each.evidence for each in refusals)
-        return Fix("Write anyway", lambda: self._parts.write_guard.permit(refusals), evidence)
+        return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
         """Keep a directory of ours that switches the agent's memory off, outside of the home; an empty one
@@ -400,11 +459,11 @@ class Fixes:
 
     def run_writer(self) -> Fix | None:
         act = self._hooks.run_writer
-        return None if act is None else Fix("Run the memory writer now", act)
+        return None if act is None else Fix(phrase("Write it now"), act)
 
     def debug_logging(self) -> Fix | None:
         act = self._hooks.set_debug
-        return None if act is None else Fix("Switch debug logging on", act)
+        return None if act is None else Fix(phrase("Turn on debug logging"), act)
 
     def _background(self, **update: Any) -> None:
         def change(settings: Settings) -> Settings:
@@ -435,10 +494,10 @@ class Fixes:
 
 
 _MOST_FILES = 10_000
-_SENTENCES: Mapping[Maker, str] = {
-    "reverie": "Reverie made it.",
-    "nobody": "It is empty.",
-    "others": "It holds files that Reverie did not write or cannot read; it is left alone.",
+_SENTENCES: Mapping[Maker, Phrase] = {
+    "reverie": phrase("Reverie made it."),
+    "nobody": phrase("It is empty."),
+    "others": phrase("It holds files that Reverie did not write or cannot read; it is left alone."),
 }
 
 
@@ -448,9 +507,9 @@ def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence
         if check.at is not None:
-            evidence = f"{evidence} ({ago(facts.now, check.at)})"
+            evidence = phrase("{evidence} ({age})", evidence=evidence, age=ago(facts.now, check.at))
         if check.suspect is not None and maker is not None:
-            evidence = f"{evidence} {_SENTENCES[maker]}"
+            evidence = together(evidence, _SENTENCES[maker])
             if maker != "others":
                 fix = fixes.take_away(check.suspect, empty=maker == "nobody")
         found.append(Finding(check.check, check.title, check.state, evidence, fix))
@@ -505,7 +564,8 @@ def _take_away(parts: DoctorHome, directory: Path) -> None:
 
 def take_away_fix(parts: DoctorHome, directory: Path, *, empty: bool) -> Fix:
     """The fix for a directory that is ours, or empty."""
-    title = f"Remove the empty {directory.name}/" if empty else f"Take {directory.name}/ away"
+    name = directory.name
+    title = phrase("Remove the empty {name}/", name=name) if empty else phrase("Take {name}/ away", name=name)
     return Fix(title, lambda: take_away(parts, directory))
 
 
@@ -547,7 +607,7 @@ class ProbeFacts:
 class FixOffer:
     """What a person is told of a fix before it is applied; `evidence` as in `Fix`."""
 
-    label: str
+    label: Phrase
     evidence: str = ""
 
 
@@ -556,10 +616,11 @@ class FindingView:
     """A `Finding` for who cannot apply its fix: all of it but that."""
 
     check: str
-    title: str
+    title: Phrase
     state: State
-    evidence: str
+    evidence: Phrase
     fix: FixOffer | None = None
+    remedy: Remedy = ""
 
 
 AnyFinding = TypeVar("AnyFinding", "Finding", FindingView)
@@ -570,32 +631,42 @@ class Fix:
     """What one press does: `label` says it as a command; `apply` blocks on disk and raises `UserError`.
     Look again after it."""
 
-    label: str
+    label: Phrase
     apply: Callable[[], None]
     evidence: str = ""
     """What a person has to read and agree to first; empty where the press itself is enough."""
 
 
-Verdict = tuple[State, str] | tuple[State, str, Fix | None]
-"""How a check ended, what was seen, and what mends it."""
+Remedy = Literal["", "model", "key"]
+"""What a person can change in the settings: the model, or a key for it."""
+
+Verdict = (
+    tuple[State, Phrase]
+    | tuple[State, Phrase, Fix | None]
+    | tuple[State, Phrase, Fix | None, Phrase]
+    | tuple[State, Phrase, Fix | None, Phrase | None, Remedy]
+)
+"""How a check ended, what was seen, what mends it, the fact as a title where the check's own do not fit, and
+what to change in the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check. `check` is its name for scripts, `title` for people; `evidence` is what was seen, in
+    """One check. `check` is its name for scripts; `title` states the fact; `evidence` is what was seen, in
     sentences, with what to do where no fix can do it."""
 
     check: str
-    title: str
+    title: Phrase
     state: State
-    evidence: str
+    evidence: Phrase
     fix: Fix | None = None
+    remedy: Remedy = ""
 
     @property
     def view(self) -> FindingView:
         """What is shown of it."""
         fix = None if self.fix is None else FixOffer(self.fix.label, self.fix.evidence)
-        return FindingView(self.check, self.title, self.state, self.evidence, fix)
+        return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 
     def as_json(self) -> dict[str, Any]:
         """The stable shape of `reverie doctor` (design.md section 5)."""
@@ -623,20 +694,26 @@ MINUTE_MS = 60_000
 _MIB = 1 << 20
 
 
-def ago(now: int, then: int) -> str:
+def ago(now: int, then: int) -> Phrase:
     """An age in the largest unit that fits."""
     age = now - then
     if age < -MINUTE_MS:
-        return f"{_length(-age)} in the future"
-    return "just now" if age < MINUTE_MS else f"{_length(age)} ago"
+        return phrase("{length} in the future", length=_length(-age))
+    if age < MINUTE_MS:
+        return phrase("just now")
+    if age < HOUR_MS:
+        return plural("1 minute ago", "%n minutes ago", age // MINUTE_MS)
+    if age < DAY_MS:
+        return plural("1 hour ago", "%n hours ago", age // HOUR_MS)
+    return plural("1 day ago", "%n days ago", age // DAY_MS)
 
 
-def _length(span: int) -> str:
-    for unit, length in (("days", DAY_MS), ("hours", HOUR_MS), ("minutes", MINUTE_MS)):
-        if span >= length:
-            count = span // length
-            return f"{count} {unit if count != 1 else unit[:-1]}"
-    return "less than a minute"
+def _length(span: int) -> Phrase:
+    if span < HOUR_MS:
+        return plural("1 minute", "%n minutes", span // MINUTE_MS)
+    if span < DAY_MS:
+        return plural("1 hour", "%n hours", span // HOUR_MS)
+    return plural("1 day", "%n days", span // DAY_MS)
 
 
 def size(count: int) -> str:

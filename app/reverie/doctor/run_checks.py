@@ -9,6 +9,7 @@ about it is a warning.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from reverie.doctor.findings import (
     Fixes,
     ModelFacts,
     ProbeFacts,
+    Remedy,
     State,
     StateFacts,
     Verdict,
@@ -43,6 +45,7 @@ from reverie.doctor.findings import (
     look_at,
     maker_of,
     newest_dumps,
+    newest_runs,
     read_state,
     scope_directory,
     size,
@@ -53,14 +56,13 @@ from reverie.jobs.consolidate.run import DEBOUNCE_MS, dream_lease_name
 from reverie.jobs.consolidate.triggers import counts, tokens_of
 from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
-from reverie.llm.trace_facts import facts_of
-from reverie.llm.trace_facts import judge as trace_verdict
-from reverie.llm.trace_reader import read_dump
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
+from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 from reverie.text.summaries import some
 
 if TYPE_CHECKING:
+    from reverie.files.lease import LeaseHolder
     from reverie.runs.activity import ActivityEntry
 
 
@@ -70,13 +72,26 @@ class Check:
 
     name: str
     """For scripts."""
-    title: str
-    """For people."""
+    holds: str
+    """The fact for people, where nothing is wrong; a template of a phrase."""
+    fails: str
+    """The fact otherwise."""
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         """What the facts mean, with what to do about it."""
-        return Finding(self.name, self.title, *self.judge(facts, fixes))
+        return self._made(*self.judge(facts, fixes))
+
+    def _made(
+        self,
+        state: State,
+        evidence: Phrase,
+        fix: Fix | None = None,
+        title: Phrase | None = None,
+        remedy: Remedy = "",
+    ) -> Finding:
+        fact = title or Phrase(self.holds if state == "pass" else self.fails)
+        return Finding(self.name, fact, state, evidence, fix, remedy)
 
 
 # Whether Reverie knows the layout and versions of the stores in use, and so may write. Pure.
@@ -85,35 +100,48 @@ class Check:
 def known_layout(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     refused = [refusal for refusal, permitted in facts.refusals if not permitted]
     if refused:
-        sentences = (" ".join((each.title, each.evidence, each.next_step)) for each in refused)
-        return "fail", " ".join(sentences), fixes.write_anyway(refused)
+        sentences = (text for each in refused for text in (each.title, each.evidence, each.next_step))
+        return "fail", together(*sentences), fixes.write_anyway(refused)
     if facts.refusals:
-        evidence = " ".join(each.evidence for each, _permitted in facts.refusals)
-        return "warn", f"{evidence} You chose to write anyway."
-    return "pass", "All layouts and versions found here are known."
+        evidence = together(*(each.evidence for each, _permitted in facts.refusals))
+        return "warn", together(evidence, phrase("You chose to write anyway."))
+    return "pass", phrase("All layouts and versions found here are known.")
 
 
-LAYOUT_CHECKS = (Check("known-layout", "Reverie knows this layout", known_layout),)
+LAYOUT_CHECKS = (
+    Check("known-layout", "Reverie knows this layout", "Reverie does not know this layout", known_layout),
+)
 
 
 # Findings that several lists of checks have in common. Pure.
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
-    """The newest line of Activity about this workspace from one of `sources`."""
+    """The newest line of the log about this workspace from one of `sources`."""
     last = facts.last(*sources)
     if last is None:
-        return "pass", "Nothing yet about this workspace."
+        return "pass", phrase("Nothing yet about this workspace.")
     state: State = "warn" if last.level in ("warning", "error") else "pass"
-    times = f" ({last.times} times)" if last.times > 1 else ""
-    return state, f"{ago(facts.now, last.last_at)}{times}: {last.text}"
+    age = ago(facts.now, last.last_at)
+    if last.times > 1:
+        age = plural("{age} (once)", "{age} (%n times)", last.times, age=age)
+    return state, phrase("{age}: {text}", age=age, text=last.text)
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
     """What is to be said where no model was looked at, or it has a problem, which `fix` mends."""
     if found is None:
-        return "pass", "It was not looked at here: this place knows no models."
-    return "fail", f"{found.engine}: {found.problem}", fix
+        return "pass", phrase("It was not looked at here: this place knows no models.")
+    evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
+    return "fail", evidence, fix, None, remedy_of(found.problem)
+
+
+_KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECASE)
+
+
+def remedy_of(problem: str) -> Remedy:
+    """What to change where a model cannot be used."""
+    return "key" if _KEY.search(problem) else "model"
 
 
 DEFAULT_INTERVAL = 2
@@ -132,7 +160,36 @@ _OUTCOMES = tuple(
         "held",
     )
 )
-_NO_RUN_YET = "Say something in the workspace, with the background services running."
+_OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"})
+
+
+def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    """What came of the last runs of the agent's own writer. A run that fails leaves a trace; one that does
+    not is known by the state file alone."""
+    runs = facts.agent_runs
+    if not runs:
+        return "pass", phrase("None of its runs left a trace, so none is known to have failed.")
+    newest = runs[0]
+    age, why = ago(facts.now, newest.started_at), newest.verdict.sentence
+    began = facts.state.started_at if facts.state is not None else None
+    if newest.wrote:
+        return "pass", phrase("{age}: {text}", age=age, text=why)
+    if began is not None and began > newest.started_at + MINUTE_MS:
+        later = phrase("A run {age} left no trace of a failure.", age=ago(facts.now, began))
+        return "pass", together(later, phrase("The one before it, {age}: {text}", age=age, text=why))
+    failed = next((number for number, run in enumerate(runs) if run.wrote), len(runs))
+    title = plural(
+        "The agent's memory writer wrote nothing in its last run",
+        "The agent's memory writer wrote nothing in its last %n runs",
+        failed,
+    )
+    remedy: Remedy = "model" if newest.verdict.name in _OTHER_MODEL else ""
+    if newest.verdict.name == "provider-error" and remedy_of(newest.verdict.sentence) == "key":
+        remedy = "key"
+    evidence = phrase("Cause of the newest, {age}: {text}", age=age, text=why)
+    can_write = facts.model is not None and not facts.model.problem and not remedy
+    # It is no gate of Reverie's, and no reason for `reverie doctor` to fail.
+    return "warn", evidence, fixes.run_writer() if can_write else None, title, remedy
 
 
 def needs_no_writer(facts: WorkspaceFacts) -> bool:
@@ -144,66 +201,74 @@ def needs_no_writer(facts: WorkspaceFacts) -> bool:
 
 def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if needs_no_writer(facts):
-        evidence = "Reverie's memory writer is off, as it is until you turn it on. "
-        evidence += "This agent writes memories with tools of its own."
+        evidence = phrase("It is off until you turn it on. This agent writes memories with tools of its own.")
         return "off", evidence, fixes.switch_writer_on()
     if not facts.settings.system1.enabled:
-        evidence = "It is switched off in Reverie's settings, as it is until somebody switches it on."
-        return "fail", evidence, fixes.switch_writer_on()
+        return "fail", phrase("It is off until you turn it on."), fixes.switch_writer_on()
     if facts.agent_switched_off:
-        evidence = "The agent's own configuration switches its memory writer off, and Reverie follows it. "
-        return "fail", f"{evidence}Switch it on there: Reverie never writes that file."
-    return "pass", "It is switched on in the settings."
+        evidence = phrase(
+            "The agent's own configuration turns its memory writer off, and Reverie follows it. "
+            "Turn it on there: Reverie never writes that file."
+        )
+        return "fail", evidence
+    return "pass", phrase("It is turned on in the settings.")
 
 
 def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     workspace = facts.workspace
     if facts.context.workspace_id is None:
-        return "fail", "No workspace is chosen. Choose one with turns in it."
+        return "fail", phrase("No workspace is chosen. Choose one with turns in it.")
     if workspace is None:
-        return "fail", "This home does not list the workspace, or its list is unreadable."
+        return "fail", phrase("This home does not list the workspace, or its list is unreadable.")
     if workspace.parent_id is not None:
-        evidence = f"It is a task of workspace {workspace.parent_id}; memories are written for that one only."
-        return "fail", f"{evidence} Look there."
+        evidence = phrase(
+            "It is a task of workspace {parent}; memories are written for that one only. Look there.",
+            parent=workspace.parent_id,
+        )
+        return "fail", evidence
     if workspace.archived:
-        return "warn", "The workspace is archived, so no turn ends in it any more."
-    return "pass", "It is listed, and no other workspace's task."
+        return "warn", phrase("The workspace is archived, so no turn ends in it any more.")
+    return "pass", phrase("It is listed, and no other workspace's task.")
 
 
 def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.interval
-    where = "the agent's configuration" if found.source == "agent" else "Reverie's settings"
+    by_agent = found.source == "agent"
+    where = phrase("the agent's configuration") if by_agent else phrase("Reverie's settings")
     if found.turns is None:
-        evidence = f"In {where}: {found.problem}. Mend or remove it there: Reverie never writes that file."
-        return "fail", evidence
+        seen = phrase("In {where}: {problem}.", where=where, problem=found.problem)
+        advice = phrase("Correct or remove it there: Reverie never writes that file.")
+        return "fail", together(seen, advice)
     bad = next((problem for problem in facts.settings_problems if problem.startswith("system1.interval")), "")
-    if bad and found.source == "settings":
-        return "warn", bad, fixes.set_interval(DEFAULT_INTERVAL)
-    every = "every turn" if found.turns == 1 else f"every {found.turns} turns"
-    return "pass", f"It runs after {every}, as set in {where}."
+    if bad and not by_agent:
+        return "warn", plain(bad), fixes.set_interval(DEFAULT_INTERVAL)
+    every = plural("It runs after every turn", "It runs after every %n turns", found.turns)
+    return "pass", phrase("{often}, as set in {where}.", often=every, where=where)
 
 
 def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    file = facts.transcript
+    file, unreadable = facts.transcript, phrase("The transcript cannot be read")
     if file is None:
-        return "fail", "This agent keeps no transcript that could be followed."
+        return "fail", phrase("This agent keeps no transcript that could be followed.")
     if facts.transcript_problem:
-        return "fail", facts.transcript_problem
+        return "fail", plain(facts.transcript_problem), None, unreadable
     if file.kind == "missing":
-        return "fail", f"{file.path} does not exist: nothing was said here yet."
+        return "fail", phrase("{path} does not exist: nothing was said here yet.", path=str(file.path))
     if file.kind != "file":
-        return "fail", f"{file.path} is no regular file. {file.problem}".strip()
-    seen = f"{size(file.size)}, last grew {ago(facts.now, file.changed_at)}"
+        no_file = phrase("{path} is no regular file.", path=str(file.path))
+        return "fail", together(no_file, file.problem or ""), None, unreadable
+    seen = {"size": size(file.size), "age": ago(facts.now, file.changed_at)}
     if not facts.turns:
-        return "fail", f"There is no whole turn at its end ({seen})."
-    return "pass", f"{file.path.name}: {seen}."
+        return "fail", phrase("There is no whole turn at its end ({size}, last grew {age}).", **seen)
+    return "pass", phrase("{name}: {size}, last grew {age}.", name=file.path.name, **seen)
 
 
 def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Only a completed stream counts as a turn."""
     answers = _answers(facts)
     if not answers:
-        return "warn", f"The assistant has not answered here yet. {_NO_RUN_YET}"
+        evidence = phrase("Say something in the workspace, with the background services running.")
+        return "warn", evidence, None, phrase("The agent has not answered here yet")
     cut = 0
     for turn in reversed(answers):
         if turn.finished:
@@ -211,23 +276,26 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
         cut += 1
     if cut:
         state: State = "fail" if cut >= _ABORTED_IN_A_ROW or cut == len(answers) else "warn"
-        evidence = (
-            "The last answer was cut off or ended in an error; such a turn never counts."
-            if cut == 1
-            else f"The last {cut} answers were cut off or ended in an error; such turns never count."
+        evidence = plural(
+            "The last answer was cut off or ended in an error; such a turn never counts.",
+            "The last %n answers were cut off or ended in an error; such turns never count.",
+            cut,
         )
-        return state, f"{evidence} The next one that comes to its end does."
+        return state, together(evidence, phrase("The next one that ends well does."))
     when = answers[-1].timestamp
-    at = "" if when is None else f", {ago(facts.now, when)}"
+    ended = (
+        phrase("{id} ended.", id=answers[-1].id)
+        if when is None
+        else phrase("{id} ended, {age}.", id=answers[-1].id, age=ago(facts.now, when))
+    )
     partial = facts.partial is not None and facts.partial.kind == "file"
-    running = " Another answer is being written." if partial else ""
-    return "pass", f"{answers[-1].id} ended{at}.{running}"
+    return "pass", together(ended, phrase("Another answer is being written.") if partial else "")
 
 
 def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     state = facts.state
     if state is None:
-        return "fail", "This home has no place for the state of a memory writer."
+        return "fail", phrase("This home has no place for the state of a memory writer.")
     return _state_damage(state, fixes) or _state_result(facts, state, fixes)
 
 
@@ -235,66 +303,78 @@ def model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.model
     if found is None or found.problem:
         return no_model(found, fixes.use_rules())
+    return "pass", _engine(found)
+
+
+def _engine(found: ModelFacts) -> Phrase:
     if found.engine == RULES:
-        return "pass", f"The rules engine writes; it needs no model. {found.reason}"
-    return "pass", f"{found.engine}. {found.reason}"
+        return together(phrase("It works by rules, without a model."), found.reason)
+    return together(phrase("{model}.", model=found.engine), found.reason)
 
 
 def reachable(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    return _probed(facts, fixes, "settings", "reachable", "key", "model")
+    return _probed(facts, fixes, phrase("The model was not tested"), "settings", "reachable", "key", "model")
 
 
 def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    return _probed(facts, fixes, "tool-calling", "streaming")
+    return _probed(facts, fixes, phrase("Tool calls were not tested"), "tool-calling", "streaming")
 
 
 def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     """Whether the agent in this home loads what the writer writes."""
-    chosen, kinds = facts.settings.system1.target, facts.kinds
-    to_file = chosen == "project-file"
+    kinds = facts.kinds
+    to_file = facts.settings.system1.target == "project-file"
     loaded, other = kinds.project_file, kinds.project_store
     if not to_file:
         loaded, other = other, loaded
-    what = "one file a project" if to_file else "a project memory"
+    what = (
+        phrase("The writer writes one file a project.")
+        if to_file
+        else phrase("The writer writes a project memory.")
+    )
     if loaded is False and other:
         instead = "project-memory" if to_file else "project-file"
-        return (
-            "warn",
-            f"The writer writes {what}, which the agent of this home does not load. {kinds.evidence}",
-            fixes.set_target(instead),
-        )
-    return "pass", f"The writer writes {what}. {kinds.evidence}"
+        ignored = phrase("The agent of this home does not load it.")
+        return "warn", together(what, ignored, kinds.evidence), fixes.set_target(instead)
+    return "pass", together(what, kinds.evidence)
 
 
 def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     file = facts.memory
     if file is None:
-        return "fail", f"There is none for this workspace. {facts.memory_problem}"
+        return "fail", together(phrase("There is none for this workspace."), facts.memory_problem)
+    path = str(file.path)
     if file.kind in ("directory", "other"):
-        evidence = f"Something that is no file lies at {file.path}. {file.problem}".strip()
-        return "fail", evidence, fixes.set_aside(file.path)
+        evidence = phrase("Something that is no file lies at {path}.", path=path)
+        return "fail", together(evidence, file.problem or ""), fixes.set_aside(file.path)
     if file.kind == "file" and not file.writable:
-        return "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
+        return "fail", _protected(file), fixes.make_writable(file.path)
     above = facts.memory_directory
     if above is not None and (above.kind != "directory" or not above.writable):
         fix = fixes.make_writable(above.path) if above.kind == "directory" else None
-        return "fail", f"Nothing can be made in {above.path}.", fix
+        return "fail", phrase("Nothing can be made in {path}.", path=str(above.path)), fix
     if file.kind == "missing":
-        return "pass", f"{file.path} is not there yet; the first run makes it."
-    seen = f"{size(file.size)}, last changed {ago(facts.now, file.changed_at)}"
-    return "pass", f"{file.path}: {seen}."
+        return "pass", phrase("{path} is not there yet; the first run makes it.", path=path)
+    age = ago(facts.now, file.changed_at)
+    return "pass", phrase("{path}: {size}, last changed {age}.", path=path, size=size(file.size), age=age)
 
 
 def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     wanted = facts.settings.system1.traces
     if wanted == "never":
-        evidence = "Traces are switched off, so why a run failed is not kept."
+        evidence = phrase("Traces are off, so why a run failed is not kept.")
         return "warn", evidence, fixes.keep_traces_of_failures()
     if not facts.dumps:
-        return "pass", "There is none: no run failed here while traces were kept."
+        return "pass", phrase("There is none: no run failed here while traces were kept.")
     newest = facts.dumps[0]
-    at = f"{some(len(facts.dumps), 'trace')}, the newest {ago(facts.now, dump_time(newest))}"
-    return "pass", f"{at}: {newest.name}. {facts.verdict}".strip()
+    kept = plural(
+        "1 trace, from {age}: {name}.",
+        "%n traces, the newest from {age}: {name}.",
+        len(facts.dumps),
+        age=ago(facts.now, dump_time(newest)),
+        name=newest.name,
+    )
+    return "pass", together(kept, facts.verdict)
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
@@ -302,12 +382,19 @@ def _answers(facts: WorkspaceFacts) -> list[Turn]:
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
+def _protected(file: FileFacts) -> Phrase:
+    return phrase("{path} is write-protected.", path=str(file.path))
+
+
 def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
-    file = state.file
+    file, title = state.file, phrase("The writer's state file is damaged")
     if state.problem:
-        return "fail", f"{file.path.name}: {state.problem} It counts as no turns.", fixes.set_aside(file.path)
+        evidence = phrase("{name}: {problem}", name=file.path.name, problem=state.problem)
+        evidence = together(evidence, phrase("It counts as no turns."))
+        return "fail", evidence, fixes.set_aside(file.path), title
     if file.kind == "file" and not file.writable:
-        return "fail", f"{file.path} is write-protected.", fixes.make_writable(file.path)
+        title = phrase("The writer's state cannot be saved")
+        return "fail", _protected(file), fixes.make_writable(file.path), title
     return None
 
 
@@ -317,55 +404,89 @@ def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Ver
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":
         if on and not missed:
-            return "pass", "There is none yet; it comes with the next turn that is completed."
-        why = "No turn was counted yet: the writer was off, nobody ran it, or every stream was aborted."
-        return ("fail" if on else "warn"), f"There is none. {why}"
+            return "pass", phrase("There is no state yet; it comes with the next turn that is completed.")
+        why = phrase("The writer was off, nothing ran it, or every answer was cut off.")
+        return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
     newest = facts.last("writer")
     if newest is not None and newest.event == "writer.stood-down":
-        return "warn", f"{newest.text} ({ago(facts.now, newest.last_at)}) Let one of the two do it."
-    turns, k = state.turns, facts.interval.turns or DEFAULT_INTERVAL
-    counted = f"{turns} of {some(k, 'turn')} counted"
+        said = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
+        evidence = together(said, phrase("Let one of the two do it."))
+        return "warn", evidence, None, phrase("The agent writes here itself")
     if facts.writer is not None:
-        since = ago(facts.now, facts.writer.acquired_at_ms)
-        at = f"a run is at work since {since} in process {facts.writer.owner.pid} ({counted})."
-        if facts.now - facts.writer.acquired_at_ms > _STUCK_MS:
-            return "fail", f"Stuck in flight: {at} End that process; the next turn starts another run."
-        return "pass", f"In flight: {at}"
+        return _in_flight(facts, facts.writer, _counted(facts, state))
     if state.unfinished:
         at = ago(facts.now, state.started_at or 0)
-        evidence = f"A run began {at} and never ended: it crashed. It counts as due at the next turn."
-        return "warn", evidence, fixes.run_writer()
-    if turns > k or (turns == k and missed):
-        evidence = f"{counted} and no run began: the interval was misread, or a run was stuck in flight."
-        return "fail", evidence, fixes.run_writer()
+        evidence = phrase("A run began {age} and never ended. It counts as due at the next turn.", age=at)
+        return "warn", evidence, fixes.run_writer(), phrase("The last run crashed")
+    return _turns_counted(facts, state, missed, fixes) or _last_run(facts, state, fixes)
+
+
+def _counted(facts: WorkspaceFacts, state: StateFacts) -> Phrase:
+    k = facts.interval.turns or DEFAULT_INTERVAL
+    return plural("{count} of 1 turn counted", "{count} of %n turns counted", k, count=state.turns)
+
+
+def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> Verdict:
+    began = phrase(
+        "A run began {age} in process {pid} and is still going ({counted}).",
+        age=ago(facts.now, writer.acquired_at_ms),
+        pid=str(writer.owner.pid),
+        counted=counted,
+    )
+    if facts.now - writer.acquired_at_ms > _STUCK_MS:
+        advice = phrase("End that process; the next turn starts another run.")
+        return "fail", together(began, advice), None, phrase("A run is stuck")
+    return "pass", began, None, phrase("The memory writer is running")
+
+
+def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
+    """Whether a turn was lost, or a run did not begin."""
+    k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
+    if state.turns > k or (state.turns == k and missed):
+        evidence = phrase(
+            "{counted} and no run began: the interval was misread, or a run was stuck.", counted=counted
+        )
+        return "fail", evidence, fixes.run_writer(), phrase("A run that was due did not begin")
     if missed:
-        evidence = f"{some(missed, 'turn')} ended since it last changed, and none was counted ({counted}): "
-        evidence += "the writer was off, or nobody ran it."
-        return ("fail" if on else "warn"), evidence
-    return _last_run(facts, state, counted, fixes)
+        on = facts.settings.system1.enabled and facts.host is not None
+        evidence = plural(
+            "1 turn ended since it last changed, and was not counted ({counted}): "
+            "the writer was off, or nothing ran it.",
+            "%n turns ended since it last changed, and none was counted ({counted}): "
+            "the writer was off, or nothing ran it.",
+            missed,
+            counted=counted,
+        )
+        return ("fail" if on else "warn"), evidence, None, phrase("The last turns were not counted")
+    return None
 
 
-def _last_run(facts: WorkspaceFacts, state: StateFacts, counted: str, fixes: Fixes) -> Verdict:
+def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
+    counted = _counted(facts, state)
     if state.started_at is None:
-        return "pass", f"{counted}; no run was due yet."
+        return "pass", phrase("{counted}; no run was due yet.", counted=counted)
     at = ago(facts.now, state.started_at)
     if _written_since(facts.memory, state.started_at):
-        return "pass", f"The last run began {at} and wrote ({counted})."
+        return "pass", phrase("The last run began {age} and wrote ({counted}).", age=at, counted=counted)
     last = facts.last(*_OUTCOMES)
     if last is not None and last.last_at < state.started_at:
         last = None
     if last is not None and last.event == "writer.unchanged":
-        return "pass", f"The last run began {at} and found nothing new ({counted})."
-    evidence = (
-        f"The last run began {at} and ended, but the memory file did not change: it ran without a write. "
-        "Either there was nothing to remember, or the model did not call the tool or had no access."
+        return "pass", phrase(
+            "The last run began {age} and found nothing new ({counted}).", age=at, counted=counted
+        )
+    evidence = phrase(
+        "It began {age} and ended, and the memory file did not change: "
+        "either there was nothing to remember, or the model did not call the tool or had no access.",
+        age=at,
     )
+    why: Phrase | str = ""
     if facts.dumps and dump_time(facts.dumps[0]) >= state.started_at:
-        evidence += f" Its trace says: {facts.verdict}"
+        why = phrase("Its trace says: {text}", text=facts.verdict)
     elif last is not None:
-        evidence += f" Activity says: {last.text}"
+        why = phrase("The log says: {text}", text=last.text)
     fix = None if facts.model is not None and facts.model.engine == RULES else fixes.use_rules()
-    return "warn", evidence, fix
+    return "warn", together(evidence, why), fix, phrase("The last run wrote nothing")
 
 
 def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
@@ -383,66 +504,90 @@ def _written_since(file: FileFacts | None, started_at: int) -> bool:
     return file is not None and file.kind == "file" and file.changed_at >= started_at
 
 
-def _probed(facts: WorkspaceFacts, fixes: Fixes, *steps: str) -> Verdict:
+def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) -> Verdict:
     found = facts.model
     if found is not None and found.engine == RULES and not found.problem:
-        return "pass", "The rules engine asks no model."
+        return "pass", phrase("Without a model there is none to test."), None, untested
     if facts.probe is None:
-        return "pass", "Not tested: that asks the model for real, on request only."
+        return (
+            "pass",
+            phrase("Testing asks the model for real, so it is done on request only."),
+            None,
+            untested,
+        )
     steps_done = [step for step in facts.probe if step.name in steps]
     failed = next((step for step in steps_done if step.state == "fail"), None)
     if failed is not None:
-        return "fail", failed.sentence, fixes.use_rules()
+        remedy = remedy_of(failed.sentence) if "key" in steps else "model"
+        return "fail", plain(failed.sentence), fixes.use_rules(), None, remedy
     if not any(step.state == "pass" for step in steps_done):
-        return "warn", "It could not be tested, because an earlier step failed."
-    return "pass", " ".join(step.sentence for step in steps_done if step.state == "pass")
+        return "warn", phrase("It could not be tested, because an earlier step failed."), None, untested
+    return "pass", together(*(step.sentence for step in steps_done if step.state == "pass"))
 
 
-WRITER_SWITCH = Check("feature", "The memory writer is switched on", feature)
-WRITER_CHECKS = (
-    WRITER_SWITCH,
-    Check("root-workspace", "The workspace has a writer of its own", root_workspace),
-    Check("interval", "The interval is valid", interval),
-    Check("transcript", "The transcript is there and grows", transcript),
-    Check("last-turn", "The last turn came to its end", last_turn),
-    Check("state-file", "The state file says that runs happen", state_file),
-    Check("model", "A model is configured, or the rules", model),
-    Check("model-reachable", "The model answers", reachable),
-    Check("tool-calling", "The model can call tools", tool_calling),
-    Check("target", "The agent loads what is written", target),
-    Check("memory-file", "The memory file can be written", memory_file),
-    Check("traces", "Failures leave a trace", traces),
+AGENT_WRITER = Check(
+    "agent-writer",
+    "The agent's own memory writer has no open failure",
+    "The agent's memory writer wrote nothing",
+    agent_writer,
 )
-"""In the order of the gates."""
+WRITER_SWITCH = Check("feature", "The memory writer is on", "The memory writer is off", feature)
+WRITER_CHECKS = (
+    AGENT_WRITER,
+    WRITER_SWITCH,
+    Check("root-workspace", "The workspace has a writer of its own",
+          "No memory is written for this workspace", root_workspace),
+    Check("interval", "The interval is valid", "The interval is not valid", interval),
+    Check("transcript", "The transcript grows", "No transcript yet", transcript),
+    Check("last-turn", "The last answer is complete", "The last answer is not complete", last_turn),
+    Check("state-file", "The memory writer's runs are in order",
+          "The memory writer's runs are not in order", state_file),
+    Check("model", "The memory writer can work", "The model cannot be used", model),
+    Check("model-reachable", "The model answers", "The model does not answer", reachable),
+    Check("tool-calling", "The model can call tools", "The model cannot call tools", tool_calling),
+    Check("target", "The agent loads what is written", "The agent does not load what is written", target),
+    Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
+    Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
+)  # fmt: skip
+"""In the order of the gates; first the agent's own writer."""
 
 
 def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    evidence = "This agent has no memory writer, so there are none. Its notes are its own, and those of "
-    return "pass", f"{evidence}dreams, extraction and session notes."
+    evidence = phrase(
+        "Nothing can keep it from running. Notes here come from the agent itself, from consolidations, "
+        "extraction and session notes."
+    )
+    return "pass", evidence
 
 
-NO_WRITER = Check("feature", "No gate of a memory writer is shut", no_writer)
+NO_WRITER = Check("feature", "This agent has no memory writer", "This agent has no memory writer", no_writer)
 """Instead of all of them where the agent of this home has no memory writer."""
 
 
-# The gates of dreams that run by themselves (formats/mux.md sections 10 and 11). Pure.
+# The gates of consolidations that run by themselves (formats/mux.md sections 10 and 11). Pure.
 
 
 def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.settings.background.of(facts.home_id).enabled:
-        return "pass", "Background runs are switched on for this home."
-    evidence = "Background runs are off for this home, as they are until you turn them on. "
-    evidence += "You can consolidate by hand all the same."
+        return "pass", phrase("Background runs are on for this home.")
+    evidence = phrase(
+        "It is off for this home until you turn it on. You can consolidate by hand all the same."
+    )
     return "off", evidence, fixes.switch_background_on()
 
 
 def budget(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     background = facts.settings.background.of(facts.home_id)
-    spent = f"{facts.recent_runs} of {some(background.runs_per_day, 'run')}, "
-    spent += f"{facts.recent_tokens:,} of {some(background.tokens_per_day, 'token')} in the last 24 hours."
+    spent = phrase(
+        "In the last 24 hours: {runs} of {most_runs} runs, {tokens} of {most_tokens} tokens.",
+        runs=facts.recent_runs,
+        most_runs=background.runs_per_day,
+        tokens=facts.recent_tokens,
+        most_tokens=background.tokens_per_day,
+    )
     over = facts.recent_runs >= background.runs_per_day or facts.recent_tokens >= background.tokens_per_day
     if background.enabled and over:
-        return "fail", f"Used up: {spent}", fixes.raise_budget()
+        return "fail", spent, fixes.raise_budget()
     return "pass", spent
 
 
@@ -450,21 +595,23 @@ def dream_model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     found = facts.dream_model
     if found is None or found.problem:
         return no_model(found, fixes.dream_by_rules())
-    name = "The rules engine" if found.engine == RULES else found.engine
-    return "pass", f"{name}. {found.reason}"
+    return "pass", _engine(found)
 
 
 def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.coverage_problems:
-        return "warn", facts.coverage_problems[0]
+        return "warn", plain(facts.coverage_problems[0])
     if facts.dream is not None:
         since = ago(facts.now, facts.dream.acquired_at_ms)
-        return "pass", f"One is at work since {since}: {facts.dream.purpose}."
+        evidence = phrase("Since {age}: {purpose}.", age=since, purpose=facts.dream.purpose)
+        return "pass", evidence, None, phrase("A consolidation is running")
     if facts.coverage_at is None:
-        return "pass", "None yet."
+        return "pass", phrase("None has run here."), None, phrase("Not consolidated yet")
+    age = phrase("{age}.", age=ago(facts.now, facts.coverage_at))
     waits = facts.now - facts.coverage_at < DEBOUNCE_MS
-    following = "; the next one by itself comes after 6 hours" if waits else ""
-    return "pass", f"{ago(facts.now, facts.coverage_at)}{following}."
+    return "pass", together(
+        age, phrase("The next one in the background comes after 6 hours.") if waits else ""
+    )
 
 
 def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
@@ -472,12 +619,15 @@ def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 DREAM_CHECKS = (
-    Check("dream-switch", "Dreams may run by themselves", switched_on),
-    Check("dream-budget", "The day's budget is not used up", budget),
-    Check("dream-model", "A dream has a model, or the rules", dream_model),
-    Check("dream-coverage", "The last dream of this workspace", coverage),
-    Check("dream-last", "What the triggers of dreams said last", last_decision),
-)
+    Check("dream-switch", "Background consolidation is on", "Background consolidation is off", switched_on),
+    Check("dream-budget", "The daily budget is not used up", "The daily budget is used up", budget),
+    Check("dream-model", "A consolidation can run",
+          "The model for consolidations cannot be used", dream_model),
+    Check("dream-coverage", "The workspace was consolidated",
+          "The records of consolidations are damaged", coverage),
+    Check("dream-last", "Background consolidation reports no problem",
+          "Background consolidation reports a problem", last_decision),
+)  # fmt: skip
 """In the order of the gates."""
 
 
@@ -491,65 +641,81 @@ _AHEAD_MS = 5 * MINUTE_MS
 
 def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.log_level.startswith("debug"):
-        return "pass", f"{facts.log_level}: every gate and outcome is logged."
-    evidence = f"{facts.log_level}: a successful write is logged; gates and outcomes stand in Activity."
-    return "pass", evidence, fixes.debug_logging()
+        return "pass", phrase("{level}: every decision is logged.", level=facts.log_level)
+    evidence = phrase("{level}: a successful write is logged.", level=facts.log_level)
+    return "pass", evidence, fixes.debug_logging(), phrase("Debug logging is off")
 
 
 def host(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.lease_problem:
-        return "fail", facts.lease_problem
+        return "fail", plain(facts.lease_problem)
     holder = facts.host
     if holder is not None:
-        since = ago(facts.now, holder.acquired_at_ms)
-        return "pass", f"{holder.purpose}, process {holder.owner.pid}, since {since}."
+        evidence = phrase(
+            "{purpose}, process {pid}, since {age}.",
+            purpose=holder.purpose,
+            pid=str(holder.owner.pid),
+            age=ago(facts.now, holder.acquired_at_ms),
+        )
+        return "pass", evidence
     wanted = facts.settings.system1.enabled or facts.settings.background.of(facts.home_id).enabled
     if not wanted:
-        return "pass", "Nothing is switched on, so nothing has to run."
-    return "fail", "Nobody runs them for this home. Leave the window open, or run `reverie watch`."
+        return (
+            "pass",
+            phrase("Nothing is turned on, so nothing has to run."),
+            None,
+            phrase("No background service is on"),
+        )
+    return "fail", phrase("Nothing runs them for this home. Leave the window open, or run `reverie watch`.")
 
 
 def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     polling = facts.settings.watch.polling
     state = facts.watch
     if state is not None and state.mode == "stopped":
-        return "fail", "The watcher of this window is stopped. Open the home again."
+        return "fail", phrase("The watcher of this window is stopped. Open the home again.")
     if state is not None and state.mode == "polling":
-        words = f"The folders are looked through again and again. {state.message}".strip()
+        evidence = together(phrase("The folders are scanned every few seconds."), state.message)
         fix = fixes.watch_with("auto") if polling == "always" else None
-        return "pass" if polling == "always" else "warn", words, fix
+        return "pass" if polling == "always" else "warn", evidence, fix
     if state is not None and state.failures:
-        return "warn", f"Changes could not be handed over ({some(state.failures, 'time')}); the log says why."
+        evidence = plural(
+            "Changes could not be handed over once; the log says why.",
+            "Changes could not be handed over %n times; the log says why.",
+            state.failures,
+        )
+        return "warn", evidence
     if state is not None and state.message:
         fix = fixes.watch_with("auto") if polling == "never" else None
-        return "warn", state.message, fix
+        return "warn", plain(state.message), fix
     if state is not None:
-        return "pass", f"By events, in {some(state.watches, 'folder')}."
+        return "pass", plural("By events, in 1 folder.", "By events, in %n folders.", state.watches)
     last = facts.last("host.watch")
     if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
-        return "warn", last.text
+        return "warn", plain(last.text)
     if polling == "never":
-        evidence = "By events only; where the system gives none, changes show at the next full scan."
+        evidence = phrase("By events only; where the system gives none, changes show at the next full scan.")
         return "warn", evidence, fixes.watch_with("auto")
-    how = "again and again" if polling == "always" else "by events, or by looking where there are none"
-    return "pass", f"The settings say: {how}."
+    if polling == "always":
+        return "pass", phrase("The settings say: by scanning.")
+    return "pass", phrase("The settings say: by events, or by scanning where there are none.")
 
 
 def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     known = [
         (free, where)
         for free, where in (
-            (facts.free_bytes, "the home lies"),
-            (facts.own_free_bytes, "Reverie's own files lie"),
+            (facts.free_bytes, phrase("where the home lies")),
+            (facts.own_free_bytes, phrase("where Reverie's own files lie")),
         )
         if free is not None
     ]
     if not known:
-        return "warn", "How much is free could not be found out."
+        return "warn", phrase("How much is free could not be found out.")
     free, where = min(known)
     state = space_state(free)
-    advice = "" if state == "pass" else " Free some space."
-    return state, f"{size(free)} are free where {where}.{advice}"
+    seen = phrase("{size} are free {where}.", size=size(free), where=where)
+    return state, together(seen, "" if state == "pass" else phrase("Free some space."))
 
 
 def space_state(free: int) -> State:
@@ -559,36 +725,39 @@ def space_state(free: int) -> State:
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """A clock that is behind makes every age wrong: debounce, retention, and which run was last."""
-    stamps = [(turn.timestamp, f"turn {turn.id}") for turn in facts.turns if turn.timestamp is not None]
+    stamps = [
+        (turn.timestamp, phrase("Turn {id}", id=turn.id))
+        for turn in facts.turns
+        if turn.timestamp is not None
+    ]
     if facts.state is not None:
         stamps += [
-            (moment, "the last run")
+            (moment, phrase("The last run"))
             for moment in (facts.state.started_at, facts.state.completed_at)
             if moment is not None
         ]
-    newest, what = max(stamps, default=(0, ""))
+    newest, what = max(stamps, default=(0, NOTHING))
     if newest > facts.now + _AHEAD_MS:
-        evidence = (
-            f"{what[:1].upper()}{what[1:]} is dated {ago(facts.now, newest)}. Set this machine's clock."
-        )
-        return "fail", evidence
-    return "pass", "Nothing here is dated in the future."
+        age = ago(facts.now, newest)
+        return "fail", phrase("{what} is dated {age}. Set this machine's clock.", what=what, age=age)
+    return "pass", phrase("Nothing here is dated in the future.")
 
 
 def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if facts.activity_damage:
-        return "warn", facts.activity_damage
+        return "warn", plain(facts.activity_damage)
     return last_activity(facts, "writer", "host")
 
 
 MACHINE_CHECKS = (
-    Check("log-level", "What the log tells", log_level),
-    Check("services", "The background services run", host),
-    Check("watcher", "Changes on disk are noticed", watcher),
-    Check("disk", "There is space on the disk", disk),
-    Check("clock", "The clock is right", clock),
-    Check("activity", "What the services said last", activity),
-)
+    Check("log-level", "Debug logging is on", "Debug logging is off", log_level),
+    Check("services", "The background services run", "The background services do not run", host),
+    Check("watcher", "Changes on disk are noticed", "Changes on disk may be noticed late", watcher),
+    Check("disk", "There is enough disk space", "Disk space is low", disk),
+    Check("clock", "The clock is right", "The clock is behind", clock),
+    Check("activity", "The background services report no problem",
+          "The background services report a problem", activity),
+)  # fmt: skip
 """In the order of the gates."""
 
 
@@ -650,7 +819,7 @@ def gather(
         memory_problem=memory_problem,
         kinds=MemoryKinds() if writer is None else writer.memory_kinds(),
         dumps=dumps,
-        verdict=_verdict(dumps),
+        runs=newest_runs(dumps),
         activity=entries,
         activity_damage=damage,
         lease_problem=lease_problem(parts.leases),
@@ -735,19 +904,6 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
     return (None if record is None else int(record["lastRunAt"])), tuple(coverage.problems)
 
 
-def _verdict(dumps: tuple[Path, ...]) -> str:
-    """What the newest trace comes to, in words."""
-    if not dumps:
-        return ""
-    try:
-        dump = read_dump(dumps[0], sketch=True)
-    except UserError as error:
-        return str(error)
-    verdict = trace_verdict(facts_of(dump.document), dump.damage, lost=dump.lost)
-    where = verdict.evidence.sentence()
-    return f"{verdict.sentence} ({where.rstrip('.')})" if where else verdict.sentence
-
-
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
@@ -785,7 +941,13 @@ def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     return len(found), sum(tokens_of(record) for record in found)
 
 
-CHECKS: tuple[Check, ...] = (*LAYOUT_CHECKS, *WRITER_CHECKS, *MACHINE_CHECKS, *DREAM_CHECKS)
+CHECKS: tuple[Check, ...] = (
+    *WRITER_CHECKS[:1],
+    *LAYOUT_CHECKS,
+    *WRITER_CHECKS[1:],
+    *MACHINE_CHECKS,
+    *DREAM_CHECKS,
+)
 
 
 def examine(
@@ -810,7 +972,8 @@ def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     if not facts.has_writer:
         checks = (*LAYOUT_CHECKS, NO_WRITER, *MACHINE_CHECKS, *DREAM_CHECKS)
     elif needs_no_writer(facts):
-        checks = (*LAYOUT_CHECKS, WRITER_SWITCH, *MACHINE_CHECKS, *DREAM_CHECKS)
+        own = (AGENT_WRITER,) * bool(facts.agent_runs)
+        checks = (*own, *LAYOUT_CHECKS, WRITER_SWITCH, *MACHINE_CHECKS, *DREAM_CHECKS)
     return (
         *agent_findings(facts, fixes),
         *(check.finding(facts, fixes) for check in checks),

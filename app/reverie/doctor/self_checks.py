@@ -20,13 +20,14 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import reverie
-from reverie.doctor.findings import Finding, Fix, State, Verdict, free_bytes, look_at, size
+from reverie.doctor.findings import Finding, Fix, State, free_bytes, look_at, size
 from reverie.doctor.run_checks import space_state
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.settings import load_settings
+from reverie.text.phrase import plain
 from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
 from reverie.text.summaries import some
@@ -115,6 +116,9 @@ _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 65_536
 _PRIVATE = 0o700
 
+_Seen = tuple[State, str] | tuple[State, str, Fix]
+"""How a check ended, what was seen, and what mends it."""
+
 
 def examine_self(
     profile: Profile, *, now: int, homes: int, env: Mapping[str, str] | None = None, limits: Path = _LIMITS
@@ -122,37 +126,44 @@ def examine_self(
     """Every check of Reverie itself. `homes`: how many agents' homes were found."""
     ours = installation()
     found = [
-        Finding("python", "Python is new enough", *_python()),
-        Finding("installation", "The installation is known", *_installation(ours)),
-        Finding("libraries", "The libraries are there", *_libraries(ours)),
-        Finding("sqlite", "SQLite can search full text", *_full_text()),
-        Finding("redaction", "Secrets are found before anything is sent", *_redaction()),
+        _found("python", "Python is new enough", "Python is too old", _python()),
+        _found("installation", "The installation is known", "It is not known", _installation(ours)),
+        _found("libraries", "The libraries are there", "Libraries are missing", _libraries(ours)),
+        _found("sqlite", "SQLite can search full text", "SQLite cannot search full text", _full_text()),
+        _found("redaction", "Secrets are found before anything is sent", "Secrets are missed", _redaction()),
         *_folders(profile),
-        Finding("settings", "The settings count", *_settings(profile)),
-        Finding("leases", "The list of running jobs is readable", *_leases(profile)),
-        Finding("watch-limit", "Enough folders can be watched", *_watch_limit(limits)),
-        Finding("disk", "There is space on the disk", *_space(profile)),
-        Finding("display", "A window can open", *_display(os.environ if env is None else env)),
-        Finding("homes", "There are agents' homes", *_homes(homes)),
+        _found("settings", "The settings count", "Some settings do not count", _settings(profile)),
+        _found("leases", "The list of jobs is readable", "The list of jobs is unreadable", _leases(profile)),
+        _found("watch-limit", "Enough folders can be watched", "Few can be watched", _watch_limit(limits)),
+        _found("disk", "There is enough disk space", "Disk space is low", _space(profile)),
+        _found(
+            "display", "A window can open", "No window can open", _display(os.environ if env is None else env)
+        ),
+        _found("homes", "There are agents' homes", "No agent's home was found", _homes(homes)),
     ]
     if now < _built():
-        found.append(
-            Finding("clock", "The clock is right", "fail", "It shows a time before this version was made.")
-        )
+        behind = "It shows a time before this version was made."
+        found.append(_found("clock", "The clock is right", "The clock is behind", ("fail", behind)))
     return tuple(found)
 
 
-def _python() -> Verdict:
+def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
+    """One check; it is shown on the command line alone, so nothing of it is translated."""
+    state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
+    return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
+
+
+def _python() -> _Seen:
     version = platform.python_version()
     state: State = "pass" if sys.version_info >= (3, 11) else "fail"
     return state, f"CPython {version}, at {sys.executable}."
 
 
-def _installation(ours: Installation) -> Verdict:
+def _installation(ours: Installation) -> _Seen:
     return "pass", f"{ours.sentence} {ours.next_step}"
 
 
-def _libraries(ours: Installation) -> Verdict:
+def _libraries(ours: Installation) -> _Seen:
     missing, present = [], []
     for name in LIBRARIES:
         try:
@@ -164,7 +175,7 @@ def _libraries(ours: Installation) -> Verdict:
     return "pass", ", ".join(present) + "."
 
 
-def _full_text() -> Verdict:
+def _full_text() -> _Seen:
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
@@ -175,7 +186,7 @@ def _full_text() -> Verdict:
     return "pass", f"SQLite {sqlite3.sqlite_version}."
 
 
-def _redaction() -> Verdict:
+def _redaction() -> _Seen:
     failed = failed_checks()
     if failed:
         evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
@@ -192,15 +203,16 @@ def _folders(profile: Profile) -> Iterator[Finding]:
         ("cache", profile.cache),
         ("state", profile.state),
     ):
-        yield Finding(f"folder-{name}", f"Reverie's {name} folder is usable", *_folder(name, path))
+        folder = f"Reverie's {name} folder"
+        yield _found(f"folder-{name}", f"{folder} is usable", f"{folder} is not usable", _folder(name, path))
 
 
-def _folder(name: str, path: Path) -> Verdict:
+def _folder(name: str, path: Path) -> _Seen:
     found = look_at(path)
     if found.kind == "missing":
         return "pass", f"{path} is not there yet; it is made when it is needed."
     if found.kind != "directory":
-        return "fail", f"{path} is no folder. {found.problem} Move it away."
+        return "fail", f"{path} is no folder. {found.problem or ''} Move it away."
     mode = stat.S_IMODE(path.stat().st_mode)
     if not found.writable or mode & _PRIVATE != _PRIVATE:
         return "fail", f"{path} is write-protected.", _private(path)
@@ -219,10 +231,10 @@ def _private(path: Path) -> Fix:
         except OSError as error:
             raise user_error_from_os(error, f"The mode of {path} was not changed.") from error
 
-    return Fix(f"Make {path.name} yours alone", apply)
+    return Fix(plain(f"Make {path.name} yours alone"), apply)
 
 
-def _settings(profile: Profile) -> Verdict:
+def _settings(profile: Profile) -> _Seen:
     _settings_read, problems = load_settings(profile.settings_file)
     if problems:
         return "warn", " ".join(problems)
@@ -231,7 +243,7 @@ def _settings(profile: Profile) -> Verdict:
     return "pass", f"{profile.settings_file}."
 
 
-def _leases(profile: Profile) -> Verdict:
+def _leases(profile: Profile) -> _Seen:
     try:
         Leases(profile.leases_database).holder("doctor")
     except UserError as error:
@@ -241,7 +253,7 @@ def _leases(profile: Profile) -> Verdict:
     return "pass", f"{profile.leases_database}."
 
 
-def _watch_limit(limits: Path) -> Verdict:
+def _watch_limit(limits: Path) -> _Seen:
     try:
         watches = int((limits / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
@@ -253,20 +265,20 @@ def _watch_limit(limits: Path) -> Verdict:
     return "pass", f"fs.inotify.max_user_watches is {watches:,}."
 
 
-def _space(profile: Profile) -> Verdict:
+def _space(profile: Profile) -> _Seen:
     free = free_bytes(profile.data)
     if free is None:
         return "warn", "How much is free could not be found out."
     return space_state(free), f"{size(free)} are free for Reverie's own files."
 
 
-def _display(env: Mapping[str, str]) -> Verdict:
+def _display(env: Mapping[str, str]) -> _Seen:
     if sys.platform != "linux" or env.get("WAYLAND_DISPLAY") or env.get("DISPLAY"):
         return "pass", "There is a display."
     return "warn", "There is no display. Commands work without one; `--offscreen --screenshot FILE` does too."
 
 
-def _homes(count: int) -> Verdict:
+def _homes(count: int) -> _Seen:
     if count == 0:
         return "warn", "None was found. Name one with --home DIR, or try `reverie --demo`."
     return "pass", f"{some(count, 'home')} found."

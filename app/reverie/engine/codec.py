@@ -27,6 +27,7 @@ from typing import Any
 import msgspec
 
 from reverie.errors import UserError
+from reverie.text.phrase import Phrase, plain
 
 _BROKEN_TEXT = 1
 _SCALARS = (str, int, float, bool, bytes)
@@ -154,6 +155,8 @@ def _class(hint: Any) -> Coder:
         return Coder(os.fsencode, lambda plain: Path(os.fsdecode(_bytes(plain))))
     if issubclass(hint, UserError):
         return Coder(_error, _error_from)
+    if issubclass(hint, Phrase):
+        return Coder(_phrase, _phrase_from)
     if dataclasses.is_dataclass(hint):
         return _fields(hint, tuple(each.name for each in dataclasses.fields(hint) if each.init))
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
@@ -187,6 +190,25 @@ def _fields(kind: type, names: tuple[str, ...]) -> Coder:
         return kind(*[convert(item) for convert, item in zip(loads(), plain, strict=True)])
 
     return Coder(dump, load)
+
+
+def _phrase(text: str) -> list[Any]:
+    """What a phrase was made of; a value that is a text goes as it is."""
+    made = plain(text)
+    values = [
+        [name, _phrase(each) if isinstance(each, Phrase) else str(each)] for name, each in made.values.items()
+    ]
+    return [made.template, values, made.number, made.one]
+
+
+def _phrase_from(plain: Any) -> Phrase:
+    template, values, count, one = _list(plain)
+    text, number = coder(str).load, coder(int | None).load
+    made = {
+        text(name): _phrase_from(each) if isinstance(each, list) else text(each)
+        for name, each in map(_list, _list(values))
+    }
+    return Phrase(text(template), made, number(count), text(one))
 
 
 def _error(error: UserError) -> list[Any]:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from reverie.agents.reading import as_list, as_object, as_text
 from reverie.llm.trace import NO_OP_TOOL
+from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 
 WRITER = "writer"
 _QUOTE_CHARS = 400
@@ -580,16 +581,26 @@ class RunEvidence:
     step: int = 0
     call: str = ""
     tool: str = ""
-    quote: str = ""
+    quote: Phrase = NOTHING
 
-    def sentence(self) -> str:
+    def sentence(self) -> Phrase:
         """`Attempt 1, step 2, memory_write: old_string not found.`"""
-        place = [f"attempt {self.attempt}"] if self.attempt else []
-        place += [f"step {self.step}"] if self.step else []
-        place += [self.tool] if self.tool else []
-        where = ", ".join(place)
-        where = where[:1].upper() + where[1:]
-        return f"{where}: {self.quote}" if where and self.quote else where or self.quote
+        where = plain(self.tool)
+        if self.attempt:
+            where = _place(self.attempt, self.step)
+            if self.tool:
+                where = phrase("{place}, {tool}", place=where, tool=self.tool)
+        return (
+            phrase("{place}: {quote}", place=where, quote=self.quote)
+            if where and self.quote
+            else (where or self.quote)
+        )
+
+
+def _place(attempt: int, step: int = 0) -> Phrase:
+    if step:
+        return phrase("Attempt {attempt}, step {step}", attempt=attempt, step=step)
+    return phrase("Attempt {attempt}", attempt=attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,7 +608,7 @@ class RunVerdict:
     """`sentence` says it to people; `evidence` is what it was judged by."""
 
     name: VerdictName
-    sentence: str
+    sentence: Phrase
     evidence: RunEvidence = RunEvidence()
 
 
@@ -614,7 +625,7 @@ def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdi
         or _silent(facts)
     )
     if damage and found.name != "damaged":
-        return RunVerdict(found.name, f"{found.sentence} {damage}", found.evidence)
+        return RunVerdict(found.name, together(found.sentence, damage), found.evidence)
     return found
 
 
@@ -624,13 +635,16 @@ def _stopped(facts: TraceFacts) -> RunVerdict | None:
     late = facts.timed_out or facts.outcome == "time-limit" or error == "AbortError (timeout)"
     cancelled = facts.outcome == "cancelled" or error.startswith("AbortError") or _was_aborted(attempt)
     if late:
-        limit = f" after {facts.timeout_ms / 1000:g} s" if facts.timeout_ms else ""
         where, evidence = _open_end(attempt, facts)
-        wrote = " It had written before." if facts.wrote else ""
-        return RunVerdict("timed-out", f"The run timed out{limit}, {where}.{wrote}", evidence)
+        said = phrase("The run timed out, {where}.", where=where)
+        if facts.timeout_ms:
+            limit = f"{facts.timeout_ms / 1000:g}"
+            said = phrase("The run timed out after {seconds} s, {where}.", seconds=limit, where=where)
+        wrote = phrase("It had written before.") if facts.wrote else ""
+        return RunVerdict("timed-out", together(said, wrote), evidence)
     if cancelled:
         where, evidence = _open_end(attempt, facts)
-        return RunVerdict("cancelled", f"The run was cancelled, {where}.", evidence)
+        return RunVerdict("cancelled", phrase("The run was cancelled, {where}.", where=where), evidence)
     return None
 
 
@@ -638,27 +652,35 @@ def _was_aborted(attempt: Attempt | None) -> bool:
     return attempt is not None and attempt.aborted and not attempt.error
 
 
-def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[str, RunEvidence]:
+def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[Phrase, RunEvidence]:
     """What the run was doing when it was stopped."""
+    late, ended = phrase("timedOut is true."), _outcome(facts)
     if attempt is None:
-        quote = "timedOut is true." if facts.timed_out else f"The outcome is {facts.outcome}."
-        return "at a point that the trace does not tell", RunEvidence(quote=quote)
+        quote = late if facts.timed_out else ended
+        return phrase("at a point that the trace does not tell"), RunEvidence(quote=quote)
     step = len(attempt.steps)
     pending = [call for call in attempt.calls if not call.ran]
-    quote = attempt.error or (facts.outcome and f"The outcome is {facts.outcome}.") or "timedOut is true."
+    quote = plain(attempt.error) if attempt.error else ended if facts.outcome else late
     if pending:
         call = pending[0]
-        return (
-            f"in attempt {attempt.index}, step {call.step}, before {call.name} was run",
-            RunEvidence(attempt.index, call.step, call.id, call.name, quote),
+        where = phrase(
+            "in attempt {attempt}, step {step}, before {tool} was run",
+            attempt=attempt.index,
+            step=call.step,
+            tool=call.name,
         )
+        return where, RunEvidence(attempt.index, call.step, call.id, call.name, quote)
     if step and not attempt.steps[-1].calls and not attempt.error:
-        return f"after attempt {attempt.index}", RunEvidence(attempt.index, step, quote=quote)
-    number = step + 1
-    return (
-        f"in attempt {attempt.index}, step {number}, while waiting for the model",
-        RunEvidence(attempt.index, number, quote=quote),
+        where = phrase("after attempt {attempt}", attempt=attempt.index)
+        return where, RunEvidence(attempt.index, step, quote=quote)
+    where = phrase(
+        "in attempt {attempt}, step {step}, while waiting for the model", attempt=attempt.index, step=step + 1
     )
+    return where, RunEvidence(attempt.index, step + 1, quote=quote)
+
+
+def _outcome(facts: TraceFacts) -> Phrase:
+    return phrase("The outcome is {outcome}.", outcome=facts.outcome)
 
 
 def _reached(facts: TraceFacts) -> RunVerdict | None:
@@ -666,20 +688,26 @@ def _reached(facts: TraceFacts) -> RunVerdict | None:
     attempt = next((attempt for attempt in facts.attempts if attempt.wrote), None)
     if facts.wrote or attempt is not None or (call is not None and facts.kind == WRITER):
         if call is not None:
-            place = RunEvidence(call.attempt, call.step, call.id, call.name, "It succeeded.")
-            return RunVerdict("wrote", f"The memory was written in attempt {call.attempt}.", place)
-        place = RunEvidence(attempt.index if attempt is not None else 0, quote="didWriteMemory is true.")
-        return RunVerdict("wrote", "The memory was written.", place)
+            place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("It succeeded."))
+            said = phrase("The memory was written in attempt {attempt}.", attempt=call.attempt)
+            return RunVerdict("wrote", said, place)
+        index = attempt.index if attempt is not None else 0
+        place = RunEvidence(index, quote=phrase("didWriteMemory is true."))
+        return RunVerdict("wrote", phrase("The memory was written."), place)
     if facts.kind == _HARVEST and call is not None and call.name == _PROPOSE:
-        place = RunEvidence(call.attempt, call.step, call.id, call.name, "It succeeded.")
-        return RunVerdict("wrote", "The model proposed what is worth remembering.", place)
+        place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("It succeeded."))
+        return RunVerdict("wrote", phrase("The model proposed what is worth remembering."), place)
     if facts.kind != WRITER or _failed_service(facts) is not None:
         return None
     no_op = next((call for call in _all_calls(facts) if _is_accepted_no_op(call, facts)), None)
     if no_op is not None:
-        place = RunEvidence(no_op.attempt, no_op.step, no_op.id, no_op.name, "It was accepted.")
-        who = "The rules found" if facts.model == "rules" else "The model said that there is"
-        return RunVerdict("nothing-to-write", f"{who} nothing new to remember.", place)
+        place = RunEvidence(no_op.attempt, no_op.step, no_op.id, no_op.name, phrase("It was accepted."))
+        nothing = (
+            phrase("The rules found nothing new to remember.")
+            if facts.model == "rules"
+            else phrase("The model said that there is nothing new to remember.")
+        )
+        return RunVerdict("nothing-to-write", nothing, place)
     return None
 
 
@@ -705,16 +733,19 @@ def _service(facts: TraceFacts) -> RunVerdict | None:
     attempt = _failed_service(facts)
     if attempt is None:
         return None
-    quote = short(attempt.error)
+    quote = plain(short(attempt.error))
     step = len(attempt.steps) + 1
     evidence = RunEvidence(attempt.index, step, quote=quote)
     if _NO_TOOLS.search(attempt.error):
-        return RunVerdict("no-tool-support", f"The model cannot call tools: {quote}", evidence)
+        said = phrase("The model cannot call tools: {quote}", quote=quote)
+        return RunVerdict("no-tool-support", said, evidence)
     if _BAD_JSON.search(attempt.error):
-        return RunVerdict("bad-json", f"The model's call was no valid JSON: {quote}", evidence)
-    return RunVerdict(
-        "provider-error", f"The model service failed in attempt {attempt.index}: {quote}", evidence
+        said = phrase("The model's call was no valid JSON: {quote}", quote=quote)
+        return RunVerdict("bad-json", said, evidence)
+    said = phrase(
+        "The model service failed in attempt {attempt}: {quote}", attempt=attempt.index, quote=quote
     )
+    return RunVerdict("provider-error", said, evidence)
 
 
 def _failed_service(facts: TraceFacts) -> Attempt | None:
@@ -724,8 +755,9 @@ def _failed_service(facts: TraceFacts) -> Attempt | None:
 def _damaged(facts: TraceFacts, damage: str) -> RunVerdict | None:
     if not damage and (facts.has_attempts or facts.satisfied):
         return None
-    words = damage or "It has no list of attempts."
-    return RunVerdict("damaged", f"The trace does not say what happened. {words}", RunEvidence(quote=words))
+    words = plain(damage) if damage else phrase("It has no list of attempts.")
+    said = together(phrase("The trace does not say what happened."), words)
+    return RunVerdict("damaged", said, RunEvidence(quote=words))
 
 
 def _limited(facts: TraceFacts) -> RunVerdict | None:
@@ -733,12 +765,15 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
         return None
     attempt = _last(facts)
     step = len(attempt.steps) if attempt is not None else 0
-    evidence = RunEvidence(
-        attempt.index if attempt is not None else 0, step, quote=f"The outcome is {facts.outcome}."
-    )
+    evidence = RunEvidence(attempt.index if attempt is not None else 0, step, quote=_outcome(facts))
     if facts.outcome == "step-limit":
-        return RunVerdict("limit", f"The model did not come to an end within {step} answers.", evidence)
-    return RunVerdict("limit", "The model wrote more than a run allows.", evidence)
+        said = plural(
+            "The model did not come to an end within 1 answer.",
+            "The model did not come to an end within %n answers.",
+            step,
+        )
+        return RunVerdict("limit", said, evidence)
+    return RunVerdict("limit", phrase("The model wrote more than a run allows."), evidence)
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
@@ -751,17 +786,21 @@ def _tools(facts: TraceFacts) -> RunVerdict | None:
     if call is None:
         return None
     after = _what_came_after(facts, call)
-    place = f"in attempt {call.attempt}" + (f", step {call.step}" if call.step else "")
-    quote = short(call.problem) or "Its arguments are no JSON object."
+    quote = plain(short(call.problem)) if short(call.problem) else phrase("Its arguments are no JSON object.")
     evidence = RunEvidence(call.attempt, call.step, call.id, call.name, quote)
-    name = call.name or "a tool without a name"
+    where = phrase("in attempt {attempt}", attempt=call.attempt)
+    if call.step:
+        where = phrase("in attempt {attempt}, step {step}", attempt=call.attempt, step=call.step)
+    said = {"tool": call.name or phrase("A tool without a name"), "where": where, "quote": quote}
     if call.broken_input or _BAD_JSON.search(call.problem):
-        return RunVerdict(
-            "bad-json", f"The call of {name} {place} was no valid JSON: {quote}{after}", evidence
-        )
+        broken = phrase("The call of {tool} {where} was no valid JSON: {quote}", **said)
+        return RunVerdict("bad-json", together(broken, after), evidence)
     if _RAIL.search(call.problem):
-        return RunVerdict("rejected", f"{name} was rejected {place}: {quote}{after}", evidence)
-    return RunVerdict("tool-failed", f"{name} failed {place}: {quote}{after}", evidence)
+        refused = phrase("{tool} was rejected {where}: {quote}", **said)
+        return RunVerdict("rejected", together(refused, after), evidence)
+    return RunVerdict(
+        "tool-failed", together(phrase("{tool} failed {where}: {quote}", **said), after), evidence
+    )
 
 
 def _what_came_after(facts: TraceFacts, call: Call) -> str:
@@ -769,40 +808,39 @@ def _what_came_after(facts: TraceFacts, call: Call) -> str:
     if last is None or last.index == call.attempt:
         return ""
     if any(other.name == NO_OP_TOOL for other in last.calls):
-        return f" Attempt {last.index} then said that there is nothing new, which does not count."
+        return phrase(
+            "Attempt {attempt} then said that there is nothing new, which does not count.", attempt=last.index
+        )
     if last.text:
-        return f" Attempt {last.index} answered in prose."
-    return f" Attempt {last.index} did not try again."
+        return phrase("Attempt {attempt} answered in text.", attempt=last.index)
+    return phrase("Attempt {attempt} did not try again.", attempt=last.index)
 
 
 def _silent(facts: TraceFacts) -> RunVerdict:
     attempt = _last(facts)
     if attempt is None:
-        return RunVerdict(
-            "never-called", "The model was never asked.", RunEvidence(quote="There is no attempt.")
-        )
+        none = RunEvidence(quote=phrase("There is no attempt."))
+        return RunVerdict("never-called", phrase("The model was never asked."), none)
     step = next((step for step in reversed(attempt.steps) if step.text.strip()), None)
     as_text = next((step for step in _steps(facts) if _CALL_AS_TEXT.search(step.text)), None)
     if as_text is not None and not _all_calls(facts):
-        evidence = RunEvidence(as_text.attempt, as_text.index, quote=short(as_text.text))
-        return RunVerdict(
-            "no-tool-support", "The model wrote its call as text: it cannot call tools as asked.", evidence
-        )
+        evidence = RunEvidence(as_text.attempt, as_text.index, quote=plain(short(as_text.text)))
+        said = phrase("The model wrote its call as text: it cannot call tools as asked.")
+        return RunVerdict("no-tool-support", said, evidence)
     if facts.kind != WRITER:
-        quote = short(step.text) if step is not None else "It called nothing that writes."
+        quote = plain(short(step.text)) if step is not None else phrase("It called nothing that writes.")
         place = RunEvidence(attempt.index, step.index if step is not None else 0, quote=quote)
-        return RunVerdict("nothing-to-write", "The run ended without a change.", place)
-    read = " It only read the memory." if any(call.ran for call in _all_calls(facts)) else ""
+        return RunVerdict("nothing-to-write", phrase("The run ended without a change."), place)
+    read = phrase("It only read the memory.") if any(call.ran for call in _all_calls(facts)) else ""
     if step is not None:
-        evidence = RunEvidence(attempt.index, step.index, quote=short(step.text))
-        return RunVerdict(
-            "prose", f"The model answered in prose instead of calling memory_write.{read}", evidence
-        )
-    cut = " Its answer was cut at the output limit." if _is_cut(attempt) else ""
-    evidence = RunEvidence(
-        attempt.index, len(attempt.steps), quote=f"{len(attempt.calls)} tool calls, no text.{cut}"
-    )
-    return RunVerdict("never-called", f"The model ended without calling memory_write.{read}{cut}", evidence)
+        evidence = RunEvidence(attempt.index, step.index, quote=plain(short(step.text)))
+        prose = phrase("The model answered in text instead of calling memory_write.")
+        return RunVerdict("prose", together(prose, read), evidence)
+    cut = phrase("Its answer was cut at the output limit.") if _is_cut(attempt) else ""
+    calls = plural("1 tool call, no text.", "%n tool calls, no text.", len(attempt.calls))
+    evidence = RunEvidence(attempt.index, len(attempt.steps), quote=together(calls, cut))
+    ended = phrase("The model ended without calling memory_write.")
+    return RunVerdict("never-called", together(ended, read, cut), evidence)
 
 
 def _is_cut(attempt: Attempt) -> bool:

@@ -329,3 +329,33 @@ def _missing_once(kept: Counter[str], line: str) -> bool:
         kept[line] -= 1
         return False
     return True
+
+
+# The lines of a text that another one must have meant.
+
+
+_LEAST_NEAR = 55.0
+_PART = 0.9
+"""From which likeness on lines are near, in percent, and what a likeness to a part of them is worth."""
+_MOST_NEAR, _MOST_LINES = 200, 20_000
+
+
+def nearest_lines(text: str, wanted: str) -> str:
+    """As many lines of `text` in a row as `wanted` has, those most like it; empty where none are."""
+    # Late: most traces have no such edit.
+    from rapidfuzz import fuzz
+
+    lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
+    if not wanted.strip() or count > _MOST_NEAR:
+        return ""
+    best, found = _LEAST_NEAR, ""
+    for start in range(min(max(1, len(lines) - count + 1), _MOST_LINES)):
+        window = "\n".join(lines[start : start + count])
+        # As part of it, too: words left out change a short line most.
+        score = max(
+            fuzz.ratio(wanted, window, score_cutoff=best),
+            _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART),
+        )
+        if score > best:
+            best, found = score, window
+    return found

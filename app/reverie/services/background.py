@@ -45,6 +45,7 @@ from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
 from reverie.settings import System1Settings, load_settings
+from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
@@ -181,9 +182,9 @@ class WriterEngines(_Engines):
     ) -> tuple[str, str]:
         """The engine's name and why it is this one. Raises `UserError` as `engine` does."""
         guesses = (
-            (config.model, "It is the agent's own model for this."),
-            (turn_model, "It is the model of the turn."),
-            (config.default_model, "It is the agent's default model."),
+            (config.model, phrase("It is the agent's own model for this.")),
+            (turn_model, phrase("It is the model of the turn.")),
+            (config.default_model, phrase("It is the agent's default model.")),
         )
         choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
         return choice.engine, choice.reason

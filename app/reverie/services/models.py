@@ -28,6 +28,7 @@ from reverie.llm.vault import Vault
 from reverie.services.container import HomeContainer
 from reverie.services.model_services import ModelServices, ModelsView
 from reverie.services.views import ConsentView
+from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
     from reverie.llm.catalogue import KeyStore
@@ -100,21 +101,23 @@ class Models(ModelServices):
         """The engine for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With `before_consent` the model is
         named although a person has still to agree to it."""
         if requested != AUTO:
-            return ModelChoice(requested, "It was asked for.")
+            return ModelChoice(requested, phrase("It was asked for."))
         setting = self._parts.settings.dream.engine
         if setting != AUTO:
-            return ModelChoice(setting, "The settings say so.")
+            return ModelChoice(setting, phrase("The settings say so."))
         config = self._config(context)
         if config.model is None:
-            return ModelChoice(RULES, "No model is configured.")
+            return ModelChoice(RULES, phrase("No model is configured."))
         if not config.enabled:
-            return ModelChoice(RULES, "The agent's own dream is switched off in its home.")
+            return ModelChoice(RULES, phrase("The agent's own consolidation is off in its home."))
         obstacle = self._obstacle(config.model)
         if obstacle:
             return ModelChoice(RULES, obstacle)
         if not before_consent and not self._agreed(self._destination(config.model)):
-            return ModelChoice(RULES, f"Nobody has agreed yet to send memories to {config.model}.")
-        return ModelChoice(config.model, "It is the agent's own model for this.")
+            return ModelChoice(
+                RULES, phrase("Nobody has agreed yet to send memories to {model}.", model=config.model)
+            )
+        return ModelChoice(config.model, phrase("It is the agent's own model for this."))
 
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
@@ -124,12 +127,12 @@ class Models(ModelServices):
         has named the model in the settings, so that a remote one needs no further consent. Raises
         `UserError` where the model that the settings name cannot be asked."""
         if setting == RULES:
-            return ModelChoice(RULES, "The settings say so.")
+            return ModelChoice(RULES, phrase("The settings say so."))
         if setting:
             self.provider(setting)
             if not by_hand:
                 self.require_consent(setting)
-            return ModelChoice(setting, "The settings say so.")
+            return ModelChoice(setting, phrase("The settings say so."))
         obstacle = ""
         for model, why in guesses:
             if model is None:
@@ -138,10 +141,10 @@ class Models(ModelServices):
                 self.provider(model)
                 self.require_consent(model)
             except UserError as error:
-                obstacle = obstacle or f"{model} cannot be asked: {error.title}"
+                obstacle = obstacle or phrase("{model} cannot be asked: {why}", model=model, why=error.title)
                 continue
             return ModelChoice(model, why)
-        return ModelChoice(RULES, obstacle or "No model is configured.")
+        return ModelChoice(RULES, obstacle or phrase("No model is configured."))
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
         """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""

@@ -74,8 +74,9 @@ from reverie.llm.trace_reader import (
     value_of,
 )
 from reverie.llm.vault import Vault
-from reverie.memory.diff import unified
+from reverie.memory.diff import nearest_lines, unified
 from reverie.services.views import ConsentView
+from reverie.text.phrase import Phrase, plain
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -119,8 +120,8 @@ class TraceSummary:
     kind: str
     started_at: int
     verdict: str
-    sentence: str
-    evidence: str
+    sentence: Phrase
+    evidence: Phrase
     place: RunEvidence
     size: int
     own: bool
@@ -186,6 +187,20 @@ class TraceEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedEdit:
+    """A write that did not fit the memory. `problem`: what the tool answered, if anything; `wanted`: the text
+    to be replaced, if any; `found`: the lines of the memory nearest to it; `new`: what it would have
+    written."""
+
+    attempt: int
+    tool: str
+    problem: str
+    wanted: str
+    found: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class TraceDetail:
     """One trace as it is shown, as far as the bounds of reading allow."""
 
@@ -201,7 +216,8 @@ class TraceDetail:
     """The first `MOST_EVENTS` of them."""
     event_count: int
     tried: str
-    """The memory against what was tried, as a diff."""
+    """The memory against what was tried and fits it, as a diff."""
+    missed: tuple[MissedEdit, ...]
     no_replay: str
     """Why it cannot be asked again; empty if it can."""
     shortened: bool
@@ -233,6 +249,7 @@ class _ReadTrace:
             events=tuple(map(_event, events[:MOST_EVENTS])),
             event_count=len(events),
             tried=tried_diff(facts),
+            missed=missed_edits(facts),
             no_replay=why_no_replay(facts, shortened=self.dump.shortened),
             shortened=self.dump.shortened,
             root=self.dump.root,
@@ -404,7 +421,8 @@ class TraceService:
         )
 
     def _unreadable(self, entry: TraceEntry, error: UserError) -> TraceSummary:
-        verdict = RunVerdict("damaged", str(error), RunEvidence(quote=error.cause or error.title))
+        quote = plain(error.cause or error.title)
+        verdict = RunVerdict("damaged", plain(str(error)), RunEvidence(quote=quote))
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
@@ -493,20 +511,22 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """The existing memory against what the run tried to make of it, as a unified diff. A write that does not
-    fit the memory stands by itself, with the reason. Empty: nothing was tried."""
+    """The existing memory against what the run tried and fits it, as a unified diff. Empty: nothing."""
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
-    before, label = facts.existing_memory, facts.memory_path or "memory"
-    after, misfits = before, []
-    for call in _tried(facts):
-        old, new = _strings(call)
-        fits = old in after if old else not after.strip()
-        if fits:
-            after = after.replace(old, new, 1) if old else new
-        else:
-            misfits.append(_misfit(call, old, new))
-    return _diff(before, after, label) + "".join(misfits)
+    return _diff(facts.existing_memory, _replayed(facts)[0], facts.memory_path or "memory")
+
+
+def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
+    """The writes that do not fit the memory, each beside the lines that it must have meant."""
+    if facts.kind != WRITER:
+        return ()
+    made = []
+    for call, old, new in _replayed(facts)[1]:
+        given = new if old or new else words_of(call.input)[:_VALUE_CHARS]
+        near = nearest_lines(facts.existing_memory, old)
+        made.append(MissedEdit(call.attempt, call.name, call.problem, old, near, given))
+    return tuple(made)
 
 
 def answer_text(attempt: Attempt) -> str:
@@ -558,8 +578,8 @@ def _step_parts(text: str, calls: tuple[Call, ...]) -> Iterator[str]:
 
 
 def _tried(facts: TraceFacts) -> list[Call]:
-    names = ("memory_write", "memory")
-    return [call for attempt in facts.attempts for call in attempt.calls if call.name in names]
+    calls = (call for attempt in facts.attempts for call in attempt.calls)
+    return [call for call in calls if call.name in ("memory_write", "memory")]
 
 
 def _strings(call: Call) -> tuple[str, str]:
@@ -567,12 +587,16 @@ def _strings(call: Call) -> tuple[str, str]:
     return str(given.get("old_string") or ""), str(given.get("new_string") or "")
 
 
-def _misfit(call: Call, old: str, new: str) -> str:
-    why = call.problem or "It does not fit the memory."
-    if not old and not new:
-        return f"@@ attempt {call.attempt}: {why} @@\n {' '.join(words_of(call.input).split())[:400]}\n"
-    body = _diff(f"{old}\n" if old else "", f"{new}\n", "x").split("@@\n", 1)[-1]
-    return f"@@ attempt {call.attempt}, not applied: {' '.join(why.split())} @@\n{body}"
+def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
+    """The memory after the writes that fit it, and those that do not, with their two texts."""
+    after, misfits = facts.existing_memory, []
+    for call in _tried(facts):
+        old, new = _strings(call)
+        if old in after if old else not after.strip():
+            after = after.replace(old, new, 1) if old else new
+        else:
+            misfits.append((call, old, new))
+    return after, misfits
 
 
 def _call_diff(call: Call) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from reverie.text.phrase import Phrase, filled
+
 _CONTEXT = "reverie"
 
 
@@ -30,3 +32,13 @@ def counted(one: str, many: str, count: int) -> str:
     """`many` (with `%n`) for `count`; `one` where English needs it and no translation is loaded."""
     text = QCoreApplication.translate(_CONTEXT, many, None, count)
     return one if count == 1 and text == many.replace("%n", "1") else text
+
+
+def said(text: str) -> str:
+    """A text of a room below the window, in the language of the window where it is a phrase."""
+    if not isinstance(text, Phrase):
+        return text
+    values = {name: said(value) for name, value in text.values.items()}
+    if text.number is None:
+        return filled(translated(text.template), values)
+    return filled(counted(text.one, text.template, text.number), values)

@@ -70,7 +70,7 @@ def test_the_gates_of_codex_say_which_of_them_is_shut(maker: CodexHomeMaker, tmp
     )
     state, evidence = found(maker, tmp_path)["codex-jobs"]
     assert (state, "One: no JSON; next try in 10 minutes." in evidence) == ("warn", True)
-    assert "3 times" in found(maker, tmp_path)["codex-usage"][1]
+    assert "citations in all: 3" in found(maker, tmp_path)["codex-usage"][1]
     with (maker.root / "memories_v2.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert found(maker, tmp_path)["codex-lock"][0] == "warn"

@@ -34,7 +34,7 @@ def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("files", "state", "words"),
     [
-        ({}, "pass", "There are no memories yet."),
+        ({}, "pass", "Nothing to load."),
         ({"a.md": "x"}, "warn", "1 memory and no MEMORY.md"),
         ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x"}, "pass", "MEMORY.md: 1 of 200 lines, 11 of 25,000"),
         ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x", "sub/b.md": "x"}, "warn", "1 memory without a line"),

@@ -132,7 +132,7 @@ def _polls(patient: Patient) -> None:
 
 
 SITUATIONS = (
-    ActionState("switched off", lambda p: p.set(enabled=False), "feature", "switched off in Reverie's"),
+    ActionState("switched off", lambda p: p.set(enabled=False), "feature", "off until you turn it on"),
     ActionState(
         "switched off by the agent",
         lambda p: p.configure(agentAiDefaults={"system1_memory_writer": {"enabled": False}}),
@@ -188,18 +188,18 @@ SITUATIONS = (
         "no turn was counted",
         _nothing_counted,
         "state-file",
-        "No turn was counted",
+        "nothing ran it",
         fixed=False,
     ),
     ActionState(
         "a run that crashed",
         lambda p: p.state(turnsSinceLastRun=0, lastRunStartedAt=NOW - 9 * MINUTE),
         "state-file",
-        "never ended: it crashed",
+        "never ended",
         "warn",
     ),
     ActionState(
-        "a run that wrote nothing", _ran_without_a_write, "state-file", "without a write", "warn", False
+        "a run that wrote nothing", _ran_without_a_write, "state-file", "did not change", "warn", False
     ),
     ActionState(
         "a model without a key",
@@ -228,10 +228,16 @@ SITUATIONS = (
         "a folder nobody may write", lambda p: close(p.memory_file.parent), "memory-file", "Nothing can"
     ),
     ActionState("a folder in the file's place", _directory_in_place, "memory-file", "is no file"),
-    ActionState("traces switched off", lambda p: p.set(traces="never"), "traces", "switched off", "warn"),
+    ActionState(
+        "traces switched off",
+        lambda p: p.set(traces="never"),
+        "traces",
+        "why a run failed is not kept",
+        "warn",
+    ),
     ActionState("a watcher that never looks", _polls, "watcher", "events only", "warn"),
     ActionState("a clock that is behind", _future, "clock", "in the future", fixed=False),
-    ActionState("a budget that is used up", _budget_used_up, "dream-budget", "Used up"),
+    ActionState("a budget that is used up", _budget_used_up, "dream-budget", "0 of 0 runs"),
     ActionState(
         "a dream's model without a key",
         lambda p: p.ask(dream_model=lambda: ModelFacts("test:big", "", "There is no key for test.")),
@@ -289,6 +295,49 @@ def test_the_newest_trace_says_why_a_run_wrote_nothing(patient: Patient) -> None
     assert f"{NOW - MINUTE}_assistant-1.json" in findings["traces"].evidence
 
 
+def test_it_answers_about_the_agents_own_writer_first(patient: Patient) -> None:
+    patient.set(enabled=False)
+    first = next(iter(patient.findings().values()))
+    assert (first.check, first.state) == ("agent-writer", "pass"), "a later run left no trace"
+    patient.state(turnsSinceLastRun=0)
+    first = next(iter(patient.findings().values()))
+    assert first.title == "The agent's memory writer wrote nothing in its last 3 runs"
+    assert first.state == "warn"
+    assert "overloaded_error" in first.evidence
+    assert (first.remedy, first.fix) == ("", None), "nothing here can run the writer"
+    patient.ask(run_writer=lambda: None)
+    fix = next(iter(patient.findings().values())).fix
+    assert fix is not None
+    assert fix.label == "Write it now"
+
+
+@pytest.mark.parametrize(
+    ("trace", "remedy"),
+    [
+        ("01-early-prose-twice", "model"),
+        ("13-later-no-tool-support", "model"),
+        ("08-early-key-refused", "key"),
+        ("03-early-timeout-before-answer", ""),
+    ],
+)
+def test_what_a_person_can_change_depends_on_the_newest_run(
+    patient: Patient, trace: str, remedy: str
+) -> None:
+    patient.state(turnsSinceLastRun=0)
+    labelled = Path(__file__).parents[2] / "labelled" / "traces" / f"{trace}.json"
+    directory = patient.home / "debug_obj" / ACME / "system1_memory_writer"
+    shutil.copy(labelled, directory / f"{NOW - MINUTE}_new.json")
+    found = patient.findings()["agent-writer"]
+    assert (found.state, found.remedy) == ("warn", remedy)
+    assert found.title == "The agent's memory writer wrote nothing in its last 4 runs"
+
+
+def test_no_title_says_the_opposite_of_what_is_so() -> None:
+    for check in CHECKS:
+        assert check.holds != check.fails
+        assert not {"no", "not quite"} & {word.strip(":") for word in check.fails.split()[-1:]}
+
+
 def test_a_run_that_found_nothing_new_is_no_reason_to_worry(patient: Patient) -> None:
     _ran_without_a_write(patient)
     _said(patient, "writer.unchanged", "Nothing new.")
@@ -302,12 +351,12 @@ def test_a_run_in_flight_is_told_and_one_that_never_ends_is_stuck(patient: Patie
     patient.state(turnsSinceLastRun=0, lastRunStartedAt=NOW)
     with patient.parts.leases.acquire(name, purpose="the memory writer") as _lease:
         found = patient.findings()["state-file"]
-        assert (found.state, "In flight" in found.evidence) == ("pass", True)
+        assert (found.state, "is still going" in found.evidence) == ("pass", True)
         holder = patient.parts.leases.holder(name)
         assert holder is not None
         patient.now = holder.acquired_at_ms + 60 * MINUTE
         found = patient.findings()["state-file"]
-        assert (found.state, "Stuck in flight" in found.evidence) == ("fail", True)
+        assert (found.state, "End that process" in found.evidence) == ("fail", True)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +415,7 @@ def test_an_agent_without_a_memory_writer_is_not_asked_for_its_gates(tmp_path: P
     layout, writer = findings[:2]
     assert (layout.check, layout.state) == ("known-layout", "pass")
     assert writer.state == "pass"
-    assert "no memory writer" in writer.evidence
+    assert writer.title == "This agent has no memory writer"
     assert [finding.check for finding in findings if finding.state == "fail"] == []
     assert {"watcher", "dream-switch"} <= {finding.check for finding in findings}
     assert not {"transcript", "state-file", "memory-file"} & {finding.check for finding in findings}
@@ -394,8 +443,8 @@ def test_json_has_the_stable_shape(patient: Patient) -> None:
     patient.set(enabled=False)
     shown: list[dict[str, Any]] = [finding.as_json() for finding in patient.findings().values()]
     assert all(set(item) == {"check", "state", "evidence", "fix"} for item in shown)
-    assert shown[0]["check"] == "known-layout"
-    assert shown[1]["fix"] == "Switch the memory writer on"
+    assert [item["check"] for item in shown[:3]] == ["agent-writer", "known-layout", "feature"]
+    assert shown[2]["fix"] == "Turn on"
     assert len({item["check"] for item in shown}) == len(shown)
 
 

@@ -21,6 +21,7 @@ from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
 from reverie.settings import load_settings
+from reverie.text.phrase import plain
 
 ACME = "a1f3c9e2b7"
 LEVEL = "info"
@@ -87,7 +88,7 @@ def test_nothing_is_applied_that_was_not_shown(
     home: HomeEngine, context: ScopeContext, profile: Profile
 ) -> None:
     shown = finding(home.doctor.examine(context, log_level=LEVEL), "feature")
-    other = replace(shown, fix=FixOffer("Switch the memory writer on", "Something else was agreed to."))
+    other = replace(shown, fix=FixOffer(plain("Turn on"), "Something else was agreed to."))
     assert not home.doctor.fix(context, other, log_level=LEVEL)
     assert not load_settings(profile.settings_file)[0].system1.enabled
 
@@ -96,7 +97,7 @@ def test_the_log_of_the_client_is_told_of_and_not_that_of_the_engine(
     home: HomeEngine, context: ScopeContext
 ) -> None:
     quiet = finding(home.doctor.examine(context, log_level="info"), "log-level")
-    assert quiet.fix == FixOffer("Switch debug logging on")
+    assert quiet.fix == FixOffer(plain("Turn on debug logging"))
     loud = finding(home.doctor.examine(context, log_level="debug (REVERIE_DEBUG)"), "log-level")
     assert loud.evidence.startswith("debug (REVERIE_DEBUG): ")
     assert loud.fix is None

@@ -65,7 +65,7 @@ def test_what_a_damaged_dump_still_says_counts_and_the_damage_is_told() -> None:
 def test_the_evidence_is_a_sentence() -> None:
     found = verdict_of(LABELLED / "02-early-wrong-text-then-prose.json")
     assert found.evidence.sentence() == "Attempt 1, step 1, memory_write: old_string not found in file."
-    assert found.sentence.endswith("Attempt 2 answered in prose.")
+    assert found.sentence.endswith("Attempt 2 answered in text.")
 
 
 NAMES = ["attempts", "stepResults", "toolCalls", "toolExecutions", "error", "usage", "startedAt", "toolName"]

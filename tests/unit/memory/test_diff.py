@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.diff import unified
+from reverie.memory.diff import nearest_lines, unified
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="the git command is not installed")
 
@@ -132,3 +132,20 @@ def test_git_apply_makes_the_new_bytes_from_the_old(
 @needs_git
 def test_git_apply_finds_a_file_with_a_hostile_name(tmp_path: Path) -> None:
     assert _apply(tmp_path, b"1\n", b"2\n", 'tab\tand "quote"') == b"2\n"
+
+
+NOTES = "# Shop\n\n- Postgres listens on 55432 here, not on 5432.\n- Deploys go from main.\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("- Postgres listens on 55432.", "- Postgres listens on 55432 here, not on 5432."),
+        ("- Deploys go from master.", "- Deploys go from main."),
+        ("# Shop\n\n- Postgres listens.", "# Shop\n\n- Postgres listens on 55432 here, not on 5432."),
+        ("Nothing of the kind whatsoever 98765", ""),
+        (" \n", ""),
+    ],
+)
+def test_the_lines_that_a_text_must_have_meant(wanted: str, found: str) -> None:
+    assert nearest_lines(NOTES, wanted) == found

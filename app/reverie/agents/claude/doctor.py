@@ -17,7 +17,7 @@ from reverie.agents.capabilities import AgentCheck, StatusLine
 from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
 from reverie.files.directory import walk_paths
 from reverie.files.paths import open_regular
-from reverie.text.summaries import some
+from reverie.text.phrase import phrase, plain, plural, together
 
 _INDEX_BYTES = 4 << 20
 _MOST_FILES = 10_000
@@ -105,34 +105,71 @@ def _is_below(rel: str, folders: Iterable[str]) -> bool:
 
 
 def _index(facts: _MemoryFacts) -> AgentCheck:
-    check, title = "claude-index", "Claude Code loads the memories of this project"
+    check = "claude-index"
+    loaded = phrase("Claude Code loads the memories of this project")
+    partly = phrase("Claude Code does not load every memory of this project")
+    none = phrase("Claude Code loads no memory of this project")
     if facts.off:
-        return AgentCheck(check, title, "warn", f"Auto memory is off: {facts.off}. The files stay.")
+        evidence = phrase("Auto memory is off: {reason}. The files stay.", reason=facts.off)
+        return AgentCheck(check, none, "warn", evidence)
     if facts.problem:
-        return AgentCheck(check, title, "fail", facts.problem)
-    closed = f"Not looked into: {', '.join(facts.closed)}." if facts.closed else ""
+        return AgentCheck(check, none, "fail", plain(facts.problem))
+    closed = phrase("Not looked into: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
     if facts.cut is None and closed:
-        return AgentCheck(check, title, "warn", closed)
+        return AgentCheck(check, none, "warn", closed)
+    if facts.cut is None and not facts.memories:
+        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("Nothing to load."))
     if facts.cut is None:
-        kept = f"There are {some(facts.memories, 'memory')} and no {INDEX}, so none is loaded."
-        nothing = "There are no memories yet."
-        return AgentCheck(check, title, *(("warn", kept) if facts.memories else ("pass", nothing)))
-    size = f"{facts.cut.lines:,} of {MOST_LINES} lines, {facts.cut.chars:,} of {MOST_CHARS:,} characters."
+        kept = plural(
+            "There is 1 memory and no {index}, so it is not loaded.",
+            "There are %n memories and no {index}, so none is loaded.",
+            facts.memories,
+            index=INDEX,
+        )
+        return AgentCheck(check, none, "warn", kept)
+    size = phrase(
+        "{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.",
+        index=INDEX,
+        lines=facts.cut.lines,
+        most_lines=MOST_LINES,
+        chars=facts.cut.chars,
+        most_chars=MOST_CHARS,
+    )
     parts = []
     if facts.cut.line is not None:
-        parts.append(f"It stops reading {INDEX} at line {facts.cut.line:,}; shorten or remove lines.")
+        cut = phrase(
+            "It stops reading {index} at line {line}; shorten or remove lines.",
+            index=INDEX,
+            line=facts.cut.line,
+        )
+        parts.append(cut)
     if facts.unlisted:
-        parts.append(f"{some(facts.unlisted, 'memory')} without a line in {INDEX}.")
+        unlisted = plural(
+            "1 memory without a line in {index}.",
+            "%n memories without a line in {index}.",
+            facts.unlisted,
+            index=INDEX,
+        )
+        parts.append(unlisted)
     if facts.dangling:
-        parts.append(f"{some(facts.dangling, 'line')} of {INDEX} without a file.")
+        dangling = plural(
+            "1 line of {index} without a file.",
+            "%n lines of {index} without a file.",
+            facts.dangling,
+            index=INDEX,
+        )
+        parts.append(dangling)
     parts += [closed] if closed else []
-    return AgentCheck(check, title, "warn" if parts else "pass", " ".join((f"{INDEX}: {size}", *parts)))
+    return AgentCheck(check, partly if parts else loaded, "warn" if parts else "pass", together(size, *parts))
 
 
 def _lock(facts: _MemoryFacts) -> AgentCheck:
-    check, title = "claude-lock", "Nothing else consolidates these memories"
+    check, free = "claude-lock", phrase("Nothing else consolidates these memories")
     line = facts.lock
     if line is None:
-        return AgentCheck(check, title, "pass", "There is no memory of this project on disk.")
-    busy = line.state in ("running", "warn")
-    return AgentCheck(check, title, "warn" if busy else "pass", f"{line.label}: {line.text}", at=line.at)
+        return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
+    evidence = phrase("{label}: {text}", label=line.label, text=line.text)
+    if line.state in ("running", "warn"):
+        title = phrase("Something else consolidates these memories")
+        return AgentCheck(check, title, "warn", evidence, at=line.at)
+    return AgentCheck(check, free, "pass", evidence, at=line.at)

@@ -23,7 +23,7 @@ from reverie.agents.scopes import Scope
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import Unavailable
 from reverie.files.paths import is_directory, is_file
-from reverie.text.summaries import some
+from reverie.text.phrase import phrase, plural, together
 
 # Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are
 # asked for by name, and none needs to be there.
@@ -381,41 +381,48 @@ def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
 
 
 def _version(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
-    check, title = "codex-memories-made", "Codex uses the memory that it filled"
+    check, uses = "codex-memories-made", phrase("Codex uses the memory that it filled")
     used = codex_store.version_in_use(home)
     one, two = (home / codex_store.DIRECTORIES[version] for version in ("v1", "v2"))
     if used.name == "v1" and "version" not in settings and os.path.lexists(one) and _filled(two):
-        loaded = "" if _filled(one) else " There is no summary in memories/, so Codex loads no memory at all."
-        return AgentCheck(
-            check,
-            title,
-            "warn" if _filled(one) else "fail",
-            f"memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2.{loaded}"
-            ' To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.',
-            one if is_directory(one) else None,
+        evidence = together(
+            phrase("memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2."),
+            ""
+            if _filled(one)
+            else phrase("There is no summary in memories/, so Codex loads no memory at all."),
+            phrase('To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.'),
         )
+        title = phrase("Codex does not use the memory that it filled")
+        state: Literal["warn", "fail"] = "warn" if _filled(one) else "fail"
+        return AgentCheck(check, title, state, evidence, one if is_directory(one) else None)
     if not is_directory(home / codex_store.DIRECTORIES[used.name]):
-        return AgentCheck(check, title, "warn", f"{codex_store.NO_STORE} {used.reason}")
-    return AgentCheck(check, title, "pass", f"{codex_store.DIRECTORIES[used.name]}/ is in use. {used.reason}")
+        title = phrase("Codex has made no memory here yet")
+        return AgentCheck(check, title, "warn", together(codex_store.NO_STORE, used.reason))
+    name = codex_store.DIRECTORIES[used.name]
+    return AgentCheck(check, uses, "pass", together(phrase("{name}/ is in use.", name=name), used.reason))
 
 
 def _switch(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
-    check, title = "codex-switch", "Codex's memory is turned on"
+    check, off_title = "codex-switch", phrase("Codex's memory is off")
     if codex_store.features(home).get("memories") is not True:
-        evidence = "[features] memories is not true in config.toml, so Codex makes and loads no memories."
-        return AgentCheck(check, title, "fail", evidence)
+        evidence = phrase(
+            "[features] memories is not true in config.toml, so Codex makes and loads no memories."
+        )
+        return AgentCheck(check, off_title, "fail", evidence)
     off = [name for name in ("generate_memories", "use_memories") if settings.get(name) is False]
     if off:
-        return AgentCheck(check, title, "warn", f"Turned off in [memories]: {', '.join(off)}.")
-    return AgentCheck(check, title, "pass", "[features] memories is true in config.toml.")
+        partly = phrase("Codex's memory is partly off")
+        evidence = phrase("Turned off in [memories]: {names}.", names=", ".join(off))
+        return AgentCheck(check, partly, "warn", evidence)
+    evidence = phrase("[features] memories is true in config.toml.")
+    return AgentCheck(check, phrase("Codex's memory is on"), "pass", evidence)
 
 
 def _threads(facts: CodexFacts, settings: Mapping[str, Any]) -> AgentCheck:
-    check, title = "codex-sessions", "Sessions that Codex may extract"
     idle_ms = _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS
     age_ms = _number(settings, "max_rollout_age_days", AGE_DAYS) * DAY_MS
     at_once = _number(settings, "max_rollouts_per_startup", AT_ONCE)
-    counts = {"ready": 0, "done": 0, "off": 0, "not led by a person": 0, "still in use": 0, "too old": 0}
+    counts = dict.fromkeys(_SESSIONS, 0)
     for thread in facts.threads:
         age, made = facts.now_ms - (thread.updated_at or 0), facts.books.outputs.get(thread.id)
         if thread.subagent or (thread.source and thread.source not in INTERACTIVE):
@@ -430,49 +437,74 @@ def _threads(facts: CodexFacts, settings: Mapping[str, Any]) -> AgentCheck:
             counts["too old"] += 1
         else:
             counts["ready"] += 1
-    parts = [f"{count} {name}" for name, count in counts.items() if count]
-    evidence = (
-        f"{', '.join(parts) or 'There are none'}. Codex takes {some(at_once, 'session')} at each start,"
+    parts = [
+        phrase("{n} {state}.", n=count, state=_SESSIONS[name]) for name, count in counts.items() if count
+    ]
+    rule = phrase(
+        "Codex takes {n} at each start, {hours} hours after the last change and at most {days} days old.",
+        n=at_once,
+        hours=idle_ms // HOUR_MS,
+        days=age_ms // DAY_MS,
     )
-    evidence += f" {idle_ms // HOUR_MS} hours after the last change and at most {age_ms // DAY_MS} days old."
-    return AgentCheck(check, title, "pass", evidence)
+    evidence = together(*(parts or [phrase("There are none.")]), rule)
+    return AgentCheck("codex-sessions", phrase("Sessions that Codex may extract"), "pass", evidence)
+
+
+_SESSIONS = {
+    "ready": phrase("ready"),
+    "done": phrase("done"),
+    "off": phrase("off"),
+    "not led by a person": phrase("not led by a person"),
+    "still in use": phrase("still in use"),
+    "too old": phrase("too old"),
+}
 
 
 def _lock(facts: CodexFacts) -> AgentCheck:
-    check, title = "codex-lock", "Codex is not consolidating now"
+    check = "codex-lock"
     version = codex_store.version_in_use(facts.home).name
     name = codex_store.LOCKS[version]
     if facts.is_locked(facts.home / name):
-        evidence = (
-            f"{name} is held: Codex consolidates. Until it is done, nothing else writes into its memory."
-        )
-        return AgentCheck(check, title, "warn", evidence)
-    return AgentCheck(check, title, "pass", f"{name} is free.")
+        evidence = phrase("{name} is held. Until it is free, nothing else writes into its memory.", name=name)
+        return AgentCheck(check, phrase("Codex is consolidating now"), "warn", evidence)
+    free = phrase("{name} is free.", name=name)
+    return AgentCheck(check, phrase("Codex is not consolidating now"), "pass", free)
 
 
 def _jobs(facts: CodexFacts) -> AgentCheck:
-    check, title = "codex-jobs", "Codex's own jobs ended well"
+    check = "codex-jobs"
     failed = [job for job in facts.jobs if job.state == "failed"]
     if not failed:
-        return AgentCheck(check, title, "pass", f"{some(len(facts.jobs), 'job')}, none failed.")
-    said = [f"{job.about}: {job.sentence}{_retry(job, facts.now_ms)}" for job in failed[:_SHOWN]]
-    more = f" And {len(failed) - _SHOWN} more." if len(failed) > _SHOWN else ""
-    return AgentCheck(check, title, "warn", f"{some(len(failed), 'job')} failed. {' '.join(said)}{more}")
+        well = plural("1 job, which did not fail.", "%n jobs, none failed.", len(facts.jobs))
+        return AgentCheck(check, phrase("Codex's own jobs ended well"), "pass", well)
+    said = [
+        phrase("{job}: {text}{retry}", job=job.about, text=job.sentence, retry=_retry(job, facts.now_ms))
+        for job in failed[:_SHOWN]
+    ]
+    more = phrase("And {n} more.", n=len(failed) - _SHOWN) if len(failed) > _SHOWN else ""
+    title = plural("1 job of Codex failed", "%n jobs of Codex failed", len(failed))
+    return AgentCheck(check, title, "warn", together(*said, more))
 
 
 def _retry(job: AgentJob, now_ms: int) -> str:
     if job.retry_at is None:
         return "."
     minutes = max(0, job.retry_at - now_ms) // 60_000
-    return f"; next try in {some(minutes, 'minute')}." if minutes else "; next try at the next start."
+    if not minutes:
+        return phrase("; next try at the next start.")
+    return plural("; next try in 1 minute.", "; next try in %n minutes.", minutes)
 
 
 def _usage(books: MemoryBooks) -> AgentCheck:
-    check, title = "codex-usage", "What Codex used of its memory"
     used = [count for count in books.usage.values() if count]
-    evidence = f"Answers cited {len(used)} of {len(books.usage)} rollout summaries, "
-    evidence += f"{some(sum(used), 'time')} in all. What is never cited goes after 30 days."
-    return AgentCheck(check, title, "pass", evidence)
+    evidence = phrase(
+        "Answers cited {used} of {all} rollout summaries; citations in all: {times}. "
+        "What is never cited goes after 30 days.",
+        used=len(used),
+        all=len(books.usage),
+        times=sum(used),
+    )
+    return AgentCheck("codex-usage", phrase("What Codex used of its memory"), "pass", evidence)
 
 
 def _filled(store: Path) -> bool:

@@ -59,6 +59,7 @@ from reverie.agents.reading import read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.paths import is_directory, is_file, read_regular
+from reverie.text.phrase import phrase, together
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import (
@@ -469,13 +470,15 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     store = [name for name in (USAGE, COVERAGE) if is_file(root / name)]
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
-        return MemoryKinds(None, None, "Nothing in this home tells which memories its agent loads.")
+        return MemoryKinds(None, None, phrase("Nothing in this home tells which memories its agent loads."))
     evidence = []
     if writer:
-        evidence.append(f"{_listed(writer)}: of a version that loads one file a project.")
+        signs = ", ".join(writer)
+        evidence.append(phrase("{signs}: of a version that loads one file a project.", signs=signs))
     if store:
-        evidence.append(f"{_listed(store)}: of a version that loads project memories.")
-    return MemoryKinds(bool(writer), bool(store), " ".join(evidence))
+        signs = ", ".join(store)
+        evidence.append(phrase("{signs}: of a version that loads project memories.", signs=signs))
+    return MemoryKinds(bool(writer), bool(store), together(*evidence))
 
 
 def _writer_signs(root: Path, config: object) -> list[str]:
@@ -489,7 +492,3 @@ def _signs_in(config: object) -> list[str]:
     if AGENT in below(config, "agentAiDefaults"):
         found.append(f"config.json names the agent {AGENT}")
     return found
-
-
-def _listed(signs: list[str]) -> str:
-    return ", ".join(signs)

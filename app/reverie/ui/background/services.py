@@ -1,5 +1,5 @@
-"""The background services in a window: Activity, the Doctor, a label in the status bar, and the wish that the
-engine hosts the services of the open homes.
+"""The background services in a window: the checks and the log of the Traces tab, a label in the status bar,
+and the request that the engine hosts the services of the open homes.
 
 The engine hosts a home while a window asks for it and the services are switched on; it is asked only after
 the home is open and painted. A lease decides which process hosts: if another one does, the engine takes over
@@ -16,27 +16,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QLabel
 
-from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.files.log_file import is_debug
-from reverie.ui.appearance import GAP, Icons
-from reverie.ui.background.activity import ActivityControl, ActivityTab
-from reverie.ui.background.doctor import DoctorControl, DoctorTab
+from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
+from reverie.ui.traces.checks import ChecksControl
+from reverie.ui.traces.log import LogControl
 from reverie.ui.translation import counted, tr
 
 if TYPE_CHECKING:
     from reverie.services.host import HostStatus
+    from reverie.ui.traces.tab import TracesTab
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,41 +171,35 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """Wires the hosts, Activity, the Doctor and the consolidation together. Signals: `changed()`: the set of
-    enabled actions may have changed; `status_message(str)`; `doctor_wanted()`: show the Doctor tab."""
+    """Wires the hosts, the checks, the log and the consolidation together. Signals: `changed()`: the set of
+    enabled actions may have changed; `status_message(str)`."""
 
     changed = Signal()
     status_message = Signal(str)
-    doctor_wanted = Signal()
 
-    def __init__(self, icons: Icons, clock: Clock, lane: Lane, dreams: FooterControl, log_file: Path) -> None:
+    def __init__(self, traces: TracesTab, lane: Lane, dreams: FooterControl) -> None:
         super().__init__()
         self._home = ""
-        self.activity = ActivityTab(icons, clock)
-        self.activity_control = ActivityControl(self.activity, lane, dreams.jobs, log_file)
-        self.doctor = DoctorTab(icons)
-        self.doctor_control = DoctorControl(self.doctor)
+        self.log = LogControl(traces, traces.log, lane, dreams.jobs)
+        self.checks = ChecksControl(traces, traces.checks)
         self.host = HostControl(self)
         self.label = QLabel()
         self.label.setContentsMargins(GAP, 0, GAP, 0)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.hide()
-        self.activity.review.connect(dreams.review)
-        self.activity.doctor.connect(self.doctor_wanted)
-        self.activity_control.pause.connect(self._pause)
-        self.doctor_control.fixed.connect(self.host.recheck)
-        self.doctor_control.fixed.connect(dreams.ask_engine)
-        self.doctor_control.debug_switched.connect(self.activity_control.say_level)
-        self.doctor_control.debug_switched.connect(self.host.recheck)
-        self.activity_control.level_changed.connect(self.host.recheck)
+        traces.log.review.connect(dreams.review)
+        self.log.pause.connect(self._pause)
+        self.checks.fixed.connect(self.host.recheck)
+        self.checks.fixed.connect(dreams.ask_engine)
+        self.checks.debug_switched.connect(self.host.recheck)
         self.host.changed.connect(self._on_host)
         self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
         """The home that is shown; None: none is open."""
         self._home = session.info.id if session is not None else ""
-        self.activity_control.set_session(session)
-        self.doctor_control.set_session(session)
+        self.log.set_session(session)
+        self.checks.set_session(session)
         self._on_host(self._home)
 
     def run_for(self, sessions: Iterable[HomeSession]) -> None:
@@ -218,11 +211,11 @@ class ServicesView(QObject):
     def settings_changed(self) -> None:
         """Other settings or keys count now."""
         self.host.recheck()
-        self.doctor_control.recheck()
+        self.checks.recheck()
 
     def stop(self) -> None:
         """The window closes."""
-        self.doctor_control.stop()
+        self.checks.stop()
         self.host.stop()
 
     @property
@@ -252,5 +245,5 @@ class ServicesView(QObject):
             self.label.setText(words.text)
             self.label.setToolTip(words.tip)
             self.label.setVisible(bool(words.text))
-            self.activity_control.say_paused(self.paused)
+            self.log.say_paused(self.paused)
             self.changed.emit()

@@ -1,7 +1,7 @@
 """One trace: why it ended as it did, and everything it holds.
 
-Above, the verdict with its evidence; below, pages: timeline and steps, messages, the memory and what was
-tried with it, the raw document. Selecting a span, a row or the evidence shows the same place on every page.
+Above, the verdict with its evidence; below, pages: timeline and steps, messages, the attempted change, the
+raw document. Selecting a span, a row or the evidence shows the same place on every page.
 
 The raw document has no size limit: the engine is asked for a page of members at a time, and searches it.
 Threading: GUI thread; the engine is asked in jobs. Failure: an error of the file is shown in the status bar.
@@ -20,12 +20,14 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QSize,
     Qt,
     Signal,
     Slot,
 )
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QLabel,
     QListWidget,
@@ -45,6 +47,8 @@ from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
 from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
+from reverie.ui.metrics import row_height
+from reverie.ui.traces.attempt import AttemptView
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
     StepPosition,
@@ -55,11 +59,10 @@ from reverie.ui.traces.timeline import (
     verdict_label,
     verdict_tone,
 )
-from reverie.ui.translation import counted
+from reverie.ui.translation import counted, said
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
 from reverie.ui.widgets.message_bar import MessageBar
-from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
     from reverie.services.traces import TraceDetail, TraceEvent, TraceService
@@ -201,6 +204,8 @@ class RawModel(QAbstractItemModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         item = self._item(index)
+        if role == Qt.ItemDataRole.SizeHintRole:
+            return QSize(0, row_height(QApplication.font()))
         if item is None or role != Qt.ItemDataRole.DisplayRole:
             return None
         return visible(str(item.node.key) if index.column() == 0 else item.preview)
@@ -241,7 +246,7 @@ class RawView(QWidget):
         self.copy = QPushButton(icons.icon("copy"), self.tr("&Copy value"))
         self.copy.clicked.connect(self._copy)
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Where it stands"))
+        self.list.setAccessibleName(self.tr("Where it was found"))
         self.list.setUniformItemSizes(True)
         self.list.hide()
         CalmSelection(self.list)
@@ -503,7 +508,7 @@ class TraceDetailView(Column):
         self.steps = StepsView()
         self.steps.picked.connect(self._on_place)
         self.messages = MessagesView()
-        self.memory = DiffView()
+        self.memory = AttemptView()
         self.raw = RawView(feed, icons)
         self.pages = QTabWidget()
         self._lay_out(icons)
@@ -529,9 +534,9 @@ class TraceDetailView(Column):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.course = split(area, self.steps, sizes=(_TIMELINE_HEIGHT, 260), upright=True)
         for page, title in (
-            (self.course, self.tr("Course")),
+            (self.course, self.tr("Timeline")),
             (self.messages, self.tr("Messages")),
-            (self.memory, self.tr("Memory and what was tried")),
+            (self.memory, self.tr("Attempted change")),
             (self.raw, self.tr("Raw")),
         ):
             self.pages.addTab(page, title)
@@ -549,15 +554,15 @@ class TraceDetailView(Column):
             for key, button in self.buttons.items():
                 button.setIcon(self._icons.icon(self._signs[key]))
 
-    def clear(self, sentence: str = "") -> None:
-        """No trace is shown, and why."""
+    def clear(self) -> None:
+        """No trace is shown."""
         self.shown = None
         self.verdict.clear()
-        self.facts.say(sentence)
+        self.facts.say("")
         self.timeline.show_timeline(Timeline(1, 0, ()))
         self.steps.show_facts(None, Timeline(1, 0, ()))
         self.messages.clear()
-        self.memory.show_diff("")
+        self.memory.show_trace(None)
         self.raw.show_document(None)
         self.pages.setEnabled(False)
         for button in self.buttons.values():
@@ -570,7 +575,7 @@ class TraceDetailView(Column):
         row = detail.row
         buttons = [("evidence", self.tr("Show where"), self.tr("Select the step that shows it"))]
         self.verdict.say(
-            f"{verdict_label(row.verdict)}. {visible(row.sentence)}",
+            f"{verdict_label(row.verdict)}. {visible(said(row.sentence))}",
             tone=verdict_tone(row.verdict),
             buttons=buttons if row.place.attempt else (),
         )
@@ -586,7 +591,7 @@ class TraceDetailView(Column):
         self.timeline.show_timeline(detail.timeline)
         self.steps.show_facts(detail.facts, detail.timeline)
         self.messages.show_trace(detail)
-        self.memory.show_diff(detail.tried or self.tr("Nothing was tried."))
+        self.memory.show_trace(detail)
         if known is None or (known.detail.row.path, known.detail.stamp) != (row.path, detail.stamp):
             self.raw.show_document(shown.document)
         self.show_evidence()
@@ -603,8 +608,8 @@ class TraceDetailView(Column):
         row = self.shown.detail.row
         return "\n".join(
             (
-                f"{verdict_label(row.verdict)}: {row.sentence}",
-                self.tr("Evidence: {text}").format(text=row.evidence),
+                f"{verdict_label(row.verdict)}: {said(row.sentence)}",
+                self.tr("Evidence: {text}").format(text=said(row.evidence)),
                 self._facts(self.shown.detail),
                 str(row.path),
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -31,26 +31,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The place selected at the left. `home`: its id; `project`: empty for the whole home; `name`: what the
-    list at the left calls it; `home_name`: of its home."""
+    """The place selected at the left. `home`: its id; `project` and `workspace`: empty for the whole home, or
+    all of the project; `name`: what the list at the left calls it; `home_name`: of its home."""
 
     home: str
     project: str = ""
     name: str = ""
     home_name: str = ""
+    workspace: str = ""
 
-    def holds(self, home: str, project: str) -> bool:
-        """Whether a trace of this home and project belongs here; one without a project does anywhere in its
-        home."""
-        return home == self.home and (not self.project or not project or project == self.project)
+    def holds(self, line: ListedTrace) -> bool:
+        """Whether a trace belongs here; one whose workspace and project the home does not list does anywhere
+        in it."""
+        place = line.place
+        if line.session.info.id != self.home:
+            return False
+        if self.workspace and place.workspace_id:
+            return place.workspace_id == self.workspace
+        return not self.project or not place.project or place.project == self.project
 
 
 @dataclass(frozen=True, slots=True)
 class Belongs:
-    """The workspace and project of one trace; empty where unknown."""
+    """The workspace and project of one trace; empty where unknown. `workspace_id`: only of one that the home
+    lists."""
 
     workspace: str = ""
     project: str = ""
+    workspace_id: str = ""
 
 
 class TracePlaces:
@@ -58,7 +66,7 @@ class TracePlaces:
 
     def __init__(self, contents: HomeContents) -> None:
         self._workspaces: Mapping[str, Belongs] = {
-            workspace.id: Belongs(workspace.label, project.path)
+            workspace.id: Belongs(workspace.label, project.path, workspace.id)
             for project in contents.projects
             for workspace in project.workspaces
         }
@@ -73,6 +81,9 @@ class TracePlaces:
         project = row.project_path if row.project_path in self._projects else ""
         return Belongs(row.workspace_name or row.workspace_id, project)
 
+
+View = Literal["runs", "checks", "log"]
+"""What the tab shows below its answer."""
 
 T = TypeVar("T")
 

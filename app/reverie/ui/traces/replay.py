@@ -40,9 +40,10 @@ from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
+from reverie.ui.traces.attempt import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
-from reverie.ui.translation import tr
+from reverie.ui.translation import said, tr
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar
@@ -79,7 +80,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
     )
     cells = (
         verdict_label(row.verdict),
-        row.evidence,
+        said(row.evidence),
         row.model,
         duration_label(row.duration_ms) or "–",
         str(row.attempts),
@@ -87,7 +88,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
         tokens(row.tokens) if row.tokens else "–",
     )
-    return ComparedTrace(title, cells, detail.timeline, answers, detail.tried)
+    return ComparedTrace(title, cells, detail.timeline, answers, tried_text(detail))
 
 
 def fact_names() -> tuple[str, ...]:
@@ -365,7 +366,7 @@ class ReplayDialog(QDialog):
         self.replayed, one, other, diff = found
         row = self.replayed.row
         self.message.say(
-            f"{verdict_label(row.verdict)}. {visible(row.sentence)}", tone=verdict_tone(row.verdict)
+            f"{verdict_label(row.verdict)}. {visible(said(row.sentence))}", tone=verdict_tone(row.verdict)
         )
         self.two.show_sides(one, other, diff)
         self.pages.setTabEnabled(2, True)

@@ -1,7 +1,7 @@
-"""The Traces tab: above, the traces of the selected place or of all homes; below, one of them.
+"""The Traces tab: why nothing happened, then the runs of the selected place and one of them.
 
 Carries out what the detail asks for: the transcript at the trigger, comparing, replaying, copying,
-exporting.
+exporting. The checks behind the answer and the log are views of it.
 
 Threading: GUI thread; everything from disk comes in jobs on the feed's own lane. Failure: in the status
 bar.
@@ -9,22 +9,12 @@ bar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QItemSelectionModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QSortFilterProxyModel,
-    Qt,
-    Signal,
-    Slot,
-)
-from PySide6.QtGui import QGuiApplication, QIcon, QPalette, QShowEvent
+from PySide6.QtCore import QItemSelectionModel, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -34,291 +24,173 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import SIZE, Icons, Theme, theme_of
-from reverie.ui.display_text import amount, as_tooltip, visible, when
+from reverie.ui.appearance import GAP, Icons
+from reverie.ui.display_text import as_tooltip, tokens, visible, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.run_kinds import RUN_KINDS
+from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
-from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed
+from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed, View
+from reverie.ui.traces.log import LogView
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
 from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
-from reverie.ui.translation import translatable as _
-from reverie.ui.translation import translated
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.translation import counted, said, tr
+from reverie.ui.widgets.controls import FitCombo, SearchField, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import column, scrolled, split, stacked
-from reverie.ui.widgets.lists import SearchedTable
+from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, scrolled, stacked
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 if TYPE_CHECKING:
     from reverie.services.traces import TranscriptService
     from reverie.ui.session import HomeSession
 
 
-# The list: sortable and filterable, by keyboard too. Shows what it is given.
+# The list. Shows what it is given.
 
 
-Index = QModelIndex | QPersistentModelIndex
-SORT = Qt.ItemDataRole.UserRole + 1
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
-_CHARS = 13
+_CHARS = 16
+_LEAST_ROWS = 6
+_LIST, _BESIDE = 58, 132
+"""How wide the list is, and from which width on the detail is beside it; in characters."""
+_ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
+    "newest": lambda line: line.row.started_at,
+    "longest": lambda line: line.row.duration_ms or 0,
+    "tokens": lambda line: line.row.tokens,
+}
+"""By what the list is sorted, the largest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One column of the list."""
+class TraceModel(LineModel):
+    """One row a trace."""
 
-    title: str
-    """Not translated yet."""
-    width: int
-    """In pixels, as long as nobody drags it."""
-    text: Callable[[ListedTrace], str]
-    key: Callable[[ListedTrace], Any]
-    """What it is sorted by."""
-    is_number: bool = False
+    several = False
+    """Whether the rows name their workspaces."""
 
+    def look(self, value: ListedTrace) -> TwoLines:
+        row, tone = value.row, verdict_tone(value.row.verdict)
+        tries = counted(tr("1 attempt"), "%n attempts", row.attempts) if row.attempts > 1 else ""
+        place = value.place.workspace if self.several else ""
+        model = row.model.partition(":")[2] or row.model  # without its service: there is little room
+        parts = (place, kind_label(row.kind), model, tries, tokens(row.tokens) if row.tokens else "")
+        return TwoLines(
+            verdict_label(row.verdict),
+            " · ".join(visible(part) for part in parts if part),
+            right=when(row.started_at),
+            right_below=duration_label(row.duration_ms),
+            sign=_SIGNS[tone],
+            grave=tone == "bad",
+            cut="end",
+            cut_below="end",
+        )
 
-_COLUMNS = (
-    _Column(_("Time"), 152, lambda line: when(line.row.started_at), lambda line: line.row.started_at),
-    _Column(
-        _("Workspace"),
-        116,
-        lambda line: visible(line.place.workspace or "–"),
-        lambda line: line.place.workspace,
-    ),
-    _Column(_("Run"), 116, lambda line: kind_label(line.row.kind), lambda line: line.row.kind),
-    _Column(
-        _("Verdict"),
-        162,
-        lambda line: verdict_label(line.row.verdict),
-        lambda line: verdict_label(line.row.verdict),
-    ),
-    _Column(
-        _("Attempts"),
-        70,
-        lambda line: str(line.row.attempts) if line.row.attempts else "–",
-        lambda line: line.row.attempts,
-        is_number=True,
-    ),
-    _Column(
-        _("Duration"),
-        76,
-        lambda line: duration_label(line.row.duration_ms) or "–",
-        lambda line: -1 if line.row.duration_ms is None else line.row.duration_ms,
-        is_number=True,
-    ),
-    _Column(_("Model"), 206, lambda line: visible(line.row.model) or "–", lambda line: line.row.model),
-    _Column(
-        _("Tokens"),
-        68,
-        lambda line: amount(line.row.tokens) if line.row.tokens else "–",
-        lambda line: line.row.tokens,
-        is_number=True,
-    ),
-)
-_VERDICT = 3
-"""The column with the sign."""
+    def spoken(self, value: ListedTrace) -> str:
+        look = self.look(value)
+        parts = (look.title, look.right, value.place.workspace, look.below, look.right_below)
+        return ", ".join(visible(part) for part in parts if part)
+
+    def tooltip(self, value: ListedTrace) -> str:
+        row = value.row
+        return as_tooltip(said(row.sentence), said(row.evidence), value.place.workspace, str(row.path))
 
 
-class TraceModel(QAbstractTableModel):
-    """One line a trace."""
+class TraceList(Column):
+    """The traces of the selected place, newest first; others on request. `picked()`: the selection is
+    another; `opened()`: Enter or a double click."""
 
-    def __init__(self, icons: Icons, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._icons = icons
-        self._view = parent
-        self.lines: tuple[ListedTrace, ...] = ()
-
-    def show_lines(self, lines: Sequence[ListedTrace]) -> None:
-        """Other lines, newest first; what stays the same keeps its place, selection and all."""
-        wanted = {line.key: line for line in lines}
-        for row in range(len(self.lines) - 1, -1, -1):
-            if self.lines[row].key not in wanted:
-                self.beginRemoveRows(QModelIndex(), row, row)
-                self.lines = self.lines[:row] + self.lines[row + 1 :]
-                self.endRemoveRows()
-        kept = {line.key for line in self.lines}
-        order = [line.key for line in lines if line.key in kept]
-        if order != [line.key for line in self.lines]:
-            self.beginResetModel()
-            self.lines = tuple(lines)
-            self.endResetModel()
-            return
-        self._renew(tuple(wanted[key] for key in order))
-        for first, group in _groups(lines, kept):
-            self.beginInsertRows(QModelIndex(), first, first + len(group) - 1)
-            self.lines = (*self.lines[:first], *group, *self.lines[first:])
-            self.endInsertRows()
-
-    def _renew(self, lines: tuple[ListedTrace, ...]) -> None:
-        """The same lines, some of which may say something else."""
-        other = [
-            row
-            for row, line in enumerate(lines)
-            if (line.row, line.place) != (self.lines[row].row, self.lines[row].place)
-        ]
-        self.lines = lines
-        if other:
-            self.dataChanged.emit(self.index(other[0], 0), self.index(other[-1], self.columnCount() - 1))
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self.lines)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(_COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return translated(_COLUMNS[section].title)
-        if role == Qt.ItemDataRole.TextAlignmentRole and _COLUMNS[section].is_number:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        line, column = self.lines[index.row()], _COLUMNS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(line)
-        if role == SORT:
-            return column.key(line)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return as_tooltip(line.row.sentence, line.row.evidence, str(line.row.path))
-        if role == Qt.ItemDataRole.TextAlignmentRole and column.is_number:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.DecorationRole and index.column() == _VERDICT:
-            tone = verdict_tone(line.row.verdict)
-            theme: Theme = theme_of(self._view.palette())
-            color = {"info": theme.good, "warn": theme.warn, "bad": theme.bad}[tone]
-            icon = self._icons.icon(_SIGNS[tone], color)
-            chosen = self._view.palette().color(QPalette.ColorRole.HighlightedText)
-            ratio = self._view.devicePixelRatioF()
-            icon.addPixmap(
-                self._icons.pixmap(_SIGNS[tone], SIZE, chosen, ratio), QIcon.Mode.Selected, QIcon.State.Off
-            )
-            return icon
-        return None
-
-
-def _groups(lines: Sequence[ListedTrace], kept: set[str]) -> Iterator[tuple[int, list[ListedTrace]]]:
-    """Runs of new lines, each with the row it begins at."""
-    group: list[ListedTrace] = []
-    for row, line in enumerate(lines):
-        if line.key not in kept:
-            group.append(line)
-        elif group:
-            yield row - len(group), group
-            group = []
-    if group:
-        yield len(lines) - len(group), group
-
-
-class _Narrowed(QSortFilterProxyModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.text = ""
-        self.verdict = ""
-        self.kind = ""
-        self.followed: Followed | None = None
-        self.setSortRole(SORT)
-        self.setDynamicSortFilter(True)
-
-    def narrow(self, text: str, verdict: str, kind: str, followed: Followed | None) -> None:
-        """`followed` None: of all homes."""
-        self.text, self.verdict, self.kind = text.casefold().strip(), verdict, kind
-        self.followed = followed
-        self.invalidate()
-
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        model = self.sourceModel()
-        if not isinstance(model, TraceModel):
-            return False
-        line = model.lines[row]
-        found = line.row
-        if self.followed is not None and not self.followed.holds(line.session.info.id, line.place.project):
-            return False
-        if self.verdict == "failed":
-            if found.verdict in ("wrote", "nothing-to-write"):
-                return False
-        elif self.verdict and found.verdict != self.verdict:
-            return False
-        if self.kind and found.kind != self.kind:
-            return False
-        searched = (
-            found.id, found.workspace_name, found.workspace_id, found.model, found.sentence, found.evidence,
-            found.home, line.place.workspace,
-        )  # fmt: skip
-        return not self.text or self.text in "\n".join(searched).casefold()
-
-    def lessThan(self, left: Index, right: Index) -> bool:
-        one, other = left.data(SORT), right.data(SORT)
-        return bool(one < other)
-
-
-class TraceList(SearchedTable):
-    """The traces of the selected place, or of all homes on request."""
+    picked = Signal()
+    opened = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Search traces"), self.tr("Traces"), parent)
+        super().__init__(parent)
         self._followed: Followed | None = None
-        self.place = self.add_box(self.tr("Whose traces"), _CHARS)
+        self._lines: tuple[ListedTrace, ...] = ()
+        self.text = SearchField(self.tr("Search traces"))
+        self.place = self._box(self.tr("Whose traces"))
         self.place.addItem(self.tr("Selected home"), "selected")
+        self.place.addItem(self.tr("All workspaces"), "home")
         self.place.addItem(self.tr("All homes"), "all")
-        self.verdict = self.add_box(self.tr("Which verdicts"), _CHARS)
+        self.verdict = self._box(self.tr("Which verdicts"))
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
         for name in VERDICTS:
             self.verdict.addItem(verdict_label(name), name)
-        self.kind = self.add_box(self.tr("Which runs"), _CHARS)
+        self.kind = self._box(self.tr("Which runs"))
         self.kind.addItem(self.tr("All runs"), "")
         for name in (*(labels.kind for labels in RUN_KINDS if labels.kind != "revert"), "consolidate"):
             self.kind.addItem(kind_label(name), name)
-        self.model = TraceModel(icons, self.view)
-        self.narrowed = _Narrowed(self)
-        self.narrowed.setSourceModel(self.model)
-        self.set_up(
-            self.narrowed,
-            (self.place, self.verdict, self.kind),
-            widths=tuple(column.width for column in _COLUMNS),
-            newest_by=0,
-            many=True,
-        )
+        self.order = self._box(self.tr("Order"))
+        for key, name in (
+            ("newest", self.tr("Newest first")),
+            ("longest", self.tr("Longest first")),
+            ("tokens", self.tr("Most tokens first")),
+        ):
+            self.order.addItem(name, key)
+        self.model = TraceModel()
+        self.view = LineList(self.model, icons)
+        self.view.setAccessibleName(self.tr("Traces"))
+        self.view.setFrameShape(LineList.Shape.NoFrame)
+        self.view.setSelectionMode(LineList.SelectionMode.ExtendedSelection)
+        self.view.setMinimumHeight(_LEAST_ROWS * self.fontMetrics().height())
+        boxes = FlowLayout(self.place, self.verdict, self.kind, self.order)
+        head = column(None, self.text, boxes, margin=(GAP, GAP, GAP, 0))
+        column(self, head, self.view, grows=self.view, margin=0)
         self.view.selectionModel().selectionChanged.connect(self._on_selection)
+        self.view.opened.connect(self._on_opened)
+        self.text.textChanged.connect(self.narrow)
+        for box in (self.place, self.verdict, self.kind, self.order):
+            box.currentIndexChanged.connect(self.narrow)
+
+    def _box(self, name: str) -> FitCombo:
+        box = FitCombo(most_chars=_CHARS)
+        box.setAccessibleName(name)
+        box.view().setAccessibleName(name)
+        return box
 
     @property
     def selected(self) -> tuple[ListedTrace, ...]:
         """The selected lines, the current one first."""
-        rows = self.view.selectionModel().selectedRows()
         current = self.view.currentIndex().row()
-        ordered = sorted(rows, key=lambda index: index.row() != current)
-        return tuple(self.model.lines[self.narrowed.mapToSource(index).row()] for index in ordered)
+        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
+        shown = self.shown
+        return tuple(shown[row] for row in sorted(rows, key=lambda row: row != current))
 
     @property
     def has_none_here(self) -> bool:
         """There are traces, but none of the selected place."""
-        narrowed = self.narrowed
-        if narrowed.followed is None or narrowed.text or narrowed.verdict or narrowed.kind:
-            return False
-        return bool(self.model.lines) and not narrowed.rowCount()
+        narrowed = self.text.text().strip() or self.verdict.currentData() or self.kind.currentData()
+        return bool(self._lines) and not narrowed and not self.shown
 
     @property
     def shown(self) -> tuple[ListedTrace, ...]:
         """What the filter lets through, in the order shown."""
-        return tuple(
-            self.model.lines[self.narrowed.mapToSource(self.narrowed.index(row, 0)).row()]
-            for row in range(self.narrowed.rowCount())
+        return self.view.values
+
+    def newest_of(self, workspace_id: str) -> ListedTrace | None:
+        """The newest run of the agent's own writer in a workspace of the selected home."""
+        home = self._followed.home if self._followed is not None else ""
+        return next(
+            (
+                line
+                for line in self._lines
+                if line.session.info.id == home
+                and line.place.workspace_id == workspace_id
+                and not (line.row.own or line.row.run_id)
+            ),
+            None,
         )
 
     def show_lines(self, lines: Sequence[ListedTrace]) -> None:
         """Rows change by what differs; the selection stays, at first the newest is selected."""
-        first = not self.model.lines
-        self.model.show_lines(lines)
-        if first and self.narrowed.rowCount() and not self.view.currentIndex().isValid():
-            self.select(0)
+        self._lines = tuple(lines)
+        self.narrow()
 
     def select(self, row: int, *, also: bool = False) -> None:
         """Select a shown line, instead of or beside what is selected."""
         flags = QItemSelectionModel.SelectionFlag
-        how = (flags.Select if also else flags.ClearAndSelect) | flags.Rows
-        self.view.selectionModel().setCurrentIndex(self.narrowed.index(row, 0), how)
+        how = flags.Select if also else flags.ClearAndSelect
+        self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
         """Whether the trace is among those shown, and selected now."""
@@ -330,14 +202,52 @@ class TraceList(SearchedTable):
 
     @Slot()
     def narrow(self) -> None:
-        followed = self._followed if self.place.currentData() == "selected" else None
-        self.narrowed.narrow(self.text.text(), self.verdict.currentData(), self.kind.currentData(), followed)
-        if self.selected:
-            return
-        if self.narrowed.rowCount():
+        """Show what the line and the boxes let through; the first is selected where nothing else is."""
+        before = self.selected
+        order = _ORDERS[self.order.currentData()]
+        fitting = sorted(filter(self._takes, self._lines), key=order, reverse=True)
+        followed = self._followed
+        several = self.place.currentData() != "selected" or followed is None or not followed.workspace
+        if several != self.model.several:
+            self.model.several = several
+            self.view.viewport().update()
+        self.view.set_values((line.key, line) for line in fitting)
+        self.model.reveal_more(everything=True)
+        if not self.selected and self.shown:
             self.select(0)
-        else:
+        elif self.selected != before or not self.shown:
             self.picked.emit()  # what is said of an empty list is another
+
+    def _takes(self, line: ListedTrace) -> bool:
+        row, place, followed = line.row, self.place.currentData(), self._followed
+        if place == "selected" and followed is not None and not followed.holds(line):
+            return False
+        if place == "home" and followed is not None and line.session.info.id != followed.home:
+            return False
+        verdict, kind = self.verdict.currentData(), self.kind.currentData()
+        if verdict == "failed":
+            if row.verdict in ("wrote", "nothing-to-write"):
+                return False
+        elif verdict and row.verdict != verdict:
+            return False
+        if kind and row.kind != kind:
+            return False
+        searched = (
+            row.id, row.workspace_name, row.workspace_id, row.model, said(row.sentence), said(row.evidence),
+            verdict_label(row.verdict), row.home, line.place.workspace,
+        )  # fmt: skip
+        return self.text.text().casefold().strip() in "\n".join(searched).casefold()
+
+    @property
+    def followed(self) -> Followed | None:
+        """The place selected at the left."""
+        return self._followed
+
+    def clear_filters(self) -> None:
+        """Show every trace of the selected place."""
+        self.text.clear()
+        for box in (self.place, self.verdict, self.kind):
+            box.setCurrentIndex(0)
 
     def follow_place(self, followed: Followed | None) -> None:
         """Another place is selected at the left; None: no home is open."""
@@ -353,6 +263,10 @@ class TraceList(SearchedTable):
     @Slot()
     def _on_selection(self) -> None:
         self.picked.emit()
+
+    @Slot(object)
+    def _on_opened(self, _line: ListedTrace) -> None:
+        self.opened.emit()
 
 
 # The messages around the one that triggered a run, from the agent's own transcript. Reads only.
@@ -395,27 +309,30 @@ class TranscriptDialog(QDialog):
             self.title.say(self.tr("There is no transcript of this workspace."))
 
 
-_LEAST_ROWS = 96
-
-
 class TracesTab(TabPage):
-    """The tab. Signal: `status_message(str)`."""
+    """The tab: the answer, and below it one of three views: the runs, the checks, the log. Signals:
+    `status_message(str)`; `settings_wanted(str)`: the page of this name."""
 
     status_message = Signal(str)
+    settings_wanted = Signal(str)
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, clock: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._icons = icons
         self._wanted: ListedTrace | None = None
+        self._replay_wanted = ""
         self.feed = TraceFeed(self)
+        self.answer = AnswerView(icons)
         self.list = TraceList(icons)
         self.detail = TraceDetailView(self.feed, icons)
+        self.checks = ChecksView(icons)
+        self.log = LogView(icons, clock)
         self.empty = EmptyPage(icons, "runs")
         self.empty.say(
             self.tr("No traces yet"),
             self.tr(
-                "A trace tells what a run asked, was told and did. Consolidations by a model leave one; "
-                "the memory writer leaves one when it fails."
+                "A trace shows what a run asked, what it was given and what it did. Consolidations by a "
+                "model leave one; the memory writer leaves one when it fails."
             ),
         )
         self.compare: TraceCompare | None = None
@@ -427,14 +344,111 @@ class TracesTab(TabPage):
         self.list.picked.connect(self._on_picked)
         self.list.opened.connect(self._on_opened)
         self.detail.asked.connect(self._on_asked)
+        self.answer.asked.connect(self._on_remedy)
+        self.checks.changed.connect(self._on_findings)
+        self.checks.remedy.connect(self._on_remedy)
+        self.log.doctor.connect(self.show_checks)
+        for view in (self.checks, self.log):
+            view.back.connect(self.show_runs)
+        self._on_findings()
 
     def _lay_out(self) -> None:
-        self.list.view.setMinimumHeight(_LEAST_ROWS)
-        self.splitter = split(self.list, self.detail, sizes=(220, 520), upright=True)
+        self.nothing = WrapLabel()
+        self.nothing.setMargin(2 * GAP)
+        self._shown = stacked(self.detail, self.nothing)
+        char = self.fontMetrics().averageCharWidth()
+        self.splitter = Panes(
+            self.list,
+            self._shown,
+            beside_from=_BESIDE * char,
+            sizes=(_LIST * char, (_BESIDE - _LIST) * char),
+            below=(260, 520),
+        )
         self.area = scrolled(self.splitter)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
         self.pages = stacked(self.empty, self.area)
-        column(self, self.pages, margin=0, gap=None)
+        self.views = stacked(self.pages, self.checks, self.log)
+        column(self, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())
+
+    # The three views
+
+    def show_view(self, view: View) -> None:
+        """The runs, the checks or the log."""
+        self.views.setCurrentWidget({"runs": self.pages, "checks": self.checks, "log": self.log}[view])
+
+    @Slot()
+    def show_runs(self) -> None:
+        """The list of runs, and one of them."""
+        self.show_view("runs")
+
+    @Slot()
+    def show_checks(self) -> None:
+        """The list of checks."""
+        self.show_view("checks")
+
+    @Slot()
+    def show_log(self) -> None:
+        """What the background services did."""
+        self.show_view("log")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.views.currentWidget() is not self.pages:
+            self.show_runs()
+        else:
+            super().keyPressEvent(event)
+
+    # The answer
+
+    @Slot()
+    def _on_findings(self) -> None:
+        """Say what the checks found; busy or not, they are those of the selected workspace."""
+        findings = self.checks.findings
+        if findings:
+            answer = answer_of(findings, self.checks.place, can_replay=self._failed_run() is not None)
+        elif self.checks.is_coming:
+            answer = Answer(self.tr("Checking…"))
+        else:
+            answer = Answer(self.tr("Why did nothing happen?"), self.tr("Select a workspace at the left."))
+        self.answer.show_answer(answer, len(findings), busy=not self.checks.again.isEnabled())
+
+    def _failed_run(self) -> ListedTrace | None:
+        followed = self.list.followed
+        return None if followed is None else self.list.newest_of(followed.workspace)
+
+    @Slot(str)
+    def _on_remedy(self, what: str) -> None:
+        if what.startswith("fix "):
+            self.checks.fix.emit(what.removeprefix("fix "))
+        elif what == "replay":
+            self._replay_newest()
+        elif what == "checks":
+            self.show_checks()
+        elif what == "log":
+            self.show_log()
+        else:
+            self.settings_wanted.emit({"model": "writer", "key": "models"}[what])
+
+    def _replay_newest(self) -> None:
+        """Replay the run that the answer is about, once it is read."""
+        line = self._failed_run()
+        if line is None:
+            return
+        self.show_runs()
+        self._replay_wanted = line.key
+        if not self.list.select_id(line.row.id):
+            self.list.clear_filters()
+            self.list.select_id(line.row.id)
+        self._replay_if_read()
+
+    def _replay_if_read(self) -> None:
+        shown = self.detail.shown
+        if shown is not None and self._replay_wanted == str(shown.detail.row.path):
+            self._replay_wanted = ""
+            self.replay_shown()
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
@@ -447,6 +461,7 @@ class TracesTab(TabPage):
     def follow_place(self, followed: Followed | None) -> None:
         """Another home or project is selected at the left; None: none is open."""
         self.list.follow_place(followed)
+        self._on_findings()
 
     def stop(self) -> None:
         self.feed.stop()
@@ -469,6 +484,7 @@ class TracesTab(TabPage):
         self.pages.setCurrentWidget(self.area if lines else self.empty)
         self.list.show_lines(lines)
         self._follow()
+        self._on_findings()
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
@@ -486,8 +502,11 @@ class TracesTab(TabPage):
         if wanted is None:
             self._wanted = None
             self.feed.cancel("open a trace")
-            self.detail.clear(self._nothing_shown())
+            self.detail.clear()
+            self.nothing.say(self._nothing_shown())
+            self._shown.setCurrentWidget(self.nothing)
             return
+        self._shown.setCurrentWidget(self.detail)
         if self._wanted is not None and (self._wanted.row, self._wanted.place) == (
             wanted.row,
             wanted.place,
@@ -508,15 +527,14 @@ class TracesTab(TabPage):
         if self.list.shown:
             return self.tr("Select a trace.")
         if self.list.has_none_here:
-            return self.tr("No trace of {place} yet. “All homes” shows those of the others.").format(
-                place=self.list.place.currentText()
-            )
+            return self.tr("No traces of {place} yet.").format(place=self.list.place.currentText())
         return self.tr("No trace fits.")
 
     def _on_read(self, shown: Shown) -> None:
         if self._wanted is not None and self._wanted.row.path == shown.detail.row.path:
             self.detail.show_trace(shown)
             self.detail.buttons["compare"].setEnabled(len(self.list.selected) == 2)
+            self._replay_if_read()
 
     def _on_unreadable(self, error: UserError) -> None:
         self._wanted = None

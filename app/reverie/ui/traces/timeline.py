@@ -44,6 +44,7 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import as_tooltip, visible, visible_lines
+from reverie.ui.metrics import row_height
 from reverie.ui.run_kinds import kind_title
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import column, size_sections, split
@@ -70,7 +71,7 @@ def verdict_label(name: str) -> str:
         "bad-json": tr("Bad JSON"),
         "rejected": tr("Rejected by a rail"),
         "tool-failed": tr("Tool failed"),
-        "prose": tr("Answered in prose"),
+        "prose": tr("Answered in text"),
         "never-called": tr("Never called the tool"),
         "limit": tr("Ran into a limit"),
         "cancelled": tr("Cancelled"),
@@ -397,7 +398,7 @@ class StepsView(QWidget):
         self.flat.toggled.connect(self._fill)
         self.tree = QTreeWidget()
         self.tree.setAccessibleName(self.tr("Attempts, answers and tool calls"))
-        self.tree.setHeaderLabels([self.tr("Step"), self.tr("At"), self.tr("What came of it")])
+        self.tree.setHeaderLabels([self.tr("Step"), self.tr("Time"), self.tr("Result")])
         self.tree.setUniformRowHeights(True)
         size_sections(self.tree.header(), (230, 70))
         CalmSelection(self.tree)
@@ -494,6 +495,7 @@ class StepsView(QWidget):
         line = visible(" ".join(came[: 4 * _PREVIEW].split())[:_PREVIEW])
         item = QTreeWidgetItem([visible(name), start, line])
         item.setData(0, PLACE, place)
+        item.setSizeHint(0, QSize(0, row_height(self.font())))
         if bad:
             theme = theme_of(self.palette())
             for column in (0, 2):

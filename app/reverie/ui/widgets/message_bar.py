@@ -18,7 +18,8 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, row_of
 
-Tone = Literal["info", "warn", "bad"]
+Tone = Literal["info", "warn", "bad", "plain"]
+"""`plain`: no sign and no tint."""
 # Sign, cross and the distances between.
 _AROUND = 90
 _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
@@ -120,6 +121,8 @@ class MessageBar(QWidget):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self._tone == "plain":
+            return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -131,6 +134,9 @@ class MessageBar(QWidget):
         return {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}[self._tone]
 
     def _tint(self) -> None:
+        self._sign.setVisible(self._tone != "plain")
+        if self._tone == "plain":
+            return
         theme = theme_of(self.palette())
         color = readable(
             {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone], self._back()

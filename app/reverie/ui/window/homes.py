@@ -275,13 +275,11 @@ class Picker(QTreeView):
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """What a list beside it shows while `place` is selected: its project, else its home."""
+        """What a list beside it shows while `place` is selected: its workspace or project, else its home."""
         if place.kind not in ("project", "workspace"):
-            return Followed(place.home, "", home_name)
-        above = self.places.index_of((place.home, "p:" + place.path))
-        project = self.place(above)
-        name = self.text_of(project) if project is not None else home_name
-        return Followed(place.home, place.path, name, home_name)
+            return Followed(place.home, "", home_name, home_name)
+        name = self.text_of(place)
+        return Followed(place.home, place.path, name, home_name, place.workspace_id or "")
 
     def pick(self, home: str, *, workspace_id: str = "") -> bool:
         """Select a workspace of a home; without an id its first one, the last used being the home's own

@@ -1,9 +1,9 @@
-"""The tabs that are not needed at once, Changes, Traces, Activity, Doctor and Transcripts, and the two pages
-that stand in place of the editor: what the agent sees, and what its next attempt is sent.
+"""The tabs that are not needed at once, Changes, Traces and Transcripts, and the two pages that
+stand in place of the editor: what the agent sees, and what its next attempt is sent.
 
 Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
-and each tab is built when it is first shown or asked for; only Activity and Doctor are built at once,
-because the background services report to them. The same job imports the dialogs, so that opening one reads
+and each tab is built when it is first shown or asked for; only Traces is built at once, because the
+background services report to it. The same job imports the dialogs, so that opening one reads
 no file on the GUI thread. Until then nothing can be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -24,7 +23,7 @@ from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
-from reverie.ui.traces.feed import Followed
+from reverie.ui.traces.feed import Followed, View
 from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from reverie.ui.window.other_tabs import OtherTabs
 
 
-_CHANGES, _TRACES, _ACTIVITY, _DOCTOR, _TRANSCRIPTS = range(1, 6)
+_CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
 """The places of the tabs."""
 
 
@@ -53,16 +52,17 @@ class TabContext:
     history: Lane
     dreams: FooterControl
     homes: OpenHomes
-    log_file: Path
     memory: MemoryTab
 
 
 class LazyTabs(QObject):
     """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
-    `open_wanted(str)`: show this memory in the editor; `status_message(str)`."""
+    `open_wanted(str)`: show this memory in the editor; `settings_wanted(str)`: a page of the settings;
+    `status_message(str)`."""
 
     built = Signal()
     open_wanted = Signal(str)
+    settings_wanted = Signal(str)
     changed = Signal()
     status_message = Signal(str)
 
@@ -76,6 +76,7 @@ class LazyTabs(QObject):
         self._asked = self._closed = self._hosting = False
         self._changes: ChangesControl | None = None
         self._shown_when_built: Callable[[], None] | None = None
+        self._view: View = "runs"
         self._traces: TracesTab | None = None
         self._services: ServicesView | None = None
         self._transcripts: TranscriptsTab | None = None
@@ -93,8 +94,6 @@ class LazyTabs(QObject):
         return (
             self.tr("Changes"),
             self.tr("Traces"),
-            self.tr("Activity"),
-            self.tr("Doctor"),
             self.tr("Transcripts"),
         )
 
@@ -110,7 +109,8 @@ class LazyTabs(QObject):
     @property
     def traces(self) -> TracesTab:
         """Not before `built`."""
-        return self._traces or self._make_traces()
+        assert self._traces is not None
+        return self._traces
 
     @property
     def services(self) -> ServicesView:
@@ -177,15 +177,13 @@ class LazyTabs(QObject):
 
         context = self._context
         self._others = OtherTabs(context.icons, context.clock, context.lane, context.memory)
-        services = self._services = self._others.services(context.log_file)
-        self._take_place(_ACTIVITY, services.activity)
-        self._take_place(_DOCTOR, services.doctor)
+        traces = self._make_traces()
+        services = self._services = self._others.services(traces)
         self._status_bar.insertPermanentWidget(0, services.label)
-        context.dreams.footer.aged.connect(services.activity.list.viewport().update)
+        context.dreams.footer.aged.connect(traces.log.list.viewport().update)
         services.status_message.connect(self.status_message)
         services.changed.connect(self.changed)
-        services.doctor_wanted.connect(self.show_doctor)
-        services.doctor_control.fixed.connect(context.memory.editor.permission_changed)
+        services.checks.fixed.connect(context.memory.editor.permission_changed)
         if self._session is not None:
             services.set_session(self._session)
         if self._hosting:
@@ -202,7 +200,6 @@ class LazyTabs(QObject):
         """A tab is shown: build it if it is not built yet."""
         makers = {
             _CHANGES: (self._changes, self._make_changes),
-            _TRACES: (self._traces, self._make_traces),
             _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
         }
         if self.is_built and not self._closed and index in makers:
@@ -230,6 +227,8 @@ class LazyTabs(QObject):
         context.homes.opened.connect(traces.add_session)
         traces.follow_place(self._followed)
         traces.status_message.connect(self.status_message)
+        traces.settings_wanted.connect(self.settings_wanted)
+        traces.show_view(self._view)
         self._take_place(_TRACES, traces)
         return traces
 
@@ -391,15 +390,25 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
+        """The runs of the shown workspace."""
+        self._show_view("runs")
+
+    @Slot()
+    def show_log(self) -> None:
+        """What the background services did."""
+        self._show_view("log")
+
+    @Slot()
+    def show_checks(self) -> None:
+        """Every check of the shown workspace."""
+        self._show_view("checks")
+
+    def _show_view(self, view: View) -> None:
+        """A view of Traces, now or once it is built."""
+        self._view = view
+        if self._traces is not None:
+            self._traces.show_view(view)
         self._tabs.setCurrentIndex(_TRACES)
-
-    @Slot()
-    def show_activity(self) -> None:
-        self._tabs.setCurrentIndex(_ACTIVITY)
-
-    @Slot()
-    def show_doctor(self) -> None:
-        self._tabs.setCurrentIndex(_DOCTOR)
 
     @Slot()
     def show_transcripts(self) -> None:

@@ -167,7 +167,6 @@ class MainWindow(QMainWindow):
             self.lanes.history,
             self.tab.dreams,
             self.homes,
-            profile.log_file,
             self.tab,
         )
         self.lazy_tabs = parts.LazyTabs(self.tabs, self.statusBar(), context)
@@ -262,6 +261,7 @@ class MainWindow(QMainWindow):
         self.dialogs.settings_changed.connect(self.tab.pane.view.settings_changed)
         self.lazy_tabs.changed.connect(self._update_actions)
         self.lazy_tabs.status_message.connect(self.say)
+        self.lazy_tabs.settings_wanted.connect(self.dialogs.show_setting)
 
     # Opening
 

@@ -8,8 +8,6 @@ Threading: GUI thread. Failure: none of its own.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtWidgets import QWidget
 
 from reverie.clock import Clock
@@ -42,10 +40,6 @@ class OtherTabs:
         self._lane = lane
         self._memory = memory
 
-    def services(self, log_file: Path) -> ServicesView:
-        """Activity, the Doctor and the background services."""
-        return ServicesView(self._icons, self._clock, self._lane, self._memory.dreams, log_file)
-
     def changes(self, lane: Lane) -> ChangesControl:
         """Changes, and what reads them."""
         memory = self._memory
@@ -54,7 +48,11 @@ class OtherTabs:
 
     def traces(self) -> TracesTab:
         """Traces."""
-        return TracesTab(self._icons)
+        return TracesTab(self._icons, self._clock)
+
+    def services(self, traces: TracesTab) -> ServicesView:
+        """The background services, and the checks and the log of the traces."""
+        return ServicesView(traces, self._lane, self._memory.dreams)
 
     def transcripts(self) -> TranscriptsTab:
         """Transcripts."""

@@ -1,14 +1,10 @@
-"""Activity: every decision newest first, repeats counted, filters, what runs and how to stop it, and the
-log."""
+"""The log of the Traces tab: newest first, one row for a run, repeats counted, and what runs now."""
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +19,18 @@ from reverie.files.log_file import asked_by
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.activity import Activity, ActivityEntry
 from reverie.ui.appearance import Icons
-from reverie.ui.background.activity import (
-    BY_HAND,
-    ActivityTab,
-    DecisionFilter,
-    DecisionRow,
+from reverie.ui.traces.log import (
+    LogRow,
+    LogView,
     RunningJob,
     RunningJobs,
-    as_tree,
     below_words,
-    decisions,
     facts,
-    filter_names,
+    log_rows,
     right_words,
     spoken,
+    takes,
 )
-from reverie.ui.tree.rows import RowNode
 from reverie.ui.widgets.lists import VALUE
 
 NOW = 1_787_200_000_000
@@ -50,8 +42,8 @@ def entry(event: str, text: str = "", *, at: int = NOW, level: str = "info", **o
     return ActivityEntry(at, event, level, text or event, **values)
 
 
-def decision(event: str, text: str = "", place: str = "retry loop", **other: Any) -> DecisionRow:
-    return DecisionRow(entry(event, text, **other), place)
+def decision(event: str, text: str = "", place: str = "retry loop", **other: Any) -> LogRow:
+    return LogRow(entry(event, text, **other), place)
 
 
 EVERYTHING = (
@@ -64,8 +56,8 @@ EVERYTHING = (
 
 
 @pytest.fixture
-def tab(qtbot: Any) -> ActivityTab:
-    made = ActivityTab(Icons(), fixed_clock(NOW))
+def tab(qtbot: Any) -> LogView:
+    made = LogView(Icons(), fixed_clock(NOW))
     qtbot.addWidget(made)
     made.resize(900, 500)
     made.show()
@@ -73,33 +65,25 @@ def tab(qtbot: Any) -> ActivityTab:
 
 
 @pytest.mark.parametrize(
-    ("wants", "events"),
+    ("text", "workspace", "events"),
     [
-        (DecisionFilter(), [each.entry.event for each in EVERYTHING]),
-        (DecisionFilter("problems"), ["writer.failed"]),
-        (DecisionFilter("writer"), ["writer.not-due", "writer.failed"]),
-        (DecisionFilter("dream"), ["trigger.launch"]),
-        (DecisionFilter("undo"), ["revert.completed"]),
-        (DecisionFilter(text="HUNG UP"), ["writer.failed"]),
-        (DecisionFilter(text="another"), ["revert.completed"]),
-        (DecisionFilter(workspace_id="other"), ["trigger.launch", "revert.completed"]),
-        (DecisionFilter("writer", text="facts"), []),
+        ("", None, [each.entry.event for each in EVERYTHING]),
+        ("HUNG UP", None, ["writer.failed"]),
+        ("another", None, ["revert.completed"]),
+        ("", "other", ["trigger.launch", "revert.completed"]),
+        ("facts", "other", []),
     ],
 )
-def test_a_filter_takes_what_it_names(wants: DecisionFilter, events: list[str]) -> None:
-    assert [each.entry.event for each in EVERYTHING if wants.takes(each)] == events
-
-
-def test_every_filter_has_a_name() -> None:
-    assert all(key and name for key, name in filter_names())
+def test_a_search_takes_what_it_names(text: str, workspace: str | None, events: list[str]) -> None:
+    assert [each.entry.event for each in EVERYTHING if takes(each, text, workspace)] == events
 
 
 def test_a_row_says_who_where_and_which_gate_and_how_often() -> None:
     said = decision("writer.not-due", times=12, last_at=NOW - 3 * MINUTE)
     assert below_words(said) == "Memory writer · retry loop · not due"
-    assert right_words(said.entry, NOW) == "12 times, 3 min ago"
-    assert right_words(entry("x.y"), NOW) == "just now"
-    assert below_words(EVERYTHING[2]) == "Launch sweep"
+    assert right_words(said, NOW) == "12 times, 3 min ago"
+    assert right_words(decision("x.y"), NOW) == "just now"
+    assert below_words(EVERYTHING[2]) == "At the start"
 
 
 def test_what_comes_from_disk_is_made_safe_to_show() -> None:
@@ -114,67 +98,81 @@ def test_what_comes_from_disk_is_made_safe_to_show() -> None:
 
 
 def test_names_of_workspaces_are_told_and_unknown_ones_by_id() -> None:
-    found = decisions(
+    found = log_rows(
         [entry("a.b"), entry("a.b", workspace_id="gone"), entry("a.b", workspace_id=None)], {ACME: "retry"}
     )
     assert [each.place for each in found] == ["retry", "gone", ""]
 
 
-def test_what_is_read_again_and_says_the_same_is_kept_once() -> None:
-    entries = [decision("gate", at=at).entry for at in (1, 2, 3)]
-    before = decisions(entries, {})
-    copies = [replace(entry, times=1 + (entry.at == 1)) for entry in entries]
-    after = decisions(copies, {}, before)
-    assert [new is old for new, old in zip(after, before, strict=True)] == [False, True, True]
-    assert [each.place for each in decisions(entries, {ACME: "renamed"}, before)] == ["renamed"] * 3
+def test_a_run_is_one_row_with_its_duration() -> None:
+    began = entry("writer.started", "Started.", at=NOW)
+    gate = entry("writer.not-due", at=NOW + 500)
+    tried = entry("writer.attempt", at=NOW + 1000, run_id="17-ab")
+    ended = entry("writer.completed", "Wrote.", at=NOW + 4100, run_id="17-ab")
+    rows = log_rows([ended, tried, gate, began], {ACME: "retry"})
+    assert [row.entry.event for row in rows] == ["writer.completed", "writer.attempt", "writer.not-due"]
+    assert [row.began for row in rows] == [NOW, None, None]
+    assert right_words(rows[0], NOW + 4100) == "4.1 s, just now"
+    assert dict(facts(rows[0]))["Duration"] == "4.1 s"
+    assert not {"Event", "Level"} & set(dict(facts(rows[0])))
 
 
-def test_a_repeat_moves_up_and_keeps_its_row() -> None:
+def test_what_has_not_ended_or_is_of_another_run_keeps_its_start() -> None:
+    events = [
+        entry("dream.completed", at=NOW + 9, run_id="b"),
+        entry("dream.started", at=NOW + 5, run_id="a"),
+        entry("writer.completed", at=NOW + 4, run_id="c", workspace_id="other"),
+        entry("writer.started", at=NOW + 3),
+        entry("host.stopped", at=NOW + 2),
+        entry("host.started", at=NOW),
+    ]
+    rows = log_rows(events, {})
+    assert [row.entry.event for row in rows] == [each.event for each in events[:5]]
+    assert [row.began for row in rows] == [None, None, None, None, NOW]
+
+
+def test_a_repeat_moves_up_and_stays_selected(tab: LogView) -> None:
     old, new = decision("writer.a"), decision("writer.b", at=NOW + 1)
-    tree = as_tree((new, old), RowNode("", None))
+    tab.show_rows((new, old))
+    tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     again = decision("writer.a", times=2, last_at=NOW + 2)
-    after = as_tree((again, new), tree)
-    assert [node.key for node in after.children] == [tree.children[1].key, tree.children[0].key]
-    assert after.children[1] is tree.children[0]
+    tab.show_rows((again, new))
+    assert tab.list.values == (again, new)
+    assert (tab.list.currentIndex().row(), tab.list.current) == (0, again)
 
 
-def test_entries_alike_have_rows_of_their_own() -> None:
+def test_entries_alike_have_rows_of_their_own(tab: LogView) -> None:
     same = decision("writer.a")
-    tree = as_tree((same, same), RowNode("", None))
-    assert len({node.key for node in tree.children}) == 2
-    newer = as_tree((same, same, same), tree)
-    assert newer.children[1:] == tree.children
+    tab.show_rows((same, same))
+    assert tab.list.rows.rowCount() == 2
 
 
-def test_a_selected_decision_stays_selected_while_others_arrive(tab: ActivityTab, qtmodeltester: Any) -> None:
+def test_a_selected_decision_stays_selected_while_others_arrive(tab: LogView, qtmodeltester: Any) -> None:
     qtmodeltester.check(tab.list.rows)
-    tab.show_decisions(EVERYTHING)
+    tab.show_rows(EVERYTHING)
     tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
     assert tab.list.current == EVERYTHING[1]
-    tab.show_decisions((decision("dream.completed", at=NOW + 5), *EVERYTHING))
+    tab.show_rows((decision("dream.completed", at=NOW + 5), *EVERYTHING))
     assert tab.list.current == EVERYTHING[1]
     assert tab.list.currentIndex().row() == 2
     assert tab.detail.text.text() == "The model hung up."
 
 
-def test_what_the_filter_takes_away_is_not_told_below_any_more(tab: ActivityTab) -> None:
-    tab.show_decisions(EVERYTHING)
+def test_what_the_filter_takes_away_is_not_told_below_any_more(tab: LogView) -> None:
+    tab.show_rows(EVERYTHING)
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     tab.text.setText("nothing like it")
     assert tab.none.isVisible()
-    assert tab.none.title.text() == "No decision fits"
-    tab.text.clear()
-    tab.show_only.setCurrentIndex(tab.show_only.findData("problems"))
-    assert tab.list.rows.rowCount() == 1
+    assert tab.none.title.text() == "No entry fits"
 
 
-def test_without_any_decision_the_tab_says_what_would_stand_here(tab: ActivityTab) -> None:
+def test_without_any_decision_the_tab_says_what_would_stand_here(tab: LogView) -> None:
     assert tab.none.isVisible()
-    assert "settings" in tab.none.sentence.text()
+    assert "background services" in tab.none.sentence.text()
 
 
-def test_only_this_workspace_needs_one(tab: ActivityTab) -> None:
-    tab.show_decisions(EVERYTHING)
+def test_only_this_workspace_needs_one(tab: LogView) -> None:
+    tab.show_rows(EVERYTHING)
     tab.show_place("other")
     tab.here.setChecked(True)
     assert tab.list.rows.rowCount() == 2
@@ -183,8 +181,8 @@ def test_only_this_workspace_needs_one(tab: ActivityTab) -> None:
     assert tab.list.rows.rowCount() == len(EVERYTHING)
 
 
-def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: ActivityTab, qtbot: Any) -> None:
-    tab.show_decisions((decision("writer.completed", "Wrote.", run_id="17-ab", details={"model": "rules"}),))
+def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: LogView, qtbot: Any) -> None:
+    tab.show_rows((decision("writer.completed", "Wrote.", run_id="17-ab", details={"model": "rules"}),))
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     with qtbot.waitSignal(tab.review) as asked:
         tab.detail.changes.click()
@@ -193,24 +191,23 @@ def test_the_run_of_a_decision_can_be_shown_and_its_facts_copied(tab: ActivityTa
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith("Wrote.\n")
     assert "model: rules" in copied
-    tab.show_decisions((decision("writer.failed"),))
+    tab.show_rows((decision("writer.failed"),))
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     assert not tab.detail.changes.isVisible()
 
 
-def test_each_job_has_a_line_with_its_progress_and_cancel(qtbot: Any) -> None:
+def test_each_job_has_a_line_and_cancel(qtbot: Any) -> None:
     jobs = RunningJobs()
     qtbot.addWidget(jobs)
-    jobs.show_jobs((RunningJob("a", "One", "Reading…", 3, 10), RunningJob("b", "Two", cancellable=False)))
+    jobs.show_jobs((RunningJob("a", "One", "retry loop"), RunningJob("b", "Two", note="elsewhere")))
     assert jobs.isVisible()
     line = jobs.line("a")
-    assert (line.bar.value(), line.bar.maximum()) == (3, 10)
-    assert line.text.text() == "One · Reading…"
+    assert line.text.text() == "One · retry loop"
     assert jobs.line("b").button.isHidden()
     with qtbot.waitSignal(jobs.cancel) as asked:
         line.button.click()
     assert asked.args == ["a"]
-    jobs.show_jobs((RunningJob("a", "One", "Writing…", 4, 10),))
+    jobs.show_jobs((RunningJob("a", "One", "another"),))
     assert jobs.line("a") is line
     assert not line.button.isEnabled()
     jobs.show_jobs(())
@@ -218,10 +215,10 @@ def test_each_job_has_a_line_with_its_progress_and_cancel(qtbot: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [375, 900])
-def test_nothing_leaves_the_right_edge(tab: ActivityTab, qapp: Any, width: int) -> None:
-    tab.show_decisions(EVERYTHING)
+def test_nothing_leaves_the_right_edge(tab: LogView, qapp: Any, width: int) -> None:
+    tab.show_rows(EVERYTHING)
     tab.list.setCurrentIndex(tab.list.rows.index(1, 0))
-    tab.running.show_jobs((RunningJob("a", "A rather long name of a job that goes on", "and on", 1, 2),))
+    tab.running.show_jobs((RunningJob("a", "A rather long name of a job that goes on", "and on"),))
     tab.resize(width, 600)
     qapp.processEvents()
     assert tab.width() == width
@@ -232,13 +229,6 @@ def test_nothing_leaves_the_right_edge(tab: ActivityTab, qapp: Any, width: int) 
 
 
 # In a window
-
-
-@pytest.fixture
-def quiet_log() -> Iterator[None]:
-    level = logging.getLogger("reverie").level
-    yield
-    logging.getLogger("reverie").setLevel(level)
 
 
 def activity_of(windows: Windows, driver: Any) -> Activity:
@@ -252,8 +242,8 @@ def add(activity: Activity, event: str, text: str) -> None:
 
 def test_what_another_process_decides_appears_by_itself(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    driver.do("view.activity")
-    tab = driver.services.activity
+    driver.do("view.log")
+    tab = driver.traces.log
     driver.until(lambda: not driver.window.lanes.scan.busy)
     activity = activity_of(windows, driver)
     add(activity, "writer.not-due", "Not due.")
@@ -266,27 +256,27 @@ def test_what_another_process_decides_appears_by_itself(windows: Windows, home: 
 def test_what_was_decided_while_nobody_looked_is_read_on_coming_back(windows: Windows, home: Path) -> None:
     driver = windows.open(home, watching=False)
     add(activity_of(windows, driver), "writer.failed", "The server hung up.")
-    assert driver.services.activity.list.rows.rowCount() == 0
-    driver.do("view.activity")
-    driver.until(lambda: driver.services.activity.list.rows.rowCount() == 1)
-    assert driver.services.activity.list.currentIndex().row() == -1
+    assert driver.traces.log.list.rows.rowCount() == 0
+    driver.do("view.log")
+    driver.until(lambda: driver.traces.log.list.rows.rowCount() == 1)
+    assert driver.traces.log.list.currentIndex().row() == -1
     driver.do("view.memory")
     assert driver.tab.isVisible()
 
 
-def test_a_consolidation_stands_among_what_runs_and_can_be_cancelled(windows: Windows, home: Path) -> None:
+def test_a_consolidation_of_this_window_is_in_the_footer_alone(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    driver.do("view.activity")
+    driver.do("view.log")
     held = threading.Event()
     driver.window.lanes.consolidator.submit(
         "hold", lambda _control: held.wait(10), done=lambda _nothing: None
     )
     driver.do("dream.preview")
-    running = driver.services.activity.running
-    assert running.ids == (BY_HAND,)
-    running.line(BY_HAND).button.click()
+    driver.services.log._ask_who_works()
+    driver.until(lambda: not driver.window.lanes.scan.busy)
+    assert driver.traces.log.running.ids == ()
+    driver.do("dream.cancel")
     held.set()
-    driver.until(lambda: running.ids == ())
     driver.settle()
 
 
@@ -294,7 +284,7 @@ def test_a_run_of_another_process_is_shown_and_only_that_one_can_stop_it(
     windows: Windows, home: Path, tmp_path: Path
 ) -> None:
     driver = windows.open(home, watching=False)
-    driver.do("view.activity")
+    driver.do("view.log")
     driver.until(lambda: not driver.window.lanes.scan.busy)
     hold = (
         "import sys; from pathlib import Path; from reverie.files.lease import Leases\n"
@@ -307,28 +297,14 @@ def test_a_run_of_another_process_is_shown_and_only_that_one_can_stop_it(
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        driver.services.activity_control._ask_who_works()
-        running = driver.services.activity.running
+        driver.services.log._ask_who_works()
+        running = driver.traces.log.running
         driver.until(lambda: running.ids == (name,))
         assert str(process.pid) in running.line(name).text.text()
         assert running.line(name).button.isHidden()
     finally:
         process.communicate("\n", timeout=30)
     driver.until(lambda: running.ids == ())
-
-
-def test_debug_logging_is_switched_on_and_off(windows: Windows, home: Path, quiet_log: None) -> None:
-    driver = windows.open(home, watching=False)
-    tab = driver.services.activity
-    driver.do("view.activity")
-    logging.getLogger("reverie").setLevel(logging.INFO)
-    tab.shown.emit()
-    assert not tab.debug_log.isChecked()
-    tab.debug_log.click()
-    assert logging.getLogger("reverie.writer").isEnabledFor(logging.DEBUG)
-    assert str(windows.profile.log_file) in tab.debug_log.toolTip()
-    tab.debug_log.click()
-    assert not logging.getLogger("reverie.writer").isEnabledFor(logging.DEBUG)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +321,7 @@ def test_a_shell_can_ask_for_debug_logging(env: dict[str, str], debug: bool) -> 
     assert bool(asked_by(env)) == debug
 
 
-def test_every_control_of_the_tab_has_a_name(tab: ActivityTab) -> None:
+def test_every_control_of_the_tab_has_a_name(tab: LogView) -> None:
     for kind in (QAbstractButton, QLineEdit, QComboBox):
         for control in tab.findChildren(kind):
             text = control.text() if isinstance(control, QAbstractButton) else ""

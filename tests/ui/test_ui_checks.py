@@ -1,4 +1,4 @@
-"""The Doctor's tab: the first cause on top, every check with its evidence, and fixes of one press."""
+"""The checks of the Traces tab: every check with its evidence, and fixes of one press."""
 
 from __future__ import annotations
 
@@ -18,42 +18,32 @@ from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
 from reverie.files.log_file import is_debug, set_debug
 from reverie.settings import load_settings
+from reverie.text.phrase import plain
 from reverie.ui.appearance import Icons, contrast, dark_palette
-from reverie.ui.background.doctor import DoctorTab
+from reverie.ui.traces.checks import ChecksView
 
-SWITCH = FindingView("feature", "It is on", "fail", "It is off.", FixOffer("Switch it on"))
-TURN = FindingView("last-turn", "The last turn ended", "warn", "It was\u202e aborted.")
-MODEL = FindingView("model", "There is a model", "pass", "Rules.")
+SWITCH = FindingView("feature", plain("It is off"), "fail", plain("Nobody was here."), FixOffer(plain("On")))
+TURN = FindingView("last-turn", plain("It was cut off"), "warn", plain("It was\u202e aborted."))
+MODEL = FindingView("model", plain("There is a model"), "pass", plain("Rules."))
 ALL = (MODEL, TURN, SWITCH)
 
 
 @pytest.fixture
-def tab(qtbot: Any) -> DoctorTab:
-    made = DoctorTab(Icons())
+def tab(qtbot: Any) -> ChecksView:
+    made = ChecksView(Icons())
     qtbot.addWidget(made)
     made.resize(700, 500)
     made.show()
     made.set_busy(False)
+    made.only.setChecked(False)
     return made
 
 
-def test_the_first_cause_stands_on_top_whatever_comes_before_it(tab: DoctorTab) -> None:
-    tab.show_findings(ALL, "retry loop")
-    assert tab.title.text() == "It is on: no"
-    assert tab.cause.text() == "It is off."
-    assert tab.rows.checks == ("model", "last-turn", "feature")
-    tab.show_findings((MODEL, TURN), "retry loop")
-    assert tab.title.text() == "The last turn ended: not quite"
-    tab.show_findings((MODEL,), "retry loop")
-    assert tab.title.text() == "Everything is in order"
-    assert "retry loop" in tab.cause.text()
-
-
-def test_each_check_has_its_state_evidence_and_fix(tab: DoctorTab, qtbot: Any) -> None:
+def test_each_check_has_its_state_evidence_and_fix(tab: ChecksView, qtbot: Any) -> None:
     tab.show_findings(ALL, "x")
     row = tab.rows.row("feature")
-    assert (row.state, row.title.text(), row.evidence.text()) == ("fail", "It is on", "It is off.")
-    assert "does not hold" in row.accessibleName()
+    assert (row.state, row.title.text(), row.evidence.text()) == ("fail", "It is off", "Nobody was here.")
+    assert "problem" in row.accessibleName()
     assert "\u202e" not in tab.rows.row("last-turn").evidence.text()
     assert tab.rows.row("last-turn").button.isHidden()
     with qtbot.waitSignal(tab.fix) as asked:
@@ -61,7 +51,7 @@ def test_each_check_has_its_state_evidence_and_fix(tab: DoctorTab, qtbot: Any) -
     assert asked.args == ["feature"]
 
 
-def test_rows_stay_where_they_are_when_the_checks_are_made_again(tab: DoctorTab) -> None:
+def test_rows_stay_where_they_are_when_the_checks_are_made_again(tab: ChecksView) -> None:
     tab.show_findings(ALL, "x")
     row = tab.rows.row("feature")
     row.button.setFocus()
@@ -72,7 +62,7 @@ def test_rows_stay_where_they_are_when_the_checks_are_made_again(tab: DoctorTab)
     assert tab.rows.checks == ("model", "last-turn", "feature")
 
 
-def test_a_fix_is_asked_for_once_a_press(tab: DoctorTab) -> None:
+def test_a_fix_is_asked_for_once_a_press(tab: ChecksView) -> None:
     asked: list[str] = []
     tab.fix.connect(asked.append)
     for _ in range(3):
@@ -82,7 +72,7 @@ def test_a_fix_is_asked_for_once_a_press(tab: DoctorTab) -> None:
     assert asked == ["feature"]
 
 
-def test_what_is_mended_keeps_the_focus_and_the_place_in_the_list(tab: DoctorTab) -> None:
+def test_what_is_mended_keeps_the_focus_and_the_place_in_the_list(tab: ChecksView) -> None:
     many = [replace(SWITCH, check=f"switch-{number}") for number in range(30)]
     tab.show_findings(many, "x")
     QCoreApplication.processEvents()
@@ -100,44 +90,45 @@ def test_what_is_mended_keeps_the_focus_and_the_place_in_the_list(tab: DoctorTab
     assert area.verticalScrollBar().value() == 0
 
 
-def test_before_the_first_checks_are_made_nobody_is_told_to_select_what_is_selected(tab: DoctorTab) -> None:
+def test_before_the_first_checks_are_made_nobody_is_told_to_select_what_is_selected(tab: ChecksView) -> None:
     tab.forget(coming=True)
-    assert tab.nothing.title.text() == "The checks are being made"
+    assert tab.nothing.title.text() == "Checking…"
     assert tab.nothing.sentence.text() == ""
     tab.forget()
-    assert tab.nothing.title.text() == "No workspace is examined"
+    assert tab.nothing.title.text() == "Nothing is selected"
 
 
-def test_only_what_needs_a_look(tab: DoctorTab) -> None:
+def test_problems_only(tab: ChecksView) -> None:
+    assert ChecksView(Icons()).only.isChecked(), "at first"
     tab.show_findings(ALL, "x")
     tab.only.setChecked(True)
     assert tab.rows.checks == ("last-turn", "feature")
     tab.show_findings((MODEL,), "x")
     assert tab.nothing.isVisible()
-    assert tab.nothing.title.text() == "Nothing needs a look"
+    assert tab.nothing.title.text() == "No problems"
 
 
-def test_while_something_is_done_nothing_can_be_pressed(tab: DoctorTab) -> None:
+def test_while_something_is_done_nothing_can_be_pressed(tab: ChecksView) -> None:
     tab.show_findings(ALL, "x")
     tab.set_busy(True)
     assert tab.bar.isVisible()
-    assert not any(button.isEnabled() for button in (tab.look, tab.probe, tab.rows.row("feature").button))
+    assert not any(button.isEnabled() for button in (tab.again, tab.probe, tab.rows.row("feature").button))
     tab.set_busy(False)
     assert tab.rows.row("feature").button.isEnabled()
 
 
-def test_all_checks_can_be_copied(tab: DoctorTab) -> None:
+def test_all_checks_can_be_copied(tab: ChecksView) -> None:
     tab.show_findings(ALL, "x")
     tab.copy.click()
     assert QGuiApplication.clipboard().text().splitlines() == [
         "pass: There is a model: Rules.",
-        "warn: The last turn ended: It was\\u202e aborted.",
-        "fail: It is on: It is off.",
+        "warn: It was cut off: It was\\u202e aborted.",
+        "fail: It is off: Nobody was here.",
     ]
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_evidence_is_readable_on_its_row(tab: DoctorTab, qapp: Any, dark: bool) -> None:
+def test_evidence_is_readable_on_its_row(tab: ChecksView, qapp: Any, dark: bool) -> None:
     light = qapp.palette()
     try:
         if dark:
@@ -154,10 +145,9 @@ def test_evidence_is_readable_on_its_row(tab: DoctorTab, qapp: Any, dark: bool) 
 
 
 @pytest.mark.parametrize("width", [375, 900])
-def test_nothing_leaves_the_right_edge(tab: DoctorTab, qapp: Any, width: int) -> None:
-    long = FindingView(
-        "memory-file", "Can be written", "fail", "/home/" + "a" * 300, FixOffer("Mend " + "b" * 200)
-    )
+def test_nothing_leaves_the_right_edge(tab: ChecksView, qapp: Any, width: int) -> None:
+    path, label = plain("/home/" + "a" * 300), plain("Mend " + "b" * 200)
+    long = FindingView("memory-file", plain("Cannot be written"), "fail", path, FixOffer(label), "key")
     tab.show_findings((*ALL, long), "x")
     tab.resize(width, 600)
     qapp.processEvents()
@@ -181,10 +171,11 @@ def quiet_log() -> Iterator[None]:
 
 
 def examined(driver: Any) -> Any:
-    driver.do("view.doctor")
-    control = driver.services.doctor_control
-    driver.until(lambda: bool(driver.services.doctor.findings) and not control.busy)
-    return driver.services.doctor
+    driver.do("view.checks")
+    control, view = driver.services.checks, driver.traces.checks
+    view.only.setChecked(False)
+    driver.until(lambda: bool(view.findings) and not control.busy)
+    return view
 
 
 def state(tab: Any, check: str) -> str:
@@ -193,7 +184,7 @@ def state(tab: Any, check: str) -> str:
 
 def test_it_names_the_switch_and_one_press_mends_it(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
-    assert driver.services.doctor.nothing.title.text() == "The checks are being made"
+    assert driver.traces.checks.nothing.title.text() == "Checking…"
     tab = examined(driver)
     assert state(tab, "feature") == "fail"
     tab.rows.row("feature").button.click()
@@ -218,7 +209,7 @@ def test_another_workspace_is_examined_when_it_is_selected_and_a_home_without_on
 ) -> None:
     driver = windows.open(home, watching=False)
     tab = examined(driver)
-    control = driver.services.doctor_control
+    control = driver.services.checks
     assert control._context.workspace_id == ACME
     driver.choose(INGEST)
     driver.until(lambda: bool(tab.findings) and control._context.workspace_id == INGEST and not control.busy)
@@ -237,7 +228,7 @@ def test_a_home_whose_agent_has_no_workspaces_is_examined_whatever_is_selected(
     driver = windows.open(maker.root, "", watching=False)
     tab = examined(driver)
     assert state(tab, "dream-switch") == "off"
-    assert driver.services.doctor_control._context.workspace_id is None
+    assert driver.services.checks._context.workspace_id is None
     assert not tab.nothing.isVisible()
     driver.settle()
 
@@ -253,8 +244,7 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     row.button.click()
     driver.until(is_debug)
     driver.until(lambda: tab.rows.row("log-level").button.isHidden())
-    assert driver.services.activity.debug_log.isChecked()
-    driver.until(lambda: not driver.services.doctor_control.busy)
+    driver.until(lambda: not driver.services.checks.busy)
 
     def refuse(*_arguments: Any, **_named: Any) -> None:
         raise UserError("The disk is full.", next_step="Make room.")
@@ -263,7 +253,7 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     tab.rows.row("feature").button.click()
     driver.until(lambda: "Make room." in tab.message.text)
     assert len(tab.findings) > 1
-    assert tab.look.isEnabled()
+    assert tab.again.isEnabled()
 
 
 def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Path) -> None:
@@ -276,8 +266,8 @@ def test_a_test_of_the_model_is_made_on_request_only(windows: Windows, home: Pat
     assert state(tab, "model-reachable") == "pass"
     tab.probe.click()
     assert tab.bar.isVisible()
-    driver.until(lambda: state(tab, "model-reachable") == "fail" and not driver.services.doctor_control.busy)
-    tab.look.click()
-    driver.until(lambda: not driver.services.doctor_control.busy)
+    driver.until(lambda: state(tab, "model-reachable") == "fail" and not driver.services.checks.busy)
+    tab.again.click()
+    driver.until(lambda: not driver.services.checks.busy)
     # What was found out is not forgotten by merely looking again.
     assert state(tab, "model-reachable") == "fail"

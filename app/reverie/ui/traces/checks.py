@@ -1,6 +1,7 @@
-"""The Doctor tab: why nothing happened, and every check behind it as a list with its fixes.
+"""The checks of the Traces tab: the answer at its top, the list with what was seen and the fixes, and what
+makes and applies them.
 
-The widgets show what they are given; `DoctorControl` examines when the tab is visible and something
+The widgets show what they are given; `ChecksControl` examines when the tab is visible and something
 changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
 until another model or workspace is examined.
 
@@ -34,9 +35,11 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.metrics import icon_size
+from reverie.ui.translation import counted, said, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
-from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -46,17 +49,18 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of checks: sign, what has to hold, what was found, and a button for the fix. Rows are kept while
-# their check stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
+# The list of checks: sign, the fact, what was seen, and buttons to mend it. Rows are kept while their check
+# stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
 
 
 _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
 
 
 class FindingRows(QWidget):
-    """`fix(str)` names the check whose fix is wanted."""
+    """`fix(str)` names the check whose fix is wanted; `remedy(str)` what to change in the settings."""
 
     fix = Signal(str)
+    remedy = Signal(str)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -117,6 +121,7 @@ class FindingRows(QWidget):
         for place, check in enumerate(wanted):
             row = kept.get(check) or FindingRow(check, self._icons)
             row.fix.connect(self.fix, Qt.ConnectionType.UniqueConnection)
+            row.remedy.connect(self.remedy, Qt.ConnectionType.UniqueConnection)
             self._rows[check] = row
             self._column.insertWidget(place, row)
 
@@ -125,6 +130,7 @@ class FindingRow(QWidget):
     """One check."""
 
     fix = Signal(str)
+    remedy = Signal(str)
 
     def __init__(self, check: str, icons: Icons) -> None:
         super().__init__()
@@ -139,6 +145,9 @@ class FindingRow(QWidget):
         self.evidence = WrapLabel()
         self.button = FitPushButton(clicked=self._on_fix)
         self.button.hide()
+        self.setting = FitPushButton(clicked=self._on_setting)
+        self.setting.hide()
+        self._remedy = ""
         grid = QGridLayout(self)
         grid.setContentsMargins(MARGIN, GAP, MARGIN, GAP)
         grid.setHorizontalSpacing(GAP)
@@ -148,6 +157,7 @@ class FindingRow(QWidget):
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.evidence, 1, 1)
         line = FlowLayout()  # as wide as its text, and never wider than the row
+        line.addWidget(self.setting)
         line.addWidget(self.button)
         grid.addLayout(line, 2, 1)
         self._tint()
@@ -158,18 +168,22 @@ class FindingRow(QWidget):
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
         self._state, self._first = finding.state, first
-        self.title.say(finding.title)
-        self.evidence.say(finding.evidence)
+        self.title.say(said(finding.title))
+        self.evidence.say(said(finding.evidence))
         self.button.setVisible(finding.fix is not None)
         self.button.setEnabled(not busy)
+        self._remedy = finding.remedy
+        self.setting.setVisible(bool(finding.remedy))
+        self.setting.say(remedy_label(finding.remedy))
         if finding.fix is not None:
-            self.button.say(visible(finding.fix.label))
-            self.button.setAccessibleDescription(visible(finding.title))
+            self.button.say(visible(said(finding.fix.label)))
+        for button in (self.button, self.setting):
+            button.setAccessibleDescription(self.title.text())
         word = {
             "pass": self.tr("in order"),
             "off": self.tr("off"),
-            "warn": self.tr("needs a look"),
-            "fail": self.tr("does not hold"),
+            "warn": self.tr("warning"),
+            "fail": self.tr("problem"),
         }.get(finding.state, "")
         self._sign.setToolTip(word)
         self.setAccessibleName(f"{self.title.text()}: {word}. {self.evidence.text()}")
@@ -177,7 +191,7 @@ class FindingRow(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "evidence"):
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "evidence"):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -202,7 +216,8 @@ class FindingRow(QWidget):
             "fail": theme.bad_text,
         }[self._state]
         name = _SIGNS[self._state]
-        self._sign.setPixmap(self._icons.pixmap(name, 16, colour, self.devicePixelRatioF()))
+        side = icon_size(self.font())
+        self._sign.setPixmap(self._icons.pixmap(name, side, colour, self.devicePixelRatioF()))
         # Dim text would be too dim on the tint of the first cause.
         text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
         if self.evidence.palette().color(QPalette.ColorRole.WindowText) != text:
@@ -215,93 +230,95 @@ class FindingRow(QWidget):
     def _on_fix(self) -> None:
         self.fix.emit(self._check)
 
+    @Slot()
+    def _on_setting(self) -> None:
+        self.remedy.emit(self._remedy)
 
-class DoctorTab(TabPage):
-    """`examine(bool)`: look again, with a real test of the model or without;
-    `fix(str)`: mend this check."""
 
+def remedy_label(remedy: str) -> str:
+    """The button that leads to what can be changed in the settings; empty for none."""
+    return {"model": tr("Choose another model…"), "key": tr("Add a key…")}.get(remedy, "")
+
+
+class ChecksView(QWidget):
+    """All checks of one workspace, those with a problem at first. `changed()`: the findings are others;
+    `examine(bool)`: check again, with a real test of the model or without; `fix(str)`: apply the fix of this
+    check; `remedy(str)`: change this in the settings; `back()`."""
+
+    changed = Signal()
     examine = Signal(bool)
     fix = Signal(str)
+    remedy = Signal(str)
+    back = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._findings: tuple[FindingView, ...] = ()
-        self._busy = False
-        self.title = WrapLabel()
-        embolden(self.title, 1.15)
-        self.cause = WrapLabel()
-        self.look = FitPushButton(self.tr("Look again"))
+        self._busy = self._coming = False
+        self.place = ""
+        """What the examined workspace is called."""
+        self.runs = FitPushButton(self.tr("‹ Runs"))
+        self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
         self.probe = FitPushButton(
             self.tr("Test the model"),
             self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
+            clicked=self._on_probe,
         )
-        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"))
-        self.only = QCheckBox(self.tr("Only what &needs a look"))
+        self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"), clicked=self._on_copy)
+        self.only = QCheckBox(self.tr("&Problems only"))
+        self.only.setChecked(True)
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
-        self.bar.setMaximumHeight(4)
+        self.bar.setMaximumHeight(UNIT)
         policy = self.bar.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.bar.setSizePolicy(policy)
-        self.bar.setAccessibleName(self.tr("The checks are being made"))
-        self.message = MessageBar(icons, "doctor-message")
+        self.bar.setAccessibleName(self.tr("Checking"))
+        self.message = MessageBar(icons, "checks-message", parent=self)
+        """What did not work. The tab shows it, since fixes are offered outside of this view, too."""
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
-        self.look.clicked.connect(self._on_look)
-        self.probe.clicked.connect(self._on_probe)
-        self.copy.clicked.connect(self._on_copy)
+        self.runs.clicked.connect(self.back)
         self.only.toggled.connect(self._show)
         self.rows.fix.connect(self.fix)
+        self.rows.remedy.connect(self.remedy)
         self.forget()
 
     def _lay_out(self) -> None:
-        buttons = FlowLayout(self.look, self.probe, self.copy, self.only)
-        head = column(None, self.title, self.cause, margin=(MARGIN, MARGIN, MARGIN, GAP), gap=UNIT)
-        head.addSpacing(UNIT)
-        head.addLayout(buttons)
+        buttons = FlowLayout(self.runs, self.again, self.probe, self.copy, self.only)
+        head = column(None, buttons, margin=(MARGIN, GAP, MARGIN, GAP))
         self._pages = stacked(scrolled(self.rows, self.tr("Checks")), self.nothing)
-        column(self, head, self.bar, self.message, self._pages, grows=self._pages, margin=0, gap=0)
+        column(self, head, self.bar, self._pages, grows=self._pages, margin=0, gap=0)
 
     @property
     def findings(self) -> tuple[FindingView, ...]:
         return self._findings
 
-    # What is known
+    @property
+    def is_coming(self) -> bool:
+        """Nothing is known yet, and the checks are made as soon as the tab is looked at."""
+        return self._coming and not self._findings
 
-    def forget(self, sentence: str = "", *, coming: bool = False) -> None:
-        """Nothing is known of what is selected now; `sentence` says why. `coming`: the checks are made as
-        soon as somebody looks."""
-        self._findings, self._coming = (), coming
-        self.title.say(self.tr("Doctor"))
-        self.cause.say(sentence or self.tr("Why the memory writer or a consolidation did not run."))
+    def forget(self, *, coming: bool = False) -> None:
+        """Nothing is known of what is selected now. `coming`: the checks are made once the tab is shown."""
+        self._findings, self._coming, self.place = (), coming, ""
         self.message.clear()
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """The checks are running, or a fix is being applied."""
+        """The checks are being made, or a fix is being applied."""
         self._busy = busy
         self.bar.setVisible(busy)
-        for button in (self.look, self.probe):
+        for button in (self.again, self.probe):
             button.setEnabled(not busy)
         self.rows.set_busy(busy)
 
     def show_findings(self, findings: Sequence[FindingView], place: str) -> None:
         """All checks of the workspace called `place`, in the order of the gates."""
-        self._findings = tuple(findings)
-        first = first_cause(self._findings)
-        if first is None:
-            self.title.say(self.tr("Everything is in order"))
-            self.cause.say(self.tr("All checks of {place} hold.").format(place=place))
-        else:
-            sentence_text = self.tr("{title}: no") if first.state == "fail" else self.tr("{title}: not quite")
-            self.title.say(sentence_text.format(title=first.title))
-            self.cause.say(first.evidence)
+        self._findings, self.place = tuple(findings), place
         self._show()
-
-    def say_error(self, error: UserError) -> None:
-        self.message.say_error(error)
 
     @Slot()
     def _show(self) -> None:
@@ -311,19 +328,18 @@ class DoctorTab(TabPage):
         ]
         self.rows.show_findings(shown, cause=first.check if first is not None else "", busy=self._busy)
         if self._findings:
-            self.nothing.say(self.tr("Nothing needs a look"), self.tr("Every check holds."))
+            count = len(self._findings)
+            self.nothing.say(self.tr("No problems"), counted(self.tr("1 check"), "%n checks", count))
         elif self._coming:
-            self.nothing.say(self.tr("The checks are being made"), "")
+            self.nothing.say(self.tr("Checking…"), "")
         else:
-            sentence = self.tr("Select a workspace at the left; the checks are about one.")
-            self.nothing.say(self.tr("No workspace is examined"), sentence)
+            self.nothing.say(self.tr("Nothing is selected"), self.tr("Select a workspace at the left."))
         self._pages.setCurrentIndex(0 if shown else 1)
         self.copy.setEnabled(bool(self._findings))
-
-    # What is wanted
+        self.changed.emit()
 
     @Slot()
-    def _on_look(self) -> None:
+    def _on_again(self) -> None:
         self.examine.emit(False)
 
     @Slot()
@@ -333,7 +349,7 @@ class DoctorTab(TabPage):
     @Slot()
     def _on_copy(self) -> None:
         lines = [
-            f"{finding.state}: {visible(finding.title)}: {visible(finding.evidence)}"
+            f"{finding.state}: {visible(said(finding.title))}: {visible(said(finding.evidence))}"
             for finding in self._findings
         ]
         QGuiApplication.clipboard().setText("\n".join(lines))
@@ -353,15 +369,17 @@ class _Examined:
     error: UserError | None = None
 
 
-class DoctorControl(QObject):
+class ChecksControl(QObject):
     """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
 
     fixed = Signal()
     debug_switched = Signal()
 
-    def __init__(self, tab: DoctorTab) -> None:
-        super().__init__(tab)
-        self.tab = tab
+    def __init__(self, page: TabPage, view: ChecksView) -> None:
+        """`page`: the tab that has the view; while it is shown the checks are kept up to date."""
+        super().__init__(view)
+        self.view = view
+        self._page = page
         self._lane = Lane("doctor", self)
         self._session: HomeSession | None = None
         self._context: ScopeContext | None = None
@@ -370,10 +388,10 @@ class DoctorControl(QObject):
         self._stale = True
         self._loud = False  # somebody waits for it
         self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
-        tab.shown.connect(self._on_shown)
-        tab.examine.connect(self.examine)
-        tab.fix.connect(self.apply_fix)
-        tab.set_busy(False)
+        page.shown.connect(self._on_shown)
+        view.examine.connect(self.examine)
+        view.fix.connect(self.apply_fix)
+        view.set_busy(False)
 
     @property
     def busy(self) -> bool:
@@ -404,8 +422,8 @@ class DoctorControl(QObject):
         if context != self._context:
             self._context, self._probed, self._probe = context, (), None
             self._lane.abandon("examine")
-            self.tab.forget(coming=self._can_examine)
-        if self.tab.isVisible():
+            self.view.forget(coming=self._can_examine)
+        if self._page.isVisible():
             self._settle.start()
 
     @Slot()
@@ -426,7 +444,7 @@ class DoctorControl(QObject):
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
             self._stale = False
-            self.tab.forget()
+            self.view.forget()
             return
         self._stale = False
         self._submit(session, context, with_probe=with_probe, check="")
@@ -435,15 +453,15 @@ class DoctorControl(QObject):
     def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then look again."""
         session, context = self._session, self._context
-        fix = next((one.fix for one in self.tab.findings if one.check == check), None)
-        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.tab, fix.evidence):
+        fix = next((one.fix for one in self.view.findings if one.check == check), None)
+        if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.view, fix.evidence):
             return
         if session is not None and context is not None and not self._loud:
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
         doctor, probe, switched = session.workbench.doctor, self._probe, self.debug_switched.emit
-        shown = next((one for one in self.tab.findings if one.check == check and one.fix is not None), None)
+        shown = next((one for one in self.view.findings if one.check == check and one.fix is not None), None)
 
         async def work(control: JobControl) -> _Examined:
             error = None
@@ -476,17 +494,17 @@ class DoctorControl(QObject):
 
     def _set_loud(self, loud: bool) -> None:
         self._loud = loud
-        self.tab.set_busy(loud)
+        self.view.set_busy(loud)
 
     def _on_examined(self, found: _Examined) -> None:
         self._set_loud(False)
         if found.context != self._context:
             return
         if found.error is None:
-            self.tab.message.clear()
+            self.view.message.clear()
         else:
-            self.tab.say_error(found.error)
-        self.tab.show_findings(self._with_probed(found), self._place)
+            self.view.message.say_error(found.error)
+        self.view.show_findings(self._with_probed(found), self._place)
 
     def _on_fixed(self, found: _Examined) -> None:
         self._on_examined(found)
@@ -495,7 +513,7 @@ class DoctorControl(QObject):
     def _on_failed(self, error: UserError) -> None:
         self._stale = True
         self._set_loud(False)
-        self.tab.say_error(error)
+        self.view.message.say_error(error)
 
     def _on_cancelled(self) -> None:
         self._set_loud(False)
@@ -530,3 +548,100 @@ class DoctorControl(QObject):
             if workspace.id == context.workspace_id:
                 return visible(workspace.label)
         return visible(context.workspace_id)
+
+
+# The answer at the top of the tab, made of the checks so that it never says anything else than they do.
+
+
+AGENT = "agent-writer"
+"""The check that answers for the agent's own writer."""
+_MOST_OTHERS = 2
+
+Remedy = tuple[str, str]
+"""What is asked for (`fix CHECK`, `model`, `key`, `replay`), and the label of its button."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is shown; empty texts take no room."""
+
+    title: str
+    cause: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    own: str = ""
+    """What Reverie itself is doing, where the title is about the agent."""
+    own_remedies: tuple[Remedy, ...] = ()
+
+
+def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool = False) -> Answer:
+    """The answer for the workspace called `place`."""
+    agent = next((one for one in findings if one.check == AGENT and one.state != "pass"), None)
+    rest = [one for one in findings if one.check != AGENT]
+    first = agent or first_cause(rest)
+    own, own_remedies = _own([one for one in rest if one is not first])
+    if first is None:
+        title = tr("{place}: nothing is wrong").format(place=place)
+        cause = counted("The check found no problem.", "%n checks found no problem.", len(findings))
+        return Answer(title, cause, (), own, own_remedies)
+    replay = (("replay", tr("Replay…")),) if first is agent and can_replay else ()
+    title = tr("{place}: {fact}").format(place=place, fact=said(first.title))
+    return Answer(title, said(first.evidence), (*_remedies(first), *replay), own, own_remedies)
+
+
+def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
+    """What Reverie's own writer is doing, then what else is wrong; buttons for the first."""
+    of = {one.check: one for one in findings}
+    writer = of.get("feature")
+    if writer is not None and writer.state == "pass":
+        writer = of.get("state-file")  # it is on: what came of it says more
+    others = [one for one in findings if one.state in ("fail", "warn") and one is not writer]
+    others.sort(key=lambda one: one.state != "fail")
+    shown = ([writer] if writer is not None else []) + others
+    facts = " · ".join(said(one.title) for one in shown[:_MOST_OTHERS])
+    if not facts:
+        return "", ()
+    first = shown[0]
+    return tr("Reverie itself: {facts}").format(facts=facts), () if first.state == "pass" else _remedies(
+        first
+    )
+
+
+def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
+    setting = ((finding.remedy, remedy_label(finding.remedy)),) if finding.remedy else ()
+    fix = ((f"fix {finding.check}", said(finding.fix.label)),) if finding.fix is not None else ()
+    return (*setting, *fix)
+
+
+class AnswerView(Column):
+    """`asked(str)`: the first part of a `Remedy`, or `checks` or `log`: show that view."""
+
+    asked = Signal(str)
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = WrapLabel()
+        self.title.setContentsMargins(GAP, 0, GAP, 0)
+        embolden(self.title, 1.15)
+        self.cause = MessageBar(icons, "answer", closable=False)
+        self.own = MessageBar(icons, "answer-own", closable=False)
+        for bar in (self.cause, self.own):
+            bar.chosen.connect(self.asked)
+        column(self, self.title, self.cause, self.own, margin=(UNIT, GAP, UNIT, UNIT), gap=0)
+
+    def button(self, key: str) -> FitPushButton:
+        """The button that asks for this."""
+        return (self.cause if key in self.cause.keys else self.own).button(key)
+
+    def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
+        """Show it; `checks`: of how many. While `busy` no remedy can be chosen."""
+        self.title.say(answer.title)
+        views = [("checks", counted(self.tr("1 check ›"), "All %n checks ›", checks))] if checks else []
+        views.append(("log", self.tr("Log")))
+        for bar, text, buttons in (
+            (self.cause, answer.cause, answer.remedies),
+            (self.own, answer.own, (*answer.own_remedies, *views)),
+        ):
+            bar.say(text, tone="plain", buttons=[(key, visible(label), "") for key, label in buttons])
+            bar.setVisible(bool(text or buttons))
+        for key, _label in (*answer.remedies, *answer.own_remedies):
+            self.button(key).setEnabled(not busy)

@@ -1,0 +1,588 @@
+"""The log of the Traces tab: what runs now, and what the background services did or left undone.
+
+A run is one row with its duration: the entry that began it is folded into the one that ended it.
+The widgets show what they are given; `LogControl` reads the entries when they changed and the tab is
+visible, and carries out Cancel and Pause.
+
+Threading: GUI thread; entries are read by jobs on the scan lane. Failure: shown in the tab; the next
+change, or coming back to the tab, tries again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.engine.asking import ask
+from reverie.errors import UserError
+from reverie.runs.activity import ActivityEntry
+from reverie.ui.appearance import GAP, MARGIN, Icons
+from reverie.ui.display_text import age, as_tooltip, exact_time, visible
+from reverie.ui.jobs import JobControl, Lane, repeating
+from reverie.ui.run_kinds import kind_title
+from reverie.ui.traces.timeline import duration_label
+from reverie.ui.translation import counted, tr
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.services.activity import RunningWork
+    from reverie.services.views import StatusView
+    from reverie.ui.memory.footer_control import Consolidation
+    from reverie.ui.session import HomeSession
+
+
+# Rows and their labels. Pure; texts from disk are made safe to draw here.
+
+
+_LONGEST_DETAIL = 2000
+_WITHIN_A_RUN = ("attempt", "tool-call")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One entry as the list holds it; `place` names its workspace; `began`: when the run that it ends began
+    (UTC ms), None where it ends none."""
+
+    entry: ActivityEntry
+    place: str
+    began: int | None = None
+
+
+def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
+    """Whether a search shows this row. `workspace_id`: of that one or about none; None: of any."""
+    entry = row.entry
+    if workspace_id is not None and entry.workspace_id not in (None, workspace_id):
+        return False
+    searched = (entry.text, entry.event, kind_words(entry), row.place, entry.workspace_id, entry.run_id)
+    return text.casefold().strip() in "\n".join(part for part in searched if part).casefold()
+
+
+def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[LogRow, ...]:
+    """`entries`, newest first, and the names of their workspaces; the start of a run is part of its end."""
+    made: list[LogRow] = []
+    ends: dict[tuple[str, str | None], int] = {}
+    for entry in entries:
+        kind, _, what = entry.event.partition(".")
+        run = kind, entry.workspace_id
+        if what == "started" and entry.times == 1 and run in ends:
+            place = ends.pop(run)
+            ended = made[place]
+            if entry.run_id in (None, ended.entry.run_id):
+                made[place] = LogRow(ended.entry, ended.place, entry.at)
+                continue
+        elif what not in _WITHIN_A_RUN and (entry.run_id or what == "stopped"):
+            ends[run] = len(made)
+        made.append(LogRow(entry, places.get(entry.workspace_id or "", entry.workspace_id or "")))
+    return tuple(made)
+
+
+def kind_words(entry: ActivityEntry) -> str:
+    """Whose entry it is."""
+    kind, _, gate = entry.event.partition(".")
+    if kind == "trigger":
+        return {
+            "launch": tr("At the start"),
+            "compaction": tr("After a compaction"),
+            "archive": tr("After archiving"),
+            "background": tr("Background runs"),
+        }.get(gate, visible(gate))
+    return {
+        "sweep": tr("At the start"),
+        "run": tr("Recovery"),
+        "history": tr("History"),
+        "host": tr("Background services"),
+        "services": tr("Background services"),
+        "watch": tr("Background services"),
+    }.get(kind) or kind_title(kind)
+
+
+def below_words(row: LogRow) -> str:
+    """The second line of a row: who, where, which gate."""
+    kind, _, gate = row.entry.event.partition(".")
+    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, said already
+    parts = (kind_words(row.entry), visible(row.place), visible(gate.replace("-", " ")))
+    return " · ".join(part for part in parts if part)
+
+
+def right_words(row: LogRow, now: int) -> str:
+    """`12 times, 3 min ago`; of a run `4.1 s, 3 min ago`."""
+    entry, last = row.entry, age(now, row.entry.last_at)
+    if row.began is not None:
+        return tr("{duration}, {age}").format(duration=duration_label(entry.at - row.began), age=last)
+    if entry.times == 1:
+        return last
+    return tr("{times}, {age}").format(times=counted("once", "%n times", entry.times), age=last)
+
+
+def sign(entry: ActivityEntry) -> str:
+    """The icon of a level."""
+    return {"warning": "warning", "error": "error", "critical": "error"}.get(entry.level, "info")
+
+
+def spoken(row: LogRow) -> str:
+    """A whole row as one sentence, for readers and tool tips."""
+    entry = row.entry
+    times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
+    return f"{exact_time(entry.last_at)}{times}, {below_words(row)}: {visible(entry.text)}"
+
+
+def facts(row: LogRow) -> tuple[tuple[str, str], ...]:
+    """(name, value) of everything that is known of an entry."""
+    entry = row.entry
+    rows = [(tr("Time"), exact_time(entry.at))]
+    if row.began is not None:
+        rows += [
+            (tr("Started"), exact_time(row.began)),
+            (tr("Duration"), duration_label(entry.at - row.began)),
+        ]
+    if entry.times > 1:
+        rows += [
+            (tr("Last time"), exact_time(entry.last_at)),
+            (tr("How often"), counted("once", "%n times", entry.times)),
+        ]
+    if entry.workspace_id:
+        named = row.place != entry.workspace_id
+        rows.append((tr("Workspace"), f"{row.place} ({entry.workspace_id})" if named else entry.workspace_id))
+    if entry.run_id:
+        rows.append((tr("Run"), entry.run_id))
+    rows += [(str(name), _plain(value)) for name, value in entry.details.items()]
+    return tuple((visible(name), visible(value)) for name, value in rows)
+
+
+def _plain(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
+
+
+class LogModel(LineModel):
+    """Entries, newest first. Ages are those of the moment in which a row is drawn."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__()
+        self._now = now
+
+    def look(self, value: LogRow) -> TwoLines:
+        name = sign(value.entry)
+        return TwoLines(
+            visible(value.entry.text),
+            below_words(value),
+            sign=name,
+            grave=name == "error",
+            right_below=right_words(value, self._now()),
+            cut="end",
+            cut_below="end",
+        )
+
+    def spoken(self, value: LogRow) -> str:
+        return spoken(value)
+
+    def tooltip(self, value: LogRow) -> str:
+        return as_tooltip(value.entry.text)
+
+
+class LogList(LineList):
+    """`picked(LogRow | None)`."""
+
+    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(LogModel(now), icons, parent)
+        self.setAccessibleName(self.tr("Log, newest first"))
+
+    @property
+    def current(self) -> LogRow | None:
+        found: LogRow | None = self.current_value
+        return found
+
+    def show_rows(self, found: Sequence[LogRow]) -> None:
+        """Show them; the selection stays on its entry while that is among them."""
+        before = self.current
+        # A list that stands at its top stays there: what is new is what one looks for.
+        at_top = self.verticalScrollBar().value() == 0
+        self.set_values((_key(row.entry), row) for row in found)
+        self.rows.reveal_more(everything=True)
+        if at_top:
+            self.scrollToTop()
+        if self.current != before:
+            self.picked.emit(self.current)
+
+
+def _key(entry: ActivityEntry) -> str:
+    """A repeated entry keeps it, and so its row."""
+    return f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
+
+
+# What runs in the background now: a line and Cancel for each job. Hidden while nothing runs.
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """One job. `place`: of which workspace; `note`: why it cannot be cancelled here, empty where it can."""
+
+    id: str
+    title: str
+    place: str = ""
+    note: str = ""
+
+
+class RunningJobs(QWidget):
+    """`cancel(str)` names the job."""
+
+    cancel = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines: dict[str, _Line] = {}
+        self._column = column(self, margin=(MARGIN, GAP, MARGIN, GAP))
+        self.hide()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(self._lines)
+
+    def line(self, id_: str) -> _Line:
+        return self._lines[id_]
+
+    def show_jobs(self, jobs: Sequence[RunningJob]) -> None:
+        """Show `jobs`; lines that stay keep their focus."""
+        wanted = {job.id for job in jobs}
+        for id_ in [id_ for id_ in self._lines if id_ not in wanted]:
+            line = self._lines.pop(id_)
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        for job in jobs:
+            if job.id not in self._lines:
+                line = self._lines[job.id] = _Line(job.id)
+                line.cancelled.connect(self.cancel)
+                self._column.addWidget(line)
+            self._lines[job.id].say(job)
+        self.setVisible(bool(jobs))
+
+
+class _Line(QWidget):
+    cancelled = Signal(str)
+
+    def __init__(self, id_: str) -> None:
+        super().__init__()
+        self._id = id_
+        self._asked = False
+        self.text = WrapLabel()
+        self.button = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
+        row_of(self.text, self.button, holder=self, grows=self.text)
+
+    def say(self, job: RunningJob) -> None:
+        self.text.say(" · ".join(part for part in (job.title, job.place, job.note) if part))
+        self.button.setVisible(not job.note)
+        self.button.setEnabled(not self._asked)
+        self.button.setAccessibleDescription(job.title)
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        self._asked = True
+        self.button.setEnabled(False)
+        self.button.say(self.tr("Cancelling…"))
+        self.cancelled.emit(self._id)
+
+
+SIDE_BY_SIDE = 720
+
+
+class LogView(QWidget):
+    """`review(run id)`, `doctor()`: show the checks; `back()`: to the runs."""
+
+    review = Signal(str)
+    doctor = Signal()
+    back = Signal()
+
+    def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[LogRow, ...] = ()
+        self._workspace_id: str | None = None
+        self.running = RunningJobs()
+        self.message = MessageBar(icons, "log-message")
+        self.services = MessageBar(icons, "log-services", closable=False)
+        self.runs = FitPushButton(self.tr("‹ Runs"))
+        self.text = SearchField(self.tr("Search the log"))
+        self.here = QCheckBox(self.tr("&Only this workspace"))
+        self.list = LogList(icons, now)
+        self.none = EmptyPage(icons, "info")
+        self.detail = LogDetail()
+        self._lay_out()
+        self.runs.clicked.connect(self.back)
+        self.text.textChanged.connect(self._narrow)
+        self.here.toggled.connect(self._narrow)
+        self.list.picked.connect(self.detail.show_row)
+        self.detail.review.connect(self.review)
+        self.detail.doctor.connect(self.doctor)
+        self._narrow()
+
+    def _lay_out(self) -> None:
+        filters = FlowLayout(self.runs, self.text, self.here)
+        head = column(None, filters, margin=(MARGIN, GAP, MARGIN, GAP), gap=None)
+        self._pages = stacked(self.list, self.none)
+        self.list.setFrameShape(LogList.Shape.NoFrame)
+        details = scrolled(self.detail, sideways=True)
+        details.setMinimumSize(160, 80)
+        self.splitter = Panes(
+            self._pages, details, beside_from=SIDE_BY_SIDE, sizes=(700, 320), below=(420, 200), grows=0
+        )
+        bars = (self.running, self.services, self.message)
+        column(self, *bars, head, self.splitter, grows=self.splitter, margin=0, gap=0)
+
+    # What is known
+
+    def show_rows(self, found: Sequence[LogRow]) -> None:
+        """The log of one home, newest first."""
+        self._rows = tuple(found)
+        self._narrow()
+
+    def show_place(self, workspace_id: str | None) -> None:
+        """Which workspace is “this one”."""
+        self._workspace_id = workspace_id
+        self.here.setEnabled(workspace_id is not None)
+        self._narrow()
+
+    @Slot()
+    def _narrow(self) -> None:
+        here = self.here.isChecked() and self.here.isEnabled()
+        place = self._workspace_id if here else None
+        fitting = [row for row in self._rows if takes(row, self.text.text(), place)]
+        self.list.show_rows(fitting)
+        if self._rows:
+            self.none.say(self.tr("No entry fits"), "")
+        else:
+            self.none.say(
+                self.tr("The log is empty"),
+                self.tr("It shows what the background services do, or leave undone and why."),
+            )
+        self._pages.setCurrentWidget(self.list if fitting else self.none)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())
+
+
+class LogDetail(QWidget):
+    """All that is known of one entry. `review(run id)`, `doctor()`."""
+
+    review = Signal(str)
+    doctor = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._row: LogRow | None = None
+        self.text = WrapLabel(self.tr("Select an entry"))
+        self.facts_shown: tuple[tuple[str, str], ...] = ()
+        self.changes = FitPushButton(self.tr("Show the run"))
+        self.why = FitPushButton(self.tr("Show the checks"))
+        self.copy = FitPushButton(self.tr("Copy"))
+        self._grid = QVBoxLayout()
+        self._grid.setSpacing(GAP)
+        row = FlowLayout()
+        for button in (self.changes, self.why, self.copy):
+            row.addWidget(button)
+            button.hide()
+        outer = column(self, self.text, row, self._grid, margin=(MARGIN, GAP, MARGIN, MARGIN), gap=MARGIN)
+        outer.addStretch(1)
+        self.changes.clicked.connect(self._on_changes)
+        self.why.clicked.connect(self.doctor)
+        self.copy.clicked.connect(self._on_copy)
+
+    @Slot(object)
+    def show_row(self, row: LogRow | None) -> None:
+        self._row = row
+        self._clear()
+        if row is None:
+            self.text.say(self.tr("Select an entry"))
+            self.facts_shown = ()
+        else:
+            self.text.say(row.entry.text)
+            self.facts_shown = facts(row)
+            for name, value in self.facts_shown:
+                self._grid.addWidget(WrapLabel(f"{name}: {value}"))
+        self.copy.setVisible(row is not None)
+        self.changes.setVisible(row is not None and bool(row.entry.run_id))
+        self.why.setVisible(row is not None and bool(row.entry.workspace_id))
+
+    def _clear(self) -> None:
+        while (item := self._grid.takeAt(0)) is not None:
+            label = item.widget()
+            if label is not None:
+                label.hide()
+                label.deleteLater()
+
+    @Slot()
+    def _on_changes(self) -> None:
+        if self._row is not None and self._row.entry.run_id:
+            self.review.emit(self._row.entry.run_id)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        lines = [self.text.text(), *(f"{name}: {value}" for name, value in self.facts_shown)]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+
+READ_AT_MOST = 2000
+POLL_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadLog:
+    work: tuple[RunningWork, ...]
+    rows: tuple[LogRow, ...] | None = None
+
+
+class LogControl(QObject):
+    """Wires the log of one tab. `pause(bool)`: the background services of the shown home are to stop, or to
+    go on."""
+
+    pause = Signal(bool)
+
+    def __init__(self, page: TabPage, view: LogView, lane: Lane, dreams: Consolidation) -> None:
+        """`page`: the tab that has the view."""
+        super().__init__(view)
+        self.view = view
+        self._page = page
+        self._lane = lane
+        self._dreams = dreams
+        self._session: HomeSession | None = None
+        self._stale = True
+        # A lease changes without a file, so it is asked for while somebody looks at what runs.
+        self._poll = repeating(self, POLL_MS, self._ask_who_works)
+        page.shown.connect(self._on_shown)
+        view.services.chosen.connect(self._on_resume)
+        view.running.cancel.connect(self._on_cancel)
+
+    # Entries
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home whose log is shown."""
+        old = self._session
+        if old is not None:
+            old.activity_changed.disconnect(self.refresh)
+            old.status_changed.disconnect(self._on_status)
+        self._session = session
+        if session is not None:
+            session.activity_changed.connect(self.refresh)
+            session.status_changed.connect(self._on_status)
+        self._poll.stop()
+        self._show_work(())
+        self.view.show_rows(())
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """The log changed: read it, now or when the tab is shown."""
+        self._stale = True
+        if self._page.isVisible():
+            self._read()
+
+    @Slot()
+    def _on_shown(self) -> None:
+        if self._stale:
+            self._read()
+
+    def _read(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        workbench, places = session.workbench, _places(session)
+        self._stale = False
+
+        async def work(_control: JobControl) -> _ReadLog:
+            page = await ask(workbench.activity.page, tuple(places), READ_AT_MOST)
+            return _ReadLog(page.running, log_rows(page.entries, places))
+
+        self._lane.submit("read the log", work, done=self._on_read, failed=self._on_read_failed, group="log")
+
+    def _on_read(self, found: _ReadLog) -> None:
+        self._show_work(found.work)
+        if found.rows is not None:
+            self.view.message.clear()
+            self.view.show_rows(found.rows)
+
+    def _on_read_failed(self, error: UserError) -> None:
+        self._stale = True
+        self.view.message.say_error(error)
+
+    # What runs
+
+    @Slot(object)
+    def _on_status(self, _status: StatusView) -> None:
+        session = self._session
+        context = session.context if session is not None else None
+        self.view.show_place(context.workspace_id if context is not None else None)
+        self._ask_who_works()
+
+    @Slot()
+    def _ask_who_works(self) -> None:
+        session = self._session
+        if session is None or not self._page.isVisible():
+            self._poll.stop()
+            return
+        workbench, places = session.workbench, tuple(_places(session))
+
+        async def work(_control: JobControl) -> _ReadLog:
+            return _ReadLog(await ask(workbench.activity.running, places))
+
+        self._lane.submit(
+            "ask who works", work, done=self._on_read, failed=self._on_read_failed, group="who works"
+        )
+
+    def _show_work(self, found: tuple[RunningWork, ...]) -> None:
+        """Show the background runs of this and other processes; those started here are in the footer."""
+        places = {} if self._session is None else _places(self._session)
+        jobs = []
+        for work in found:
+            of_home = work.workspace_id is None
+            here = work.holder.ours
+            if here and of_home and self._dreams.running:
+                continue
+            title = visible(work.holder.purpose) if of_home else tr("Memory writer")
+            place = places.get(work.workspace_id or "", work.workspace_id or "")
+            elsewhere = tr("in process {pid}, which alone can stop it")
+            note = "" if here else elsewhere.format(pid=work.holder.owner.pid)
+            jobs.append(RunningJob(work.name, title, visible(place), note))
+        self.view.running.show_jobs(jobs)
+        if found and self._page.isVisible():
+            self._poll.start()
+        else:
+            self._poll.stop()
+
+    @Slot(str)
+    def _on_cancel(self, _id: str) -> None:
+        # One run of them cannot be taken out: what called for it would call again.
+        self.pause.emit(True)
+
+    def say_paused(self, paused: bool) -> None:
+        """Whether the background services of the shown home are paused."""
+        if paused:
+            self.view.services.say(
+                tr("The background services of this home are paused."),
+                tone="warn",
+                buttons=[("resume", tr("Go on"), tr("Let them run again"))],
+            )
+        else:
+            self.view.services.clear()
+
+    @Slot(str)
+    def _on_resume(self, _key: str) -> None:
+        self.pause.emit(False)
+
+
+def _places(session: HomeSession) -> dict[str, str]:
+    """The names of workspaces by id."""
+    return {workspace.id: workspace.label for workspace in session.info.contents.workspaces()}
