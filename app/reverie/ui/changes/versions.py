@@ -173,7 +173,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(most_chars=24)
+        self.view = FitCombo()
         self.view.setAccessibleName(self.tr("What is shown of the file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
