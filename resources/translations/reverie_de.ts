@@ -20,36 +20,22 @@
     </message>
 </context>
 <context>
-    <name>BlameModel</name>
-    <message>
-        <source>Line</source>
-        <translation>Zeile</translation>
-    </message>
-    <message>
-        <source>Not in the history yet</source>
-        <translation>Noch nicht in der Geschichte</translation>
-    </message>
-    <message>
-        <source>Who</source>
-        <translation>Wer</translation>
-    </message>
-</context>
-<context>
     <name>BlamePane</name>
     <message>
         <source>&amp;Go to this change</source>
         <translation>&amp;Zu dieser Änderung</translation>
     </message>
     <message>
-        <source>There is no text.</source>
-        <translation>Es gibt keinen Text.</translation>
-    </message>
-</context>
-<context>
-    <name>BlameTable</name>
-    <message>
         <source>Lines and who wrote them</source>
         <translation>Zeilen und wer sie schrieb</translation>
+    </message>
+    <message>
+        <source>Not in the history yet</source>
+        <translation>Noch nicht in der Geschichte</translation>
+    </message>
+    <message>
+        <source>There is no text.</source>
+        <translation>Es gibt keinen Text.</translation>
     </message>
 </context>
 <context>

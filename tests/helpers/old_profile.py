@@ -23,7 +23,9 @@ import zstandard
 from helpers.samples import SAMPLES
 from reverie.cli import main
 from reverie.compose import open_workbench
+from reverie.memory.history.reader import HistoryPlace, LogEntry
 from reverie.profile import Profile
+from reverie.services.timeline import State
 from reverie.services.workbench import Workbench
 
 INTERRUPTED = "interrupted.tar.zst"
@@ -157,22 +159,27 @@ def histories(home: Path, profile: Path) -> dict[str, list[dict[str, Any]]]:
             if scope == "project" and workspace.multi_project:
                 continue
             folder = timeline.target(context, f"/memories/{scope}")
-            points = timeline.page(folder).points
-            inner = {name for point in points for name in timeline.files(point.after)}
+            log = workbench.parts.snapshots.history.log
+            entries = log(folder.place).entries
+            inner = {name for each in entries for name in timeline.files(State(each.commit.id, each.place))}
             for name in sorted(inner):
                 target = timeline.target(context, f"/memories/{scope}/{name}")
                 found[f"{folder.place.key}/{name}"] = [
                     {
-                        "at": point.at_ms,
-                        "who": point.who,
-                        "what": point.what,
-                        "run": point.run_id,
-                        "before": _hash(timeline.read(point.before)),
-                        "after": _hash(timeline.read(point.after)),
+                        "at": each.commit.at_ms,
+                        "who": timeline.who(each.commit),
+                        "what": each.what,
+                        "run": each.commit.run_id,
+                        "before": _hash(timeline.read(State(each.commit.parent, _before(each)))),
+                        "after": _hash(timeline.read(State(each.commit.id, each.place))),
                     }
-                    for point in timeline.page(target).points
+                    for each in log(target.place).entries
                 ]
     return found
+
+
+def _before(entry: LogEntry) -> HistoryPlace:
+    return entry.other if entry.what == "renamed" and entry.other is not None else entry.place
 
 
 def deleted(home: Path, profile: Path) -> dict[str, dict[str, Any]]:

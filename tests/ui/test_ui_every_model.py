@@ -107,7 +107,7 @@ def test_every_model_keeps_qts_rules_while_the_home_changes(windows: Windows, ho
             testers.watch(*tools)
     search.leave()
     driver.settle()
-    wanted = {"MemoryTreeModel", "PickerModel", "ResultModel", "TraceModel", "PaletteModel", "BlameModel"}
+    wanted = {"MemoryTreeModel", "PickerModel", "ResultModel", "TraceModel", "PaletteModel"}
     assert wanted <= testers.kinds, wanted - testers.kinds
     for tool in tools[:3]:
         if tool is not None:

@@ -89,9 +89,10 @@ def test_the_history_of_a_link_is_that_of_the_file_it_leads_to(parts: HomeContai
     files, one, bench = CompanionFiles(parts), companion(parts, project, link), Workbench(parts)
     files.save(one, "Two\n", files.read(one).sha256)
     target = bench.timeline.target(parts.home.context(project_path=str(project)), str(link))
-    points = bench.timeline.page(target).points
-    assert [point.who for point in points] == ["you", "outside"]
-    undo = bench.restore(bench.timeline.plan(target, points[1].after))
+    mine, seen = bench.change_log.page(None, target).changes
+    assert (mine.who, seen.who) == ("you", "outside")
+    assert seen.after is not None
+    undo = bench.restore(bench.timeline.plan(target, seen.after))
     assert (link.is_symlink(), path.read_text()) == (True, "One\n")
     bench.undo(undo)
     assert (link.is_symlink(), path.read_text()) == (True, "Two\n")

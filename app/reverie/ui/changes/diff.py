@@ -112,8 +112,9 @@ class ReadOnlyText(QTextEdit):
         return theme_of(self.palette())
 
     def end(self) -> None:
-        """All lines are there."""
+        """All lines are there; the caret is at the first."""
         self._cursor.endEditBlock()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def line(
         self,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _ROLE = Qt.ItemDataRole.UserRole
 
 
-class _ReviewRows(QStyledItemDelegate):
+class FileRowDelegate(QStyledItemDelegate):
     """As high as the rows of other lists."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
@@ -98,7 +98,7 @@ class ReviewTree(QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         CalmSelection(self, boxes=True)
-        self.setItemDelegate(_ReviewRows(self))
+        self.setItemDelegate(FileRowDelegate(self))
         self.currentItemChanged.connect(self._on_current)
         self.itemChanged.connect(self._on_changed)
 

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import UNIT, CalmSelection, Icons, monospace, theme_of
-from reverie.ui.changes.diff import ReviewDetail
+from reverie.ui.appearance import UNIT, Icons
+from reverie.ui.changes.diff import ReadOnlyText, ReviewDetail
 from reverie.ui.changes.rows import actor
-from reverie.ui.display_text import as_tooltip, short_age, visible_lines, when
+from reverie.ui.display_text import as_tooltip, short_age, shortened, when
 from reverie.ui.jobs import JobControl, Lane, Work
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, scrolled, stacked
@@ -30,127 +30,12 @@ if TYPE_CHECKING:
     from reverie.services.change_log import LoggedChange
     from reverie.services.timeline import BlameView, LineAuthor, TimelineTarget
     from reverie.services.workbench import Workbench
-    from reverie.ui.tree.node_model import AnyIndex
 
 
-# Who wrote each line: the text of one version, and beside each line who and when; from there to the change.
-# Only the rows in sight are drawn. Shows what it is given; reads nothing.
+# Who wrote each line: the text of one version, and beside its lines who and when; from there to the change.
 
 
-_ROOT = QModelIndex()
-WHO, TEXT = 0, 1
-_LONGEST = 2_000
-_WHO_CHARS = 34
-
-
-class BlameModel(QAbstractTableModel):
-    """A row per line; who is told once for neighbours of one author."""
-
-    def __init__(self, now: Callable[[], int], parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._now = now
-        self._font = monospace()
-        self._dim = QColor()
-        self.view: BlameView | None = None
-
-    def show_view(self, view: BlameView | None, dim: QColor) -> None:
-        self.beginResetModel()
-        self.view, self._dim = view, dim
-        self.endResetModel()
-
-    def author(self, row: int) -> LineAuthor | None:
-        """Who wrote a line; None where the history does not hold it yet."""
-        if self.view is None or not 0 <= row < len(self.view.rows):
-            return None
-        at = self.view.rows[row].author
-        return self.view.authors[at] if at >= 0 else None
-
-    def rowCount(self, parent: AnyIndex = _ROOT) -> int:
-        return len(self.view.rows) if self.view is not None and not parent.isValid() else 0
-
-    def columnCount(self, parent: AnyIndex = _ROOT) -> int:
-        return 0 if parent.isValid() else 2
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Vertical:
-            return section + 1
-        return self.tr("Who") if section == WHO else self.tr("Line")
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or self.view is None:
-            return None
-        row, column = index.row(), index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            if column == TEXT:
-                return visible_lines(self.view.rows[row].text[:_LONGEST])
-            same = row > 0 and self.view.rows[row - 1].author == self.view.rows[row].author
-            return "" if same else self._who(row)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{self._who(row)}: {visible_lines(self.view.rows[row].text[:_LONGEST])}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            author = self.author(row)
-            return as_tooltip(_line(author), author.subject) if author is not None else ""
-        if role == Qt.ItemDataRole.FontRole and column == TEXT:
-            return self._font
-        if role == Qt.ItemDataRole.ForegroundRole and column == WHO:
-            return self._dim
-        return None
-
-    def _who(self, row: int) -> str:
-        author = self.author(row)
-        if author is None:
-            return self.tr("Not in the history yet")
-        return f"{_who(author)}, {short_age(self._now(), author.at_ms)}"
-
-
-class BlameTable(QTableView):
-    """`opened()`: Enter or a double click on a line."""
-
-    opened = Signal()
-
-    def __init__(self, model: BlameModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setModel(model)
-        CalmSelection(self)
-        self.setAccessibleName(self.tr("Lines and who wrote them"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        metrics = QFontMetrics(self.font())
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setHighlightSections(False)
-        self.verticalHeader().setDefaultSectionSize(metrics.height() + UNIT)
-        self.horizontalHeader().setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
-        self.horizontalHeader().setDefaultAlignment(
-            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        )
-        self.horizontalHeader().setHighlightSections(False)
-        self.doubleClicked.connect(self._on_double_click)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        wanted = QFontMetrics(self.font()).averageCharWidth() * _WHO_CHARS
-        self.horizontalHeader().resizeSection(WHO, min(wanted, event.size().width() * 2 // 5))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.opened.emit()
-            event.accept()
-        else:
-            super().keyPressEvent(event)
-
-    @Slot(QModelIndex)
-    def _on_double_click(self, _index: QModelIndex) -> None:
-        self.opened.emit()
+_LONGEST_NAME = 26
 
 
 class BlamePane(QWidget):
@@ -160,46 +45,62 @@ class BlamePane(QWidget):
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model = BlameModel(now, self)
-        self.table = BlameTable(self.model)
-        self.table.selectionModel().currentRowChanged.connect(self._follow)
-        self.table.opened.connect(self._ask_point)
-        self.note = WrapLabel()
-        self.to_point = FitPushButton(self.tr("&Go to this change"), clicked=self._ask_point)
-        column(self, self.note, self.table, FlowLayout(self.to_point), grows=self.table, margin=0, gap=UNIT)
+        self._now = now
+        self.view: BlameView | None = None
+        self.note = WrapLabel(self.tr("There is no text."))
+        self.text = ReadOnlyText(self.tr("Lines and who wrote them"))
+        self.text.setLineWrapMode(ReadOnlyText.LineWrapMode.NoWrap)
+        self.text.cursorPositionChanged.connect(self._follow)
+        self.to_change = FitPushButton(self.tr("&Go to this change"), clicked=self.go)
+        column(self, self.note, self.text, FlowLayout(self.to_change), grows=self.text, margin=0, gap=UNIT)
+        self.show_blame(None)
+
+    def show_blame(self, view: BlameView | None) -> None:
+        """Another version's lines; neighbours of one change name it once."""
+        self.view = view
+        theme = self.text.begin(lambda: self.show_blame(view))
+        rows, authors = (view.rows, view.authors) if view is not None else ((), ())
+        names = [*map(self._name, authors), self.tr("Not in the history yet")]  # by -1, too
+        wide, last = max(map(len, names)), len(names)
+        for row in rows:
+            name = names[row.author] if row.author != last else ""
+            last = row.author
+            self.text.line(f"{name:<{wide}}  {row.text}", theme.text)
+        self.text.end()
+        self.note.setVisible(view is not None and not view.rows)
         self._follow()
 
-    def show_blame(self, view: BlameView) -> None:
-        """Another version's lines."""
-        self.model.show_view(view, theme_of(self.palette()).dim)
-        self.note.say("" if view.rows else self.tr("There is no text."))
-        self.note.setVisible(not view.rows)
-        if view.rows:
-            self.table.setCurrentIndex(self.model.index(0, WHO))
-        self._follow()
+    def _name(self, author: LineAuthor) -> str:
+        who = shortened(actor(author.actor if author.who == "other" else author.who), _LONGEST_NAME)
+        return f"{who}, {short_age(self._now(), author.at_ms)}"
 
     @property
     def current(self) -> LineAuthor | None:
-        return self.model.author(self.table.currentIndex().row())
+        """Who wrote the line with the caret; None where the history does not hold it yet."""
+        rows = self.view.rows if self.view is not None else ()
+        at = self.text.textCursor().blockNumber()
+        author = rows[at].author if at < len(rows) else -1
+        return self.view.authors[author] if self.view is not None and author >= 0 else None
 
     @Slot()
     def _follow(self) -> None:
         author = self.current
-        self.to_point.setEnabled(author is not None)
+        self.to_change.setEnabled(author is not None)
+        said = f"{self._name(author)}, {when(author.at_ms)}" if author is not None else ""
+        self.to_change.setToolTip(as_tooltip(said, author.subject) if author is not None else "")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.go()
+        else:
+            super().keyPressEvent(event)
 
     @Slot()
-    def _ask_point(self) -> None:
+    def go(self) -> None:
+        """To the change that wrote the line with the caret."""
         author = self.current
         if author is not None:
             self.wanted.emit(author.change)
-
-
-def _who(author: LineAuthor) -> str:
-    return actor(author.actor if author.who == "other" else author.who)
-
-
-def _line(author: LineAuthor) -> str:
-    return f"{_who(author)}, {when(author.at_ms)}"
 
 
 # Reading jobs of one part of a window: how many are under way, and one place for what goes wrong.
@@ -272,7 +173,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(most_chars=24)
+        self.view = FitCombo()
         self.view.setAccessibleName(self.tr("What is shown of the file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),

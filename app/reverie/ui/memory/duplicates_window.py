@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QTextCursor, QTextFormat
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -38,11 +38,10 @@ from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
-from reverie.ui.memory.edits import Edits, SideControl
+from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import SideWindow
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
@@ -272,13 +271,14 @@ def _shown(text: str) -> str:
 SIDE_BY_SIDE = 700
 
 
-class DuplicatesWindow(SideWindow):
+class DuplicatesWindow(QDialog):
     """`merge_wanted(files)`: the files of a group, the one to keep first."""
 
     merge_wanted = Signal(object)
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(icons, "duplicates-message", parent)
+        super().__init__(parent)
+        self.message = MessageBar(icons, "duplicates-message")
         self._lane = lane
         self._workbench: Workbench | None = None
         self._context: ScopeContext | None = None
@@ -325,7 +325,14 @@ class DuplicatesWindow(SideWindow):
         left = pane(self.none, self.list, grows=self.list)
         right = pane(self.facts, chosen, self.sides, row, grows=self.sides)
         panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(300, 740))
-        self.lay_out(panes, self.title, top, self.message)
+        self.splitter = panes
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column(self, self.title, top, self.message, panes, buttons, grows=panes)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.splitter.turn(event.size().width())
 
     def _connect(self) -> None:
         self.finder.clicked.connect(self._on_find)
@@ -758,14 +765,18 @@ class MergeMemoriesDialog(QDialog):
             self.merge.emit(self.chosen, self.content)
 
 
-class DuplicatesControl(SideControl[DuplicatesWindow]):
-    """The duplicates of the shown home, found and merged. `changed()`: memories were
-    merged."""
+class DuplicatesControl(QObject):
+    """The duplicates of the shown home, found and merged in a window that is made when it is first asked for
+    and closes with its home. `changed()`: memories were merged."""
 
     changed = Signal()
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
-        super().__init__(edits, icons, owner)
+        super().__init__(owner)
+        self._edits, self._icons, self._owner = edits, icons, owner
+        self._session: HomeSession | None = None
+        self._back: TakeBack | None = None
+        self.window: DuplicatesWindow | None = None
         self._lane = Lane("duplicates", self)
         self.dialog: MergeMemoriesDialog | None = None
         edits.undone.connect(self._on_undone)
@@ -773,7 +784,9 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
     def set_session(self, session: HomeSession | None) -> None:
         if self.dialog is not None:
             self.dialog.reject()
-        super().set_session(session)
+        self._session = session
+        if self.window is not None:
+            self.window.close()
 
     def stop(self) -> None:
         """The window closes. Calling it again is harmless."""
@@ -784,12 +797,18 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
         session = self._session
         if session is None or session.context is None:
             return
-        self.open().show_home(session.workbench, session.context, visible(session.info.label))
-
-    def make(self) -> DuplicatesWindow:
-        window = DuplicatesWindow(self._lane, self._icons, self._owner)
-        window.merge_wanted.connect(self._prepare)
-        return window
+        window = self.window
+        if window is None:
+            window = self.window = DuplicatesWindow(self._lane, self._icons, self._owner)
+            window.merge_wanted.connect(self._prepare)
+            self._back = TakeBack(window.message, self._edits)
+        elif self._back is not None:
+            self._back.forget()
+        if window.isVisible():
+            window.raise_()  # it may lie behind the main window
+        window.show()
+        window.activateWindow()
+        window.show_home(session.workbench, session.context, visible(session.info.label))
 
     @Slot(object)
     def _prepare(self, files: tuple[DuplicateFile, ...]) -> None:
@@ -814,16 +833,16 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
 
         work = ask(workbench.duplicates.merge, files, content)
 
-        self._edits.apply(session, "merge memories", work, self._on_merged, self.say_failed)
+        self._edits.apply(session, "merge memories", work, self._on_merged, self._say_failed)
 
     def _on_merged(self, undo: Undo) -> None:
         self.changed.emit()
         if self.dialog is not None:
             self.dialog.accept()
         count = len(undo.removed)
-        self.say_done(
-            undo, counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
-        )
+        if self._back is not None:
+            said = counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
+            self._back.offer(undo, said)
         if self.window is not None:
             self.window.look()
 
@@ -832,6 +851,6 @@ class DuplicatesControl(SideControl[DuplicatesWindow]):
         if self.window is not None and self.window.isVisible():
             self.window.look()
 
-    def say_failed(self, error: UserError) -> None:
+    def _say_failed(self, error: UserError) -> None:
         if self.dialog is not None:
             self.dialog.show_error(error)

@@ -1,7 +1,7 @@
 """Editing memories from the tree and from the windows beside it: create, rename, move, delete, pin, and Undo.
 
 `Edits` runs each change as a job and remembers what can be undone; `HandControl` asks what it needs and
-reports the result with Undo beside it; `SideControl` and `TakeBack` do so in other windows. The end of a job
+reports the result with Undo beside it; `TakeBack` does so elsewhere. The end of a job
 changes no view: rows move when the watcher has seen the files move.
 
 Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed`, or the caller's function.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -22,7 +22,6 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import Work
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from reverie.services.templates import Template
     from reverie.services.views import FileText, Undo
     from reverie.ui.memory.edit_dialogs import NewMemory
-    from reverie.ui.widgets.frames import SideWindow
 
 
 @dataclass(slots=True)
@@ -179,12 +177,10 @@ class TakeBack(QObject):
     """Takes a change back from the bar it was told in, unless something else was changed by hand since: what
     can be undone is one list, and its last one is the next."""
 
-    def __init__(self, bar: MessageBar, edits: Edits, too_late: str = "") -> None:
-        """`too_late`: what is said when others came after it."""
+    def __init__(self, bar: MessageBar, edits: Edits) -> None:
         super().__init__(bar)
         self._bar = bar
         self._edits = edits
-        self._too_late = too_late or self.tr("Other changes came after it: undo those first.")
         self._undo: Undo | None = None
         bar.chosen.connect(self._on_chosen)
 
@@ -203,7 +199,7 @@ class TakeBack(QObject):
         if self._undo is not None and self._edits.last is self._undo:
             self._edits.undo()
         else:
-            self._bar.say(self._too_late)
+            self._bar.say(self.tr("Other changes came after it: undo those first."))
 
 
 def with_warning(sentence: str, undo: Undo | None) -> str:
@@ -216,71 +212,6 @@ def with_warning(sentence: str, undo: Undo | None) -> str:
 def undo_button() -> tuple[str, str, str]:
     """For `MessageBar.say`."""
     return ("undo", tr("Undo"), tr("Take it back"))
-
-
-Window = TypeVar("Window", bound="SideWindow")
-
-
-class SideControl(QObject, Generic[Window]):
-    """A window beside the main one that shows something of the shown home and changes memories. It is made
-    when it is first asked for and closes with its home. Subclasses define `make` and a slot `show`."""
-
-    def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
-        super().__init__(owner)
-        self._edits = edits
-        self._owner = owner
-        self._icons = icons
-        self._session: HomeSession | None = None
-        self._back: TakeBack | None = None
-        self.window: Window | None = None
-
-    def set_session(self, session: HomeSession | None) -> None:
-        """Another home: what is open of the last one goes."""
-        if self._session is not None:
-            self._session.marks_changed.disconnect(self._on_kept)
-        self._session = session
-        if session is not None:
-            session.marks_changed.connect(self._on_kept)
-        if self.window is not None:
-            self.window.close()
-
-    def make(self) -> Window:
-        """A new window, connected; called at the first use."""
-        raise NotImplementedError
-
-    @property
-    def too_late(self) -> str:
-        """What is said when others came after a change, so that it cannot be taken back; empty: as
-        elsewhere."""
-        return ""
-
-    def open(self) -> Window:
-        """The window, in front of the main one; what was done in it before is not to be taken back there."""
-        if self.window is None:
-            self.window = self.make()
-            self._back = TakeBack(self.window.message, self._edits, self.too_late)
-        elif self._back is not None:
-            self._back.forget()
-        if self.window.isVisible():
-            self.window.raise_()  # it may lie behind the main window
-        self.window.show()
-        self.window.activateWindow()
-        return self.window
-
-    def say_done(self, undo: Undo, sentence: str) -> None:
-        """A change was made: offer to take it back."""
-        if self._back is not None:
-            self._back.offer(undo, sentence)
-
-    def say_failed(self, error: UserError) -> None:
-        """A change was not made."""
-        if self.window is not None:
-            self.window.message.say_error(error)
-
-    @Slot()
-    def _on_kept(self) -> None:
-        if self.window is not None and self.window.isVisible():
-            self.window.follow()
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]

@@ -1,5 +1,5 @@
-"""Frames that views fill: tabs of several parts or with a page that says why there is nothing, the heading
-above the trees, and windows beside the main one.
+"""Frames that views fill: tabs of several parts or with a page that says why there is nothing, and the
+heading above the trees.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtGui import QAction, QPalette, QShowEvent
 from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
     QHBoxLayout,
     QLabel,
-    QLayout,
     QListView,
     QMessageBox,
-    QPushButton,
     QTabBar,
     QVBoxLayout,
     QWidget,
@@ -26,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, split, stacked
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 _NARROWEST = 320
@@ -181,29 +177,3 @@ class PartTab(TabPage):
     def turn_to(self, page: QWidget) -> None:
         """The page below the rows: a part, or why there is none."""
         self._pages.setCurrentWidget(page)
-
-
-class SideWindow(QDialog):
-    """Subclasses make the panes and hand them to `lay_out`, before they are shown."""
-
-    splitter: Panes
-
-    def __init__(self, icons: Icons, name: str, parent: QWidget | None, *, closable: bool = True) -> None:
-        """`name`: of the message; `closable`: it can be put away."""
-        super().__init__(parent)
-        self.message = MessageBar(icons, name, closable=closable)
-
-    def lay_out(self, panes: Panes, *above: QWidget | QLayout) -> QPushButton:
-        """What stands above the panes, the panes, and the button that is returned: Close."""
-        self.splitter = panes
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        column(self, *above, panes, buttons, grows=panes)
-        return buttons.button(QDialogButtonBox.StandardButton.Close)
-
-    def follow(self) -> None:
-        """The history took something in while the window is open; by itself it shows nothing of that."""
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.splitter.turn(event.size().width())
