@@ -147,6 +147,8 @@ class _Worker(QObject):
         self._waiting: deque[_Job] = deque()
         self._job: _Job | None = None
         self._coroutine: Coroutine[Any, Any, Any] | None = None
+        self._leaving = threading.RLock()
+        self._has_left = False
         self._resumed.connect(self._go_on)
 
     @Slot(object)
@@ -193,11 +195,16 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """On the engine's reader thread."""
-        try:
-            self._resumed.emit(_Reply(value, error))
-        except RuntimeError:  # the C++ half is gone: the lane was stopped meanwhile
-            log.debug("an answer after its lane was stopped")
+        """On the engine's reader thread, which must not meet a worker that is being deleted."""
+        with self._leaving:
+            if not self._has_left:
+                self._resumed.emit(_Reply(value, error))
+
+    def leave(self) -> None:
+        """Take no more answers, and go. On the GUI thread."""
+        with self._leaving:
+            self._has_left = True
+        self.deleteLater()
 
 
 class Lane(QObject):
@@ -250,7 +257,7 @@ class Lane(QObject):
         """Without the worker; whether the thread ended if it was to. Nothing of ours blocks the link."""
         if self._worker is None or self._thread is None:
             return True
-        self._worker.deleteLater()
+        self._worker.leave()
         if id(self) in Lane._on_link:
             Lane._on_link.remove(id(self))
             if Lane._on_link:
