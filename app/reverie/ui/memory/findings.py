@@ -42,7 +42,7 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.listing import MemoryFile, is_over_cap
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
@@ -672,7 +672,6 @@ class RenameDialog(QDialog):
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
-        CalmSelection(self.list)
         for line in plan.lines[:_SHOWN]:
             where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
             text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
