@@ -361,7 +361,7 @@
         <translation>Diese Zeilen wurden auf der Platte gelöscht.</translation>
     </message>
     <message>
-        <source>What stands on disk</source>
+        <source>What is on disk</source>
         <translation>Was auf der Platte steht</translation>
     </message>
     <message>
@@ -435,8 +435,8 @@
         <translation>Für diesen Agenten nicht bekannt</translation>
     </message>
     <message>
-        <source>What {agent} would be told is not worked out here.</source>
-        <translation>Was {agent} gesagt bekäme, wird hier nicht ermittelt.</translation>
+        <source>Reverie does not know what {agent} loads.</source>
+        <translation>Reverie weiß nicht, was {agent} lädt.</translation>
     </message>
 </context>
 <context>
@@ -482,8 +482,8 @@
         <translation>Anheften</translation>
     </message>
     <message>
-        <source>Select a workspace or a project at the left: what its agent would be told shows here.</source>
-        <translation>Links einen Workspace oder ein Projekt wählen: Hier steht dann, was dessen Agent gesagt bekäme.</translation>
+        <source>Select a workspace or a project on the left to see what its agent would load.</source>
+        <translation>Links einen Workspace oder ein Projekt wählen, um zu sehen, was dessen Agent laden würde.</translation>
     </message>
     <message>
         <source>Show the selected memory in the editor</source>
@@ -865,7 +865,7 @@
         <translation>So weit liest der Agent nicht.</translation>
     </message>
     <message>
-        <source>The agent does not read what stands below the dashed line: the text is too large.</source>
+        <source>The agent does not read what is below the dashed line: the text is too large.</source>
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
@@ -962,6 +962,10 @@
         <translation>Rollouts extrahieren</translation>
     </message>
     <message>
+        <source>Message</source>
+        <translation>Meldung</translation>
+    </message>
+    <message>
         <source>Offline, by fixed rules</source>
         <translation>Offline, nach festen Regeln</translation>
     </message>
@@ -988,10 +992,6 @@
     <message>
         <source>Threads and directories</source>
         <translation>Threads und Verzeichnisse</translation>
-    </message>
-    <message>
-        <source>Told</source>
-        <translation>Meldung</translation>
     </message>
     <message>
         <source>What is kept stays; the rest comes next time</source>
@@ -1024,8 +1024,8 @@
 <context>
     <name>FailuresTab</name>
     <message>
-        <source>Copy the details as they stand below</source>
-        <translation>Die Einzelheiten kopieren, wie sie unten stehen</translation>
+        <source>Copy the details below</source>
+        <translation>Die Einzelheiten unten kopieren</translation>
     </message>
     <message>
         <source>Copy the text</source>
@@ -1066,10 +1066,6 @@
     <message>
         <source>No episode has failed.</source>
         <translation>Keine Episode ist fehlgeschlagen.</translation>
-    </message>
-    <message>
-        <source>Nobody knows it here: what you type shows which anti-patterns would be told</source>
-        <translation>Hier kennt es niemand: Was eingegeben wird, zeigt, welche Anti-Patterns gesagt würden</translation>
     </message>
     <message>
         <source>Nothing has failed here yet</source>
@@ -1128,12 +1124,12 @@
         <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
     </message>
     <message>
-        <source>What a failed iteration leaves for the next one shows here.</source>
-        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+        <source>Type a goal to see which warnings match</source>
+        <translation>Ein Ziel eingeben, um zu sehen, welche Warnungen passen</translation>
     </message>
     <message>
-        <source>anti-patterns are told by its words</source>
-        <translation>Anti-Patterns werden nach seinen Wörtern gesagt</translation>
+        <source>What a failed iteration leaves for the next one shows here.</source>
+        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
     </message>
 </context>
 <context>
@@ -1255,8 +1251,8 @@
 <context>
     <name>FindingsList</name>
     <message>
-        <source>1 thing to look at</source>
-        <translation>1 Hinweis</translation>
+        <source>1 warning</source>
+        <translation>1 Warnung</translation>
     </message>
     <message>
         <source>Nothing to look at</source>
@@ -2368,7 +2364,7 @@
         <translation>Der Abschnitt „{name}“ fehlt</translation>
     </message>
     <message>
-        <source>The sections stand in another order than in the template</source>
+        <source>The sections are in another order than in the template</source>
         <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
     </message>
     <message>
@@ -2755,8 +2751,8 @@
         <translation>Diese Mitschrift durchsuchen</translation>
     </message>
     <message>
-        <source>The entry the caret is in, as it stands</source>
-        <translation>Der Eintrag, in dem die Schreibmarke steht, wie er ist</translation>
+        <source>The entry at the cursor, as it is</source>
+        <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
     </message>
     <message>
         <source>The first entry (Ctrl+Home)</source>
@@ -2922,8 +2918,8 @@
         <translation>Der Block bleibt: Der Agent sagt Art und Meldung. Lösungen werden später zu Rat.</translation>
     </message>
     <message>
-        <source>The next iteration is told something else then.</source>
-        <translation>Der nächsten Iteration wird dann etwas anderes gesagt.</translation>
+        <source>The next attempt then gets something else.</source>
+        <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
     </message>
     <message>
         <source>What came of this error</source>
@@ -4162,10 +4158,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Lehre</numerusform><numerusform>%n Lehren</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lessons are told now</source>
-        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n lines</source>
         <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
     </message>
@@ -4246,10 +4238,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n things to look at</source>
-        <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n things to mend</source>
         <translation><numerusform>%n Sache zu beheben</numerusform><numerusform>%n Sachen zu beheben</numerusform></translation>
     </message>
@@ -4292,6 +4280,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
         <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n warnings</source>
+        <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n workspaces</source>
@@ -4712,10 +4704,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>A consolidation that takes longer is stopped and changes nothing.</source>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
-    </message>
-    <message>
-        <source>A folder stands where the note would be, or a note where its folder would be.</source>
-        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
     </message>
     <message>
         <source>A home was moved</source>
@@ -5206,10 +5194,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Mit einem selbst genannten Modell konsolidieren</translation>
     </message>
     <message>
-        <source>Consolidate with the offline rules engine</source>
-        <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
-    </message>
-    <message>
         <source>Consolidate without a model</source>
         <translation>Ohne Modell konsolidieren</translation>
     </message>
@@ -5506,14 +5490,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Handbuch eines Verzeichnisses</translation>
     </message>
     <message>
-        <source>Harvest</source>
-        <translation>Ernte</translation>
-    </message>
-    <message>
-        <source>Harvests</source>
-        <translation>Ernten</translation>
-    </message>
-    <message>
         <source>Held for review, nothing was written. {reason}</source>
         <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
     </message>
@@ -5654,6 +5630,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist leer.</translation>
     </message>
     <message>
+        <source>It is in the older store, which nothing writes any more.</source>
+        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+    </message>
+    <message>
         <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
         <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
     </message>
@@ -5704,10 +5684,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>It runs after every %n turns</source>
         <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
-    </message>
-    <message>
-        <source>It stands in the older store, which nothing writes any more.</source>
-        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
     <message>
         <source>It stays pinned.</source>
@@ -5790,12 +5766,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
-        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesagt, nichts aufgezeichnet.</translation>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent, nothing is recorded.</source>
+        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesendet, nichts aufgezeichnet.</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.</source>
-        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Fehlgeschlagene Iterationen werden der nächsten gesagt.</translation>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.</source>
+        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Der nächste Versuch bekommt die Lehren der gescheiterten.</translation>
     </message>
     <message>
         <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
@@ -5818,8 +5794,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuletzt</translation>
     </message>
     <message>
-        <source>Leave out what stands on disk at this conflict</source>
+        <source>Leave out what is on disk at this conflict</source>
         <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Left out: in a namespace</source>
+        <translation>Ausgelassen: in einem Namensraum</translation>
+    </message>
+    <message>
+        <source>Left out: older than a day</source>
+        <translation>Ausgelassen: älter als ein Tag</translation>
+    </message>
+    <message>
+        <source>Left out: there are newer ones</source>
+        <translation>Ausgelassen: es gibt neuere</translation>
     </message>
     <message>
         <source>Lessons</source>
@@ -6022,10 +6010,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
     </message>
     <message>
-        <source>No lesson is told now</source>
-        <translation>Keine Lehre wird jetzt gesagt</translation>
-    </message>
-    <message>
         <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
         <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
@@ -6158,8 +6142,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts läuft.</translation>
     </message>
     <message>
-        <source>Nothing is told.</source>
-        <translation>Nichts wird gesagt.</translation>
+        <source>Nothing is sent.</source>
+        <translation>Nichts wird gesendet.</translation>
     </message>
     <message>
         <source>Nothing is turned on, so nothing has to run.</source>
@@ -6260,6 +6244,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Phase</source>
         <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Picked up</source>
+        <translation>Aufgelesen</translation>
     </message>
     <message>
         <source>Pinned</source>
@@ -6498,6 +6486,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>An den nächsten &amp;Versuch gesendet</translation>
     </message>
     <message>
+        <source>Sent to the next attempt</source>
+        <translation>Was der nächste Versuch bekommt</translation>
+    </message>
+    <message>
         <source>Sent with every request, as “Name: value; another: value”. Values are secret and never shown; a name without a value removes it.</source>
         <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
@@ -6710,7 +6702,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
     </message>
     <message>
-        <source>Take what stands on disk at this conflict</source>
+        <source>Take what is on disk at this conflict</source>
         <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
@@ -6754,8 +6746,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent lädt, was geschrieben wird</translation>
     </message>
     <message>
-        <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
-        <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
+        <source>The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line.</source>
+        <translation>Der Agent lädt {loaded} von {lines} Zeilen. Was unter der gestrichelten Linie steht, liest er nicht.</translation>
     </message>
     <message>
         <source>The agent of this home does not load it.</source>
@@ -7089,6 +7081,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The model's call was no valid JSON: {quote}</source>
         <translation>Der Aufruf des Modells war kein gültiges JSON: {quote}</translation>
     </message>
+    <message numerus="yes">
+        <source>The next attempt gets %n lessons</source>
+        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
+    </message>
+    <message>
+        <source>The next attempt gets no lessons</source>
+        <translation>Der nächste Versuch bekommt keine Lehren</translation>
+    </message>
     <message>
         <source>The next one in the background comes after 6 hours.</source>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
@@ -7248,6 +7248,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There are none.</source>
         <translation>Es gibt keine.</translation>
+    </message>
+    <message>
+        <source>There is a folder where the note would be, or a note where its folder would be.</source>
+        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
     </message>
     <message>
         <source>There is enough disk space</source>
@@ -7486,10 +7490,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was die Hintergrunddienste getan haben und warum</translation>
     </message>
     <message>
-        <source>What the next iteration is told</source>
-        <translation>Was der nächsten Iteration gesagt wird</translation>
-    </message>
-    <message>
         <source>What was deleted, by whom, and bringing it back</source>
         <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
     </message>
@@ -7528,6 +7528,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Why nothing happened: what each run asked, what it was given and what it did</source>
         <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
+    </message>
+    <message>
+        <source>Will be sent</source>
+        <translation>Wird gesendet</translation>
     </message>
     <message>
         <source>With enough growth, an update runs at the end of an answer or after this many tool calls.</source>
@@ -7726,10 +7730,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von einer Konsolidierung</translation>
     </message>
     <message>
-        <source>by a harvest</source>
-        <translation>von einer Ernte</translation>
-    </message>
-    <message>
         <source>by an extraction</source>
         <translation>durch eine Extraktion</translation>
     </message>
@@ -7872,6 +7872,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>first seen</source>
         <translation>zuerst gesehen</translation>
+    </message>
+    <message>
+        <source>from the conversation</source>
+        <translation>aus dem Gespräch</translation>
     </message>
     <message>
         <source>from the environment</source>
@@ -8134,18 +8138,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>wird nicht gemerkt</translation>
     </message>
     <message>
-        <source>not told any more: older than a day</source>
-        <translation>nicht mehr gesagt: älter als ein Tag</translation>
-    </message>
-    <message>
-        <source>not told: in a namespace</source>
-        <translation>nicht gesagt: in einem Namensraum</translation>
-    </message>
-    <message>
-        <source>not told: only the newest are</source>
-        <translation>nicht gesagt: nur die neuesten</translation>
-    </message>
-    <message>
         <source>not tried</source>
         <translation>nicht versucht</translation>
     </message>
@@ -8190,8 +8182,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nur ältere Versionen laden es</translation>
     </message>
     <message>
-        <source>only the newest lessons are told</source>
-        <translation>nur die neuesten Lehren werden gesagt</translation>
+        <source>only the newest lessons are sent</source>
+        <translation>nur die neuesten Lehren werden gesendet</translation>
     </message>
     <message>
         <source>others</source>
@@ -8306,6 +8298,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
     </message>
     <message>
+        <source>sent for this goal</source>
+        <translation>wird zu diesem Ziel gesendet</translation>
+    </message>
+    <message>
         <source>shown from number {number}</source>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
@@ -8380,14 +8376,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>to merge</source>
         <translation>zusammenzuführen</translation>
-    </message>
-    <message>
-        <source>told for this goal</source>
-        <translation>für dieses Ziel gesagt</translation>
-    </message>
-    <message>
-        <source>told now</source>
-        <translation>jetzt gesagt</translation>
     </message>
     <message>
         <source>too far down in the ranking</source>

@@ -73,9 +73,9 @@ class SessionStore(QObject):
 
     def _note_tree_width(self) -> None:
         """As it was seen last; behind another tab the trees are not laid out."""
-        splitter = self._window.tab.splitter
-        if self._shown_tab == 0 and splitter.orientation().name == "Horizontal":
-            self._tree_width = splitter.sizes()[0]
+        tab = self._window.tab
+        if self._shown_tab == 0 and not tab.is_narrow:
+            self._tree_width = tab.splitter.sizes()[0]
 
     # Place
 

@@ -326,7 +326,7 @@ class ConflictChoice(QWidget):
         self.title = WrapLabel()
         self.theirs = QPlainTextEdit()
         self.theirs.setReadOnly(True)
-        self.theirs.setAccessibleName(self.tr("What stands on disk"))
+        self.theirs.setAccessibleName(self.tr("What is on disk"))
         self.theirs.setTabChangesFocus(True)
         self.theirs.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.theirs.setTextInteractionFlags(

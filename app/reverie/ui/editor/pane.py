@@ -564,9 +564,11 @@ _LEAST_TEXT = 96
 
 
 class EditorPane(QWidget):
-    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close."""
+    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close. `came_forward`: the
+    text is about to get the focus."""
 
     chosen = Signal(str)
+    came_forward = Signal()
 
     def __init__(self, icons: Icons, settings_file: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -709,6 +711,8 @@ class EditorPane(QWidget):
         self.refresh()
 
     def focus_text(self) -> None:
+        """Into the text, wherever it has to be shown for that."""
+        self.came_forward.emit()
         self.view.focus()
 
     @Slot(object)
@@ -848,7 +852,7 @@ class EditorPane(QWidget):
     def _say_limit(self, over: bool) -> None:
         if over:
             self.limit.say(
-                self.tr("The agent does not read what stands below the dashed line: the text is too large."),
+                self.tr("The agent does not read what is below the dashed line: the text is too large."),
                 tone="warn",
             )
         elif self.gauge.share >= WARN_SHARE:

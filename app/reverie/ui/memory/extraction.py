@@ -448,7 +448,7 @@ class ExtractDialog(QDialog):
         self.review_button.clicked.connect(self._on_review)
         table = self.table
         table.setHeaderLabels(
-            [self.tr("State"), self.tr("Thread"), self.tr("Project"), self.tr("Changed"), self.tr("Told")]
+            [self.tr("State"), self.tr("Thread"), self.tr("Project"), self.tr("Changed"), self.tr("Message")]
         )
         table.setRootIsDecorated(False)
         table.setUniformRowHeights(True)

@@ -109,7 +109,7 @@ class FindingsList(QWidget):
         self._findings = tuple(findings)
         self.setVisible(bool(findings) and self.parentWidget() is not None)
         self._fill()
-        text = counted(self.tr("1 thing to look at"), "%n things to look at", len(findings))
+        text = counted(self.tr("1 warning"), "%n warnings", len(findings))
         self.toggle.setText(text)
         self.toggle.setAccessibleName(text)
         if is_marked(findings) != was_marked:
@@ -706,7 +706,7 @@ def summary(report: IndexReport) -> str:
     if cut.line is not None:
         parts.append(
             tr(
-                "The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read."
+                "The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line."
             ).format(loaded=cut.line - 1, lines=cut.lines)
         )
         if report.fallen:
