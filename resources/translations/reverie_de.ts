@@ -296,6 +296,17 @@
     </message>
 </context>
 <context>
+    <name>ColumnParts</name>
+    <message>
+        <source>Back to the memories</source>
+        <translation>Zurück zu den Notizen</translation>
+    </message>
+    <message>
+        <source>‹ &amp;Back</source>
+        <translation>‹ &amp;Zurück</translation>
+    </message>
+</context>
+<context>
     <name>CompareDialog</name>
     <message>
         <source>Both versions are the same.</source>
@@ -306,12 +317,12 @@
         <translation>Vergleichen</translation>
     </message>
     <message>
-        <source>Keep mine</source>
-        <translation>Meine behalten</translation>
+        <source>Discard mine</source>
+        <translation>Meine verwerfen</translation>
     </message>
     <message>
-        <source>Reload</source>
-        <translation>Neu laden</translation>
+        <source>Overwrite theirs</source>
+        <translation>Andere überschreiben</translation>
     </message>
     <message>
         <source>{path}: “-” is on disk, “+” is yours</source>
@@ -333,14 +344,6 @@
         <translation>Konflikt {number} von {count}.</translation>
     </message>
     <message>
-        <source>Keep &amp;both</source>
-        <translation>&amp;Beide behalten</translation>
-    </message>
-    <message>
-        <source>Keep &amp;mine</source>
-        <translation>&amp;Meine behalten</translation>
-    </message>
-    <message>
         <source>Next conflict (F8)</source>
         <translation>Nächster Konflikt (F8)</translation>
     </message>
@@ -349,16 +352,24 @@
         <translation>Voriger Konflikt (Umschalt+F8)</translation>
     </message>
     <message>
-        <source>Take &amp;theirs</source>
-        <translation>&amp;Ihre nehmen</translation>
-    </message>
-    <message>
         <source>Their lines replace yours; Ctrl+Z asks again (Shift+F9)</source>
         <translation>Deren Zeilen ersetzen die eigenen; Strg+Z fragt wieder (Umschalt+F9)</translation>
     </message>
     <message>
         <source>These lines were deleted on disk.</source>
         <translation>Diese Zeilen wurden auf der Platte gelöscht.</translation>
+    </message>
+    <message>
+        <source>Use &amp;both</source>
+        <translation>&amp;Beide nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;mine</source>
+        <translation>&amp;Meine nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;theirs</source>
+        <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
         <source>What is on disk</source>
@@ -805,16 +816,12 @@
         <translation>Die Datei mit dem eigenen Text anlegen</translation>
     </message>
     <message>
-        <source>Decide</source>
-        <translation>Entscheiden</translation>
+        <source>Discard mine</source>
+        <translation>Meine verwerfen</translation>
     </message>
     <message>
         <source>Go to the place and choose whose lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
-    </message>
-    <message>
-        <source>Keep mine</source>
-        <translation>Meine behalten</translation>
     </message>
     <message>
         <source>Let Reverie change these memories although it does not know their layout</source>
@@ -829,8 +836,12 @@
         <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
     </message>
     <message>
-        <source>Reload</source>
-        <translation>Neu laden</translation>
+        <source>Overwrite theirs</source>
+        <translation>Andere überschreiben</translation>
+    </message>
+    <message>
+        <source>Resolve…</source>
+        <translation>Lösen …</translation>
     </message>
     <message>
         <source>Save again</source>
@@ -2910,6 +2921,14 @@
         <translation>&amp;Speichern</translation>
     </message>
     <message>
+        <source>How this error was resolved</source>
+        <translation>Wie dieser Fehler behoben wurde</translation>
+    </message>
+    <message>
+        <source>How this error was resolved: its cause and what helped</source>
+        <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
+    </message>
+    <message>
         <source>Resolution of an error</source>
         <translation>Lösung eines Fehlers</translation>
     </message>
@@ -2920,14 +2939,6 @@
     <message>
         <source>The next attempt then gets something else.</source>
         <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
-    </message>
-    <message>
-        <source>What came of this error</source>
-        <translation>Was aus diesem Fehler wurde</translation>
-    </message>
-    <message>
-        <source>What came of this error: its cause, and what helped</source>
-        <translation>Was aus diesem Fehler wurde: seine Ursache und was geholfen hat</translation>
     </message>
 </context>
 <context>
@@ -4214,10 +4225,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n places were changed by you and on disk.</source>
-        <translation><numerusform>%n Stelle wurde hier und auf der Platte geändert.</numerusform><numerusform>%n Stellen wurden hier und auf der Platte geändert.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n projects</source>
         <translation><numerusform>%n Projekt</numerusform><numerusform>%n Projekte</numerusform></translation>
     </message>
@@ -4354,10 +4361,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Pfad &amp;kopieren</translation>
     </message>
     <message>
-        <source>&amp;Decide</source>
-        <translation>&amp;Entscheiden</translation>
-    </message>
-    <message>
         <source>&amp;Delete</source>
         <translation>&amp;Löschen</translation>
     </message>
@@ -4432,10 +4435,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Keep both, with a number</source>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
-    </message>
-    <message>
-        <source>&amp;Keep mine</source>
-        <translation>&amp;Meine behalten</translation>
     </message>
     <message>
         <source>&amp;Keep session notes up to date</source>
@@ -4553,6 +4552,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>&amp;Replace…</source>
         <translation>&amp;Ersetzen…</translation>
     </message>
+    <message>
+        <source>&amp;Resolve…</source>
+        <translation>&amp;Lösen …</translation>
+    </message>
     <message numerus="yes">
         <source>&amp;Restore %n memories</source>
         <translation><numerusform>%n Notiz &amp;wiederherstellen</numerusform><numerusform>%n Notizen &amp;wiederherstellen</numerusform></translation>
@@ -4606,10 +4609,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Über&amp;nehmen</translation>
     </message>
     <message>
-        <source>&amp;Take theirs</source>
-        <translation>&amp;Andere nehmen</translation>
-    </message>
-    <message>
         <source>&amp;Tell Codex…</source>
         <translation>Codex mi&amp;tteilen…</translation>
     </message>
@@ -4624,6 +4623,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Update every</source>
         <translation>Aktualisieren &amp;alle</translation>
+    </message>
+    <message>
+        <source>&amp;Use mine</source>
+        <translation>Meine &amp;nehmen</translation>
     </message>
     <message>
         <source>&amp;View</source>
@@ -5186,6 +5189,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fertige Antworten des Assistenten zwischen zwei Läufen, wenn der Agent nichts anderes vorgibt.</translation>
     </message>
     <message>
+        <source>Conflict not resolved</source>
+        <translation>Konflikt nicht gelöst</translation>
+    </message>
+    <message>
         <source>Consolidate &amp;with</source>
         <translation>Konsolidieren &amp;mit</translation>
     </message>
@@ -5502,10 +5509,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geschichte</translation>
     </message>
     <message>
-        <source>Hot set</source>
-        <translation>Hot-Set</translation>
-    </message>
-    <message>
         <source>How long the service may be silent. Default: two minutes, and ten for a service on this machine.</source>
         <translation>Wie lange der Dienst schweigen darf. Üblich: zwei Minuten, zehn bei einem Dienst auf diesem Rechner.</translation>
     </message>
@@ -5742,10 +5745,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sein Trace sagt: {text}</translation>
     </message>
     <message>
-        <source>Keep &amp;both</source>
-        <translation>&amp;Beide behalten</translation>
-    </message>
-    <message>
         <source>Keep a &amp;trace of</source>
         <translation>&amp;Trace behalten von</translation>
     </message>
@@ -5872,6 +5871,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
+    </message>
+    <message>
+        <source>Loaded in full</source>
+        <translation>Ganz geladen</translation>
     </message>
     <message>
         <source>Looking for duplicates…</source>
@@ -6072,10 +6075,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Not consolidated yet</source>
         <translation>Noch nicht konsolidiert</translation>
-    </message>
-    <message>
-        <source>Not decided yet</source>
-        <translation>Noch nicht entschieden</translation>
     </message>
     <message>
         <source>Not everything could be saved; the home stays open.</source>
@@ -7310,10 +7309,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
     </message>
     <message>
-        <source>This file was changed by you and on disk.</source>
-        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
-    </message>
-    <message>
         <source>This home does not list the project {path} any more.</source>
         <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
     </message>
@@ -7416,6 +7411,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Update session &amp;notes</source>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
+    </message>
+    <message>
+        <source>Use &amp;both</source>
+        <translation>&amp;Beide nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;theirs</source>
+        <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
         <source>Use, size, last changes and warnings of the open memory</source>
@@ -7604,6 +7607,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>You</source>
         <translation>Selbst</translation>
+    </message>
+    <message numerus="yes">
+        <source>You and another program changed the same lines in %n places.</source>
+        <translation><numerusform>Sie und ein anderes Programm haben an %n Stelle dieselben Zeilen geändert.</numerusform><numerusform>Sie und ein anderes Programm haben an %n Stellen dieselben Zeilen geändert.</numerusform></translation>
+    </message>
+    <message>
+        <source>You and another program changed this file.</source>
+        <translation>Sie und ein anderes Programm haben diese Datei geändert.</translation>
     </message>
     <message>
         <source>You chose to write anyway.</source>
@@ -7938,6 +7949,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>einfügen</translation>
     </message>
     <message>
+        <source>instructions file</source>
+        <translation>Anweisungsdatei</translation>
+    </message>
+    <message>
         <source>interrupted</source>
         <translation>unterbrochen</translation>
     </message>
@@ -8212,10 +8227,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>read by another part of the agent</source>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
-    </message>
-    <message>
-        <source>read by the agent</source>
-        <translation>vom Agenten gelesen</translation>
     </message>
     <message>
         <source>read once it was approved</source>

@@ -97,9 +97,9 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
     assert tab.text.toPlainText() == view.block().strip("\n")
     assert [row.look.sign for row in lessons] == ["check"] * 3 + [""] * 2
     assert [row.look.right for row in lessons[:2]] == ["1 h ago", "2 h ago"]
-    assert lessons[0].look.below == "told now · seen 4 times"
-    assert lessons[3].look.below == "not told: only the newest are · seen 4 times"
-    assert lessons[4].look.below == "not told any more: older than a day · resolved: asked Ada"
+    assert lessons[0].look.below == "Will be sent · seen 4 times"
+    assert lessons[3].look.below == "Left out: there are newer ones · seen 4 times"
+    assert lessons[4].look.below == "Left out: older than a day · resolved: asked Ada"
     assert lessons[4].look.title == "Odd\\u202e: long ago"
     assert "Will be sent" in lessons[0].spoken
     tab.list.pick(lessons[0].key)

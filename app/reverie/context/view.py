@@ -156,7 +156,7 @@ def _(text: str) -> str:
 
 PARTS: Mapping[PartKey, str] = {
     "index": _("Index"),
-    "hot-set": _("Hot set"),
+    "hot-set": _("Loaded in full"),
     "summary": _("Memory summary"),
     "index-file": "MEMORY.md",
     "instructions": _("Instructions"),

@@ -790,17 +790,25 @@ class EditorPane(QWidget):
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
         """What both sides changed, place by place where they could be merged, else as a whole."""
-        reload = ("reload", self.tr("Reload"), self.tr("Take the version on disk; Ctrl+Z brings yours back"))
-        keep = ("keep", self.tr("Keep mine"), self.tr("Your text stays; the next save replaces theirs"))
+        reload = (
+            "reload",
+            self.tr("Discard mine"),
+            self.tr("Take the version on disk; Ctrl+Z brings yours back"),
+        )
+        keep = (
+            "keep",
+            self.tr("Overwrite theirs"),
+            self.tr("Your text stays; the next save replaces theirs"),
+        )
         compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
         disk = file.buffer.disk
         if file.conflicts:
             sentence = counted(
-                "1 place was changed by you and on disk.",
-                "%n places were changed by you and on disk.",
+                "You and another program changed the same lines.",
+                "You and another program changed the same lines in %n places.",
                 len(file.conflicts),
             )
-            decide = ("next", self.tr("Decide"), self.tr("Go to the place and choose whose lines to keep"))
+            decide = ("next", self.tr("Resolve…"), self.tr("Go to the place and choose whose lines to keep"))
             return sentence, [decide, reload, keep, compare]
         sentence = self.tr("This file changed on disk while you were editing it.")
         if disk is not None and disk.read_only:
