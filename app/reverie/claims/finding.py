@@ -1,0 +1,603 @@
+"""Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
+
+Found in code spans, fences, directory trees and prose, whatever language the prose is in. Finding is liberal: a
+token that was never true of the repository raises no alarm later. What a claim says it was, is to be or is not
+(plans, logs, negations, "A -> B") is found as well and marked: it may hold, but it never counts as stale.
+
+Pure. Failure: none; any text has zero or more claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+MOST_LINES = 20_000
+MOST_CHARS = 2_000
+"""Longer lines are data, not prose."""
+
+
+class ClaimKind(StrEnum):
+    """What a claim is about."""
+
+    PATH = "path"
+    FILE = "file"
+    DIR = "dir"
+    COMMAND = "command"
+    SYMBOL = "symbol"
+    ENV = "env"
+    DEPENDENCY = "dependency"
+    PORT = "port"
+    FILELINE = "fileline"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement of one line."""
+
+    line: int
+    """From 1."""
+    start: int
+    """Where the token begins in the line, in characters."""
+    kind: ClaimKind
+    token: str
+    """As it stands in the line; what a fix replaces."""
+    value: str
+    """A path without decoration, a name, a port; of a command its tool and what it runs: `npm build`."""
+    detail: str = ""
+    """A version or a line number; of an entry of a tree: `tree`."""
+    text: str = ""
+    """The whole line, without what surrounds it: its origin is found by that."""
+    muted: str = ""
+    """Why it is never stale: `plan`, `log`, `negated`, `arrow`; empty: it may be."""
+
+
+# What a line or a whole note is about. Words of a dozen languages; to be quiet once too often is the safe side.
+
+_LOG_NAMES = re.compile(
+    r"change-?log|history|journal|diary|session|progress|active[-_]?context|report|retro|post-?mortem|incident"
+    r"|investigat|analysis|audit|finding|assessment|migrat|refactor|fix(?:es|ed)?(?![a-z])|bug|release"
+    r"|status|archive|phase[-_ ]?\d|sprint|milestone|(?:issue|pr|task|ticket|epic|story)s?[-_]?\d|\d{4}[-_]?\d\d"
+    r"|cleanup|(?<!task_)(?<!task-)complet(?:ed?|ion)|implementation|summary|improvement|lessons|handoff|hand-over"
+    r"|(?:^|[-_/])logs?(?:[-_./]|$)|review",
+    re.IGNORECASE,
+)
+_PLAN_NAMES = re.compile(
+    r"plan(?:s|ned|ning)?(?![a-z])|todo|roadmap|backlog|proposal|rfc|draft|next[-_]steps|ideas?(?![a-z])|prd"
+    r"|(?:^|[-_/])tasks?(?:[-_./]|$)|wishlist|future",
+    re.IGNORECASE,
+)
+_LIVING_NAMES = re.compile(
+    r"guide|convention|checklist|style|command|overview|structure|codebase|when_|on_completion|task[-_]completion"
+    r"|completion[-_](?:check|steps|guide|criteria)|(?:^|/)(?:CLAUDE|AGENTS|GEMINI|README)\.md$",
+    re.IGNORECASE,
+)
+_OLD_SECTIONS = re.compile(
+    r"\b(?:change ?log|history|recent|latest (?:changes|updates)|updates?|completed|done|finished|previous(?:ly)?|before|old"
+    r"|legacy|deprecated|removed|deleted|obsolete|retired|past|fixed|fixes|resolved|what changed|changes?(?! log)|releases?"
+    r"|migrat\w+|refactor\w+|moved|renamed|progress|milestones?|timeline|lessons|sessions?|log|findings|entfernt|veraltet"
+    r"|verlauf|änderungen|erledigt|supprim\w+|historique|obsolète|eliminad\w+|obsolet\w+|historial|removid\w+|histórico"
+    r"|version history|release notes|implementation status|v?\d+\.\d+\.\d+)\b"
+    r"|履歴|変更|完了|廃止|削除|移行|已完成|历史|历程|更新|变更|废弃|删除|迁移|완료|변경|삭제|이전|истори|измен|удал|устар",
+    re.IGNORECASE,
+)
+_PLAN_SECTIONS = re.compile(
+    r"\b(?:plans?|planned|planning|to-?do|road ?map|next steps?|future|upcoming|proposed|proposals?|backlog|ideas?|wish ?list"
+    r"|open (?:questions|issues)|pending|remaining|not (?:yet )?implemented|missing|known issues|geplant|offen|nächste schritte"
+    r"|à faire|prochain\w*|pendiente|próxim\w+|futur\w+|example|examples|beispiel|exemple|ejemplo)\b"
+    r"|予定|計画|今後|例|计划|待办|下一步|未来|示例|예정|계획|план|пример",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:not?|never|none|without|don'?t|doesn'?t|isn'?t|aren'?t|didn'?t|won'?t|can'?t|cannot|shouldn'?t|wasn'?t|weren'?t"
+    r"|removed?|removes|removing|deleted?|deletes|deleting|deprecated|obsolete|retired|was|were|had|formerly|previously|former"
+    r"|previous|earlier|legacy|old|older|replace[sd]?|replacing|renamed?|moved|migrated?|migrating|migration|superseded"
+    r"|instead|rather than|used to|no longer|anymore|dropped|gone|missing|absent|avoid|outdated|stale|historical\w*|originally"
+    r"|extracted|converted|merged into|split|consolidated|eliminated|unused|fixed|refactored|until"
+    r"|nicht|kein\w*|nie|niemals|ohne|entfernt\w*|gelöscht\w*|ersetzt\w*|veraltet\w*|früher\w*|ehemal\w+|umbenannt|verschoben"
+    r"|pas|jamais|sans|supprim\w+|remplac\w+|ancien\w*|obsolète|renomm\w+|déplac\w+"
+    r"|nunca|sin|eliminad\w+|obsolet\w+|reemplaz\w+|antes|antigu\w+|renombrad\w+|movid\w+"
+    r"|não|nem|sem|removid\w+|substitu\w+|antig\w+|renomead\w+"
+    r"|non|mai|senza|rimoss\w+|sostituit\w+|vecchi\w+)\b|~~"
+    r"|ない|なし|なく|ません|削除|廃止|旧|移行|以前|置き換え|移動|変更前|不要|非推奨|不再|没有|不存在|不要|不能|不使用|不用|删除|移除|废弃|旧的|旧版|替换|已移"
+    r"|已迁移|迁移|重命名|삭제|제거|않|없|기존|이전|교체"
+    r"|\bне\b|\bнет\b|\bбез\b|удал|устар|замен|бывш|раньше|перенес|переимен",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"\b(?:will|shall|would|should (?:be|have|become|create|add|move)|todo|fixme|tbd|planned|plan to|planning|going to|to be"
+    r"|future|eventually|proposed?|proposal|optional(?:ly)?|upcoming|soon|later|could|might|if you|create an?|add an?"
+    r"|creates?|created?|adding|added|introduced?|new file|new|example|e\.g|for instance|such as|like|similar to|imagine|suppose"
+    r"|soll\w*|wird|geplant|künftig|später|erstell\w*|beispiel\w*|z\.\s?b"
+    r"|devrait|sera|prévu|créer|exemple|debería|será|crear|ejemplo|deve|criar|exemplo)\b"
+    r"|予定|今後|作成|追加|例えば|例：|将来|计划|将要|创建|新增|添加|例如|比如|예정|추가|생성|예를|예시|план|создат|добав|например",
+    re.IGNORECASE,
+)
+_ARROW = re.compile(r"-+>|=+>|→|⇒|➜|➔|⟶|⟹|🡒")
+_DATED = re.compile(r"^\W*(?:\*\*)?\[?\(?\d{4}[-/.年]\d{1,2}|^\W*\[[ xX]\]|\(\s*\d{4}-\d\d-\d\d\s*\)|[✅☑✔❌🚧]|\[[ xX]\]")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+
+
+def note_is_muted(path: str) -> str:
+    """Why nothing in the note at `path` is stale, by its name: `log`, `plan`, or empty."""
+    name = path.removesuffix(".md")
+    if _LIVING_NAMES.search(path):
+        return ""
+    if _LOG_NAMES.search(PurePosixPath(name).name):
+        return "log"
+    return "plan" if _PLAN_NAMES.search(PurePosixPath(name).name) else ""
+
+
+def _muted_by(sentence: str) -> str:
+    if _ARROW.search(sentence):
+        return "arrow"
+    if _DATED.search(sentence):
+        return "log"
+    if _NEGATED.search(sentence):
+        return "negated"
+    return "plan" if _PLANNED.search(sentence) else ""
+
+
+# Tokens.
+
+_EXTENSIONS = frozenset(
+    "py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb java kt kts scala swift m mm c h cc cpp hpp cs fs vb"
+    " php pl lua ex exs erl hs ml clj dart zig nim r jl sh bash zsh fish ps1 bat cmd sql prisma graphql gql proto thrift"
+    " json jsonc json5 yaml yml toml ini cfg conf env lock md mdx mdc rst txt html htm css scss sass less xml svg csv tsv"
+    " tf hcl nix gradle cmake mk dockerfile service plist xcconfig pbxproj storyboard csproj sln props razor cshtml"
+    " tmpl tpl j2 ejs hbs erb snap spec lock po ftl qml ui vim el org tex sol move wgsl glsl png ico".split()
+)
+_NAMED_FILES = frozenset(
+    "Makefile Dockerfile Justfile justfile Rakefile Gemfile Procfile Vagrantfile Jenkinsfile Caddyfile LICENSE Taskfile".split()
+)
+_PLACEHOLDER = re.compile(
+    r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xxx+|yyy+|zzz+|your|my|some|example|sample|placeholder"
+    r"|path[/_-]?to|name|filename|dirname|todo|tbd|nnn?n?|x+)(?:[/_.-]|$)|Y{4}|M{2}-D{2}|X{3,}|(?:^|/)\.\.(?:/|$)|[A-Z]?NAME\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"^(?:~|\$|[A-Za-z]:[\\/]|/(?:usr|etc|var|opt|tmp|home|Users|dev|proc|sys|root|bin|mnt|private|Applications|Library)/)"
+    r"|://|^(?:www\.|https?:)|(?:^|/)(?:node_modules|\.venv|venv|site-packages|__pycache__|\.git)(?:/|$)|^@|^-"
+)
+_SEGMENT = r"[\w.@+$()\[\]-]+"
+_IN_PROSE = re.compile(
+    r"(?<![\w./@:~$<{*\\(\[-])(?P<path>(?:\./|/)?(?:[A-Za-z0-9_.@+-]+/)+(?:[A-Za-z0-9_.@+-]*[A-Za-z0-9_])?"
+    r"|[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?P<ext>[A-Za-z][A-Za-z0-9]{0,9}))(?P<line>:\d+(?:-\d+)?)?(?![\w/*<{$(-])"
+)
+_WHOLE_PATH = re.compile(rf"^(?:\./|/)?{_SEGMENT}(?:/{_SEGMENT})*/?$")
+_FILE_LINE = re.compile(r"^(?P<path>[^\s:#]+\.\w+)(?P<mark>:|#L)(?P<line>\d+)(?P<rest>(?:[-:]L?\d+)?)$")
+_ENV = re.compile(r"(?<![\w$.-])\$?\{?(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w(-]|\.\w)")
+_SYMBOL = re.compile(
+    r"^(?:[A-Za-z_$][\w$]*(?:\.|::|#))*(?P<name>[A-Za-z_$][\w$]{2,})(?P<call>\(.{0,60}\))?$"
+)
+_CALL = re.compile(r"(?<![\w.`/-])(?P<name>[A-Za-z_]\w{3,})\(\)")
+_PORT = re.compile(
+    r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(?P<local>\d{2,5}))(?!\d)"
+    r"|(?:\b(?:ports?|Ports?|PORTS?|puerto|Puerto|porta|порт)|端口|ポート|포트)\W{0,6}?(?P<named>\d{2,5})(?![\w.]\d|\w)"
+)
+_DEPENDENCY = re.compile(
+    r"(?<![\w@/.-])(?P<name>@?[A-Za-z][\w./@-]*(?: [A-Z][A-Za-z]+){0,1}(?:\.js|\.JS)?)"
+    r"(?P<gap>@|==|>=|~=|: |\s?\(| (?:version |ver\. )?|\*\* ?\(?:? ?|`\*?\*?:? )"
+    r"(?P<version>[~^>=v]{0,2}\d{1,4}(?:\.\d+){0,3}(?:\.x)?\+?)(?![\w.%]\w|\w|/|-\d|:\d|\s?(?:ms|s|px|MB|GB|KB|%|files|tests|minutes|seconds)\b)"
+)
+_NO_PACKAGES = frozenset(
+    "version step phase section part chapter level table figure line lines port ports top at in to of on about for with by from"
+    " and or is are was has max min the a an v http rfc iso es utf sha tier priority day week month page issue pr rule note"
+    " item case option layer day1 q h type class rank score point points task epic story sprint milestone week http2 ipv".split()
+)
+_MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?(?P<target>[^)\s>]+)>?[^)]*\)")
+_WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]|#\n]+)(?:[|#][^\]]*)?\]\]")
+_SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
+
+# Commands.
+
+_RUNNERS = frozenset(("npm", "pnpm", "yarn", "bun"))
+_NOT_SCRIPTS = frozenset(
+    "install i ci add remove rm update up upgrade init create exec dlx link unlink publish pack audit outdated why list ls view"
+    " info login logout config cache version whoami global workspace workspaces set get dedupe prune root bin import store env"
+    " setup node x pm patch rebuild uninstall help policies plugin".split()
+)
+_COMMAND = re.compile(
+    r"^(?:[A-Z][A-Z0-9_]*=\S+\s+)*(?P<whole>(?P<tool>npm|pnpm|yarn|bun|make|just|poetry|uv|cargo|go)\s+(?P<rest>\S.*))$"
+)
+_SCRIPT_NAME = re.compile(r"^[A-Za-z][\w:.@/-]*$")
+_OPTION_WITH_VALUE = frozenset(
+    ("--filter", "-F", "--prefix", "--workspace", "-w", "-C", "--dir", "--cwd", "-f", "--directory", "--project")
+)
+
+
+def _command(text: str) -> tuple[str, str] | None:
+    """The part of a shell command that names what the repository defines, and its value."""
+    found = _COMMAND.match(text)
+    if found is None:
+        return None
+    tool, words = found["tool"], found["rest"].split()
+    used, name = _script(tool, words)
+    if not name or not _SCRIPT_NAME.match(name.removeprefix("./")) or _PLACEHOLDER.search(name):
+        return None
+    pieces, end = [tool, *words[:used]], 0
+    for piece in pieces:
+        end = found["whole"].index(piece, end) + len(piece)
+    return found["whole"][:end], f"{'npm' if tool in _RUNNERS else tool} {name}"
+
+
+def _script(tool: str, words: list[str]) -> tuple[int, str]:
+    """How many words of the command name the script, and its name; empty if none does."""
+    at = 0
+    if tool == "go":
+        targets = [i for i, word in enumerate(words) if word.startswith("./") and word != "./..."]
+        if words[0] not in ("run", "build", "test", "install") or not targets:
+            return 0, ""
+        return targets[0] + 1, words[targets[0]].removesuffix("/...")
+    if tool == "cargo":
+        for i, word in enumerate(words[:-1]):
+            if word in ("-p", "--package", "--bin", "--example"):
+                return i + 2, words[i + 1]
+        return 0, ""
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _OPTION_WITH_VALUE else 1
+    if at >= len(words):
+        return 0, ""
+    if tool in ("poetry", "uv"):
+        if words[at] != "run" or at + 1 >= len(words):
+            return 0, ""
+        return at + 2, words[at + 1]
+    if tool in _RUNNERS:
+        explicit = words[at] in ("run", "run-script")
+        at += explicit
+        while at < len(words) and words[at].startswith("-"):
+            at += 2 if words[at] in _OPTION_WITH_VALUE else 1
+        if at >= len(words) or (not explicit and words[at] in _NOT_SCRIPTS):
+            return 0, ""
+        return at + 1, words[at]
+    return at + 1, words[at] if "=" not in words[at] else ""
+
+
+# Finding.
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the finder is: the line, and what mutes it."""
+
+    number: int = 0
+    text: str = ""
+    muted: str = ""
+
+
+def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
+    """The claims of a note, in order. `path`: where it lies, since a name such as `plan.md` mutes all of it."""
+    lines = text.splitlines()[:MOST_LINES]
+    whole = note_is_muted(path) if path else ""
+    found = dict[tuple[int, int], Claim]()
+    for place, part in _parts(lines):
+        for claim in part:
+            reason = claim.muted or whole or place.muted
+            known = found.get((claim.line, claim.start))
+            if known is None or len(claim.token) > len(known.token):
+                found[claim.line, claim.start] = replace(claim, muted=reason, text=place.text.strip())
+    inner = set[tuple[int, int]]()
+    for claim in found.values():
+        spans = ((c.start, c.start + len(c.token)) for c in found.values() if c.line == claim.line and c is not claim)
+        if any(start <= claim.start and claim.start + len(claim.token) <= end for start, end in spans):
+            inner.add((claim.line, claim.start))
+    return tuple(found[key] for key in sorted(found.keys() - inner))
+
+
+def _parts(lines: list[str]) -> Iterator[tuple[_Place, list[Claim]]]:
+    """Each line with its claims and what mutes it."""
+    at, sections, parents, intro = _after_front_matter(lines), list[tuple[int, str]](), list[tuple[int, str]](), ""
+    while at < len(lines):
+        line = lines[at]
+        fence = re.match(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([\w+-]*)", line)
+        if fence:
+            end = next(
+                (i for i in range(at + 1, len(lines)) if lines[i].strip().startswith(fence[1][:3])), len(lines)
+            )
+            muted = next((reason for _level, reason in sections if reason), "") or intro
+            for place, claims in _fence(lines, at + 1, end, fence[2].lower()):
+                place.muted = place.muted or muted
+                yield place, claims
+            at = end + 1
+            continue
+        at += 1
+        if len(line) > MOST_CHARS:
+            continue
+        heading = re.match(r"^\s{0,3}(#{1,6})\s+(.*)", line)
+        if heading:
+            level = len(heading[1])
+            sections = [known for known in sections if known[0] < level] + [(level, _section(heading[2]))]
+            parents, intro = [], ""
+        muted = next((reason for _level, reason in sections if reason), "")
+        if not line.strip():
+            continue
+        item = re.match(r"^(\s*)(?:[-*+•]|\d+[.)])\s+", line)
+        if item:
+            parents = [known for known in parents if known[0] < len(item[1])]
+            above = next((reason for _indent, reason in parents if reason), "")
+            own = _muted_by(line) if line.rstrip().endswith((":", "：", ":**")) else ""
+            parents.append((len(item[1]), own))
+            muted = muted or above or intro
+        elif not heading and not line.startswith((" ", "\t", "|")):
+            parents = []
+            ends = line.rstrip().rstrip("*_").endswith((":", "：")) or re.fullmatch(r"\s*\*\*.+\*\*\s*", line)
+            intro = (_section(line) or _muted_by(line)) if ends else ""
+        yield _Place(at, line, muted), _prose(at, line, _around(lines, at - 1))
+
+
+def _after_front_matter(lines: list[str]) -> int:
+    if lines[:1] == ["---"]:
+        return next((i + 1 for i in range(1, min(len(lines), 200)) if lines[i].strip() in ("---", "...")), 0)
+    return 0
+
+
+def _section(title: str) -> str:
+    if _OLD_SECTIONS.search(title) or _DATED.search(title):
+        return "log"
+    return "plan" if _PLAN_SECTIONS.search(title) else ""
+
+
+_STARTS_BLOCK = re.compile(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
+
+
+def _around(lines: list[str], at: int) -> tuple[str, int]:
+    """The paragraph that line `at` is in, as one text, and where the line begins in it."""
+    first = at
+    while first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip():
+        first -= 1
+        if _STARTS_BLOCK.match(lines[first]) and not re.match(r"^\s*(?:[-*+•]\s|\d+[.)]\s)", lines[first]):
+            first += 1
+            break
+    last = at
+    while last + 1 < len(lines) and last - at < 12 and not _STARTS_BLOCK.match(lines[last + 1]):
+        last += 1
+    before = "\n".join(lines[first:at])
+    return "\n".join(lines[first : last + 1]), len(before) + (1 if before else 0)
+
+
+def _sentence(around: tuple[str, int], start: int) -> str:
+    text, offset = around
+    position = offset + start
+    begin = end = None
+    for mark in _SENTENCE_END.finditer(text):
+        if mark.end() <= position:
+            begin = mark.end()
+        elif mark.start() >= position:
+            end = mark.start()
+            break
+    return text[begin or 0 : end if end is not None else len(text)]
+
+
+def _prose(number: int, line: str, around: tuple[str, int]) -> list[Claim]:
+    claims = list[Claim]()
+    rest = line
+    if line.lstrip().startswith("<!--"):
+        return claims
+    for span in _SPAN.finditer(line):
+        body = span["body"]
+        start = span.start("body") + len(body) - len(body.lstrip())
+        claims += _span(number, start, body.strip())
+        rest = rest[: span.start()] + "\0" * (span.end() - span.start()) + rest[span.end() :]
+    for pattern in (_MARKDOWN_LINK, _WIKI_LINK):
+        for link in pattern.finditer(rest):
+            target = link["target"]
+            claims += _link(number, link.start("target"), target, wiki=pattern is _WIKI_LINK)
+            rest = rest[: link.start()] + "\0" * (link.end() - link.start()) + rest[link.end() :]
+    claims += _paths_in(number, rest)
+    claims += _names_in(number, rest)
+    claims += _versions_in(number, line)
+    # Branches of a tree that is written outside of a fence are its own lines.
+    return [_judged(claim, around) for claim in claims]
+
+
+def _judged(claim: Claim, around: tuple[str, int]) -> Claim:
+    text, offset = around
+    end = text.find("\n", offset)
+    own_line = text[offset : end if end >= 0 else len(text)]
+    muted = "arrow" if _ARROW.search(own_line) else _muted_by(_sentence(around, claim.start))
+    if not muted and _DATED.search(own_line):
+        muted = "log"
+    return replace(claim, muted=muted) if muted else claim
+
+
+def _span(number: int, start: int, body: str) -> Iterator[Claim]:
+    """The claims of a code span."""
+    line_of = _FILE_LINE.match(body)
+    if line_of and not _ELSEWHERE.search(body) and not _PLACEHOLDER.search(line_of["path"]):
+        yield Claim(number, start, ClaimKind.FILELINE, body, _plain(line_of["path"]), line_of["line"])
+        return
+    command = _command(body.removeprefix("$ "))
+    if command is not None:
+        yield Claim(number, start + body.index(command[0]), ClaimKind.COMMAND, *command)
+        return
+    if " " in body:
+        yield from _versions_in(number, body, start)
+        yield from _paths_in(number, body, start, shell=True)
+        yield from _names_in(number, body, start)
+        return
+    kind = _path_kind(body)
+    if kind is not None:
+        yield Claim(number, start, kind, body, _plain(body))
+        return
+    env = _ENV.fullmatch(body) or re.fullmatch(r"(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=.*", body)
+    if env:
+        yield Claim(number, start + env.start("name"), ClaimKind.ENV, env["name"], env["name"])
+        return
+    versions = list(_versions_in(number, body, start))
+    yield from versions
+    symbol = _SYMBOL.match(body)
+    if symbol and not versions and (symbol["call"] or _is_name(symbol["name"])) and not _PLACEHOLDER.search(symbol["name"]):
+        yield Claim(number, start + symbol.start("name"), ClaimKind.SYMBOL, symbol["name"], symbol["name"])
+    yield from _ports_in(number, body, start)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word is spelt as names in code are: camel or snake case."""
+    return bool(re.search(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]", word)) and len(word) >= 5 and not word.isupper()
+
+
+def _path_kind(text: str) -> ClaimKind | None:
+    if (
+        len(text) < 3
+        or len(text) > 300
+        or not _WHOLE_PATH.match(text)
+        or _ELSEWHERE.search(text)
+        or _PLACEHOLDER.search(text)
+        or not re.search(r"[^\W\d]", text)
+    ):
+        return None
+    name = text.rstrip("/").rpartition("/")[2]
+    if text.endswith("/"):
+        return ClaimKind.DIR
+    known = name.rpartition(".")[2].lower() in _EXTENSIONS and "." in name.lstrip(".") or name in _NAMED_FILES
+    if "/" in text.lstrip("/").removeprefix("./"):
+        return ClaimKind.PATH
+    if text.startswith(("/", "./")) and not known:
+        return None
+    return ClaimKind.FILE if known or re.fullmatch(r"\.[a-z][\w.-]{3,}", name) else None
+
+
+def _plain(path: str) -> str:
+    """A path without what only decorates it."""
+    return path.removeprefix("./").strip("/")
+
+
+def _paths_in(number: int, text: str, offset: int = 0, *, shell: bool = False) -> Iterator[Claim]:
+    for found in _IN_PROSE.finditer(text):
+        path = found["path"]
+        if not shell and not found["ext"] and "." not in path.rpartition("/")[2] and not path.endswith("/"):
+            continue  # and/or, client/server
+        # A sentence may end in a dot.
+        path = path.rstrip(".")
+        kind = _path_kind(path)
+        if kind is None or (kind is ClaimKind.DIR and path.count("/") < 2 and not shell and len(path) < 5):
+            continue
+        if found["line"]:
+            token = path + found["line"]
+            number_of = found["line"][1:].partition("-")[0]
+            yield Claim(number, offset + found.start(), ClaimKind.FILELINE, token, _plain(path), number_of)
+        else:
+            yield Claim(number, offset + found.start(), kind, path, _plain(path))
+
+
+def _names_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
+    for env in _ENV.finditer(text):
+        if not _PLACEHOLDER.search(env["name"]):
+            yield Claim(number, offset + env.start("name"), ClaimKind.ENV, env["name"], env["name"])
+    for call in _CALL.finditer(text):
+        yield Claim(number, offset + call.start("name"), ClaimKind.SYMBOL, call["name"], call["name"])
+
+
+def _versions_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
+    for found in _DEPENDENCY.finditer(text):
+        name = found["name"].rstrip(".-")
+        if name.lower() in _NO_PACKAGES or name.rpartition(" ")[2].lower() in _NO_PACKAGES or name.count("/") > 1:
+            continue
+        token = text[found.start() : found.end()]
+        yield Claim(
+            number, offset + found.start(), ClaimKind.DEPENDENCY, token, name, found["version"].removeprefix("v")
+        )
+    yield from _ports_in(number, text, offset)
+
+
+def _ports_in(number: int, text: str, offset: int) -> Iterator[Claim]:
+    for found in _PORT.finditer(text):
+        group = "local" if found["local"] else "named"
+        if 80 <= int(found[group]) <= 65535:
+            yield Claim(number, offset + found.start(group), ClaimKind.PORT, found[group], found[group])
+
+
+def _link(number: int, start: int, target: str, *, wiki: bool) -> Iterator[Claim]:
+    path = target.partition("#")[0].partition("?")[0]
+    if not path or "://" in target or target.startswith(("mailto:", "#", "/", "tel:")) or re.search(r"[<>{}*$]", path):
+        return
+    if not wiki and "." not in path.rpartition("/")[2] and not path.endswith("/"):
+        return
+    yield Claim(number, start, ClaimKind.LINK, path, path, "wiki" if wiki else "")
+
+
+# Fences and trees.
+
+_SHELLS = frozenset(("", "sh", "bash", "shell", "console", "zsh", "fish", "text", "txt", "plain", "plaintext", "powershell", "cmd"))
+_BRANCH = re.compile(r"^(?P<lead>[\s│|┃]*(?:[├└┣┗|+`\\][─━-]+\s?))(?P<name>[^\s#←(│]+)(?P<rest>.*)$")
+_ROOT = re.compile(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\(.*|-\s.*|←.*)?$")
+_INDENTED = re.compile(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")
+
+
+def _fence(lines: list[str], first: int, end: int, language: str) -> Iterator[tuple[_Place, list[Claim]]]:
+    body = lines[first:end]
+    if any(_BRANCH.match(line) for line in body):
+        yield from _tree(body, first)
+        return
+    is_shell = language in _SHELLS
+    if is_shell and _is_indented_tree(body):
+        yield from _tree(body, first, indented=True)
+        return
+    for at, line in enumerate(body, first + 1):
+        stripped = line.strip()
+        if not stripped or len(line) > MOST_CHARS:
+            continue
+        code = re.sub(r"\s+(?:#|//)\s.*$", "", line)
+        muted = _muted_by(line) if not is_shell or line != code or stripped.startswith("#") else ""
+        claims = list[Claim]()
+        if is_shell and not stripped.startswith("#"):
+            claims += _shell_line(at, code)
+        elif not is_shell:
+            claims += [c for c in _paths_in(at, line) if "/" in c.value and c.kind is ClaimKind.PATH and "." in c.value]
+        yield _Place(at, line, muted), claims
+
+
+def _shell_line(number: int, code: str) -> Iterator[Claim]:
+    position = 0
+    for part in re.split(r"(\s*(?:&&|\|\||;|\|)\s*)", code):
+        text = part.strip().removeprefix("$ ").removeprefix("> ")
+        start = code.index(part, position) + part.find(text) if text else position
+        position += len(part)
+        command = _command(text)
+        if command is not None:
+            yield Claim(number, start + text.index(command[0]), ClaimKind.COMMAND, *command)
+    yield from _paths_in(number, code, shell=True)
+    yield from _ports_in(number, code, 0)
+    for env in re.finditer(r"(?:^|\s|export )([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=", code):
+        yield Claim(number, env.start(1), ClaimKind.ENV, env[1], env[1])
+
+
+def _is_indented_tree(body: list[str]) -> bool:
+    rows = [line for line in body if line.strip()]
+    entries = [found for line in rows if (found := _INDENTED.match(line))]
+    return (
+        len(rows) >= 3
+        and len(entries) == len(rows)
+        and sum(found["name"].endswith("/") for found in entries) >= 2
+        and any(found["lead"] for found in entries)
+    )
+
+
+def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tuple[_Place, list[Claim]]]:
+    """The entries of a drawn tree, each with its path from the root of the tree."""
+    stack = list[tuple[int, str]]()
+    base = ""
+    for number, line in enumerate(body, first + 1):
+        found = (_INDENTED if indented else _BRANCH).match(line)
+        if not found:
+            root = _ROOT.match(line)
+            if root:
+                stack, base = [], _plain(root["name"]) if root["name"] != "." else ""
+            continue
+        name, depth = found["name"].rstrip(",:"), found.start("name")
+        stack = [known for known in stack if known[0] < depth]
+        plain = _plain(name)
+        path = "/".join([*(part for _depth, part in stack), plain])
+        stack.append((depth, plain))
+        if _PLACEHOLDER.search(path) or _ELSEWHERE.search(path) or not re.search(r"\w", plain) or plain == "etc":
+            continue
+        is_file = not name.endswith("/") and ("." in plain.lstrip(".") or plain in _NAMED_FILES)
+        kind = ClaimKind.FILE if is_file else ClaimKind.DIR
+        muted = _muted_by(found["rest"] or "")
+        value = f"{base}/{path}" if base else path
+        claim = Claim(number, depth, kind, name, value, "tree", muted=muted)
+        yield _Place(number, line, muted), [claim]
