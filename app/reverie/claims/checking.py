@@ -15,20 +15,25 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from reverie.claims.contents import Contents
 from reverie.claims.finding import Claim, ClaimKind, find_claims
-from reverie.claims.manifests import NOTHING, Manifest, agrees, as_claimed, is_manifest, package_name, parse_manifest
+from reverie.claims.manifests import (
+    NOTHING,
+    Manifest,
+    agrees,
+    as_claimed,
+    is_manifest,
+    package_name,
+    parse_manifest,
+)
 from reverie.claims.repository import Commit, ProjectRepository
 
 _TREE = 0o040000
-_GENERATED = frozenset(
-    "dist build out target coverage .next .nuxt node_modules __pycache__ .venv venv obj tmp logs generated .cache".split()
-)
 _PATHS = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR, ClaimKind.FILELINE, ClaimKind.LINK)
 _WORDS = (ClaimKind.SYMBOL, ClaimKind.ENV, ClaimKind.PORT)
 _MOST_NAMESAKES = 3
@@ -60,10 +65,10 @@ class Note:
     """Where it lies in the repository; empty: elsewhere."""
     written_s: int | None = None
     """When it was written last, in seconds; for a note outside of the repository."""
-    line_times: Mapping[str, int] = field(default_factory=dict)
-    """When a (stripped) line was written, where that is known."""
-    directory: str = ""
-    """The directory of a note outside of the repository, for its links."""
+    line_times: Callable[[], Mapping[str, int]] = dict
+    """When a (stripped) line was written, in seconds, where that is known; asked only if it matters."""
+    neighbours: frozenset[str] = frozenset()
+    """The notes that lie beside one outside of the repository: what its links lead to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +152,7 @@ class ClaimChecker:
         self._manifests.pop("", None)
         return self.repository.refresh()
 
-    def check(
-        self, notes: Iterable[Note], *, check: Callable[[], None] = lambda: None
-    ) -> list[CheckedClaim]:
+    def check(self, notes: Iterable[Note], *, check: Callable[[], None] = lambda: None) -> list[CheckedClaim]:
         """The claims of all `notes`, in order. `check` may raise to stop."""
         found = [(note, self._claims_of(note)) for note in notes]
         words = {claim.value for _note, claims in found for claim in claims if claim.kind in _WORDS}
@@ -199,8 +202,10 @@ class ClaimChecker:
         if note.place:
             return repository.origins(note.place, lines)
         found = dict[str, Commit]()
+        times = note.line_times()
         for line in lines:
-            at = note.line_times.get(line, note.written_s)
+            known = [at for at in (times.get(line), note.written_s) if at is not None]
+            at = min(known) if known else None
             commit = None if at is None else repository.last_before(at)
             if commit is not None:
                 found[line] = commit
@@ -225,6 +230,10 @@ class ClaimChecker:
             )
         if claim.kind is ClaimKind.FILELINE:
             return self._line_holds_now(claim, note)
+        if claim.kind is ClaimKind.LINK and not note.neighbours.isdisjoint(
+            (claim.value, f"{claim.value}.md")
+        ):
+            return True
         return any(self._is_there(place) for place in self._exact(claim.value, note, claim))
 
     def _is_there(self, place: str) -> bool:
@@ -262,9 +271,7 @@ class ClaimChecker:
     def _out_of_sight(self, claim: Claim) -> bool:
         if claim.kind not in _PATHS:
             return False
-        parts = claim.value.split("/")
-        generated = not _GENERATED.isdisjoint(parts) and not any(part in self.repository.now.dirs for part in parts)
-        return generated or self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
+        return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
     def _namesakes(self, value: str, commit: Commit | None) -> list[str]:
         """Every path that ends in `value`, now or at a commit."""
@@ -275,7 +282,8 @@ class ClaimChecker:
         return sorted(
             path
             for path in known
-            if (path == value or path.endswith(tail)) and (commit is None or repository.at(commit, path) is not None)
+            if (path == value or path.endswith(tail))
+            and (commit is None or repository.at(commit, path) is not None)
         )
 
     def _all_manifests(self, commit: Commit | None) -> dict[str, Manifest]:
@@ -291,7 +299,9 @@ class ClaimChecker:
             if len(self._manifests) > 200:
                 self._manifests.clear()
             known = self._manifests[key] = {
-                path: manifest for path in sorted(paths) if (manifest := self._manifest(commit, path)) is not NOTHING
+                path: manifest
+                for path in sorted(paths)
+                if (manifest := self._manifest(commit, path)) is not NOTHING
             }
         return known
 
@@ -322,7 +332,9 @@ class ClaimChecker:
 
     def _path_fate(self, claim: Claim, note: Note, written: Commit) -> _Fate:
         repository, value = self.repository, claim.value
-        exact = next((p for p in self._exact(value, note, claim) if repository.at(written, p) is not None), "")
+        exact = next(
+            (p for p in self._exact(value, note, claim) if repository.at(written, p) is not None), ""
+        )
         elsewhere = self._namesakes(value, None) if claim.kind is not ClaimKind.LINK else []
         if exact:
             then = [exact]
@@ -374,7 +386,11 @@ class ClaimChecker:
         else:
             front = old[: len(old) - len(claim.value)] if old.endswith(claim.value) else ""
             if not new.startswith(front):
-                return "" if claim.kind is ClaimKind.DIR and "/" not in claim.value else _dressed(claim.token, new)
+                return (
+                    ""
+                    if claim.kind is ClaimKind.DIR and "/" not in claim.value
+                    else _dressed(claim.token, new)
+                )
             shown = new[len(front) :]
         return _dressed(claim.token, shown)
 
@@ -411,7 +427,11 @@ class ClaimChecker:
         if commit is None:
             return _UNKNOWN
         if not is_one:
-            return _Fate(ClaimState.CHANGED if now_path == path else ClaimState.MOVED, commit, *((now_path,) * (now_path != path)))
+            return _Fate(
+                ClaimState.CHANGED if now_path == path else ClaimState.MOVED,
+                commit,
+                *((now_path,) * (now_path != path)),
+            )
         shown = self._as_written(replace(claim, kind=ClaimKind.PATH, token=claim.value), note, path, now_path)
         mark = re.search(r"(?::|#L)\d+", claim.token)
         tail = mark[0].rstrip("0123456789") if mark else ":"
@@ -461,8 +481,10 @@ class ClaimChecker:
             commit = self.repository.break_of(agreed, written, path)
             if commit is None:
                 return _UNKNOWN
-            shown = _without_first_word(claim) if name != package_name(claim.value) else claim
-            declared = [v for one in (now.get(path, NOTHING), *now.values()) for v in one.versions.get(name, ())]
+            shown = claim if name == package_name(claim.value) else _without_first_word(claim)
+            declared = [
+                v for one in (now.get(path, NOTHING), *now.values()) for v in one.versions.get(name, ())
+            ]
             if not declared:
                 return _Fate(ClaimState.GONE, commit, claim=shown)
             version = as_claimed(claim.detail, declared[0])
@@ -484,6 +506,8 @@ class ClaimChecker:
             if commit is None:
                 continue
             to = self._new_port(claim.value, commit, path) if claim.kind is ClaimKind.PORT else ""
+            if claim.kind is ClaimKind.PORT and not to:
+                return _UNKNOWN  # other programs have ports, too
             return _Fate(ClaimState.CHANGED if to else ClaimState.GONE, commit, to, to)
         return _UNKNOWN
 
@@ -543,6 +567,8 @@ def _package_names(claim: Claim) -> tuple[str, ...]:
 
 
 def _without_first_word(claim: Claim) -> Claim:
+    if not claim.token.startswith(claim.value):
+        return claim
     cut = claim.value.rindex(" ") + 1
     return replace(claim, start=claim.start + cut, token=claim.token[cut:], value=claim.value[cut:])
 

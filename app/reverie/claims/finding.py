@@ -59,11 +59,11 @@ class Claim:
 # What a line or a whole note is about. Words of a dozen languages; to be quiet once too often is the safe side.
 
 _LOG_NAMES = re.compile(
-    r"change-?log|history|journal|diary|session|progress|active[-_]?context|report|retro|post-?mortem|incident"
-    r"|investigat|analysis|audit|finding|assessment|migrat|refactor|fix(?:es|ed)?(?![a-z])|bug|release"
-    r"|status|archive|phase[-_ ]?\d|sprint|milestone|(?:issue|pr|task|ticket|epic|story)s?[-_]?\d|\d{4}[-_]?\d\d"
-    r"|cleanup|(?<!task_)(?<!task-)complet(?:ed?|ion)|implementation|summary|improvement|lessons|handoff|hand-over"
-    r"|(?:^|[-_/])logs?(?:[-_./]|$)|review",
+    r"change-?log|history|journal|diary|sessions?[-_]?(?:\d|notes|log|summary|context)|^session$|progress|active[-_]?context"
+    r"|report|retro|post-?mortem|incident|investigat|analysis|audit|finding|assessment|migration|refactor|bug"
+    r"|(?<![a-z])fix(?:es|ed)?(?![a-z])|release[-_](?:notes|v?\d)|status|archive|phase[-_ ]?\d|sprint|milestone"
+    r"|(?:issue|pr|task|ticket|epic|story)s?[-_]?\d|\d{4}[-_]?\d\d|cleanup|(?<!task_)(?<!task-)complet(?:ed?|ion)"
+    r"|implementation|summary|improvement|lessons|handoff|hand-over|(?:^|[-_])logs?(?:[-_.]|$)|review",
     re.IGNORECASE,
 )
 _PLAN_NAMES = re.compile(
@@ -71,54 +71,66 @@ _PLAN_NAMES = re.compile(
     r"|(?:^|[-_/])tasks?(?:[-_./]|$)|wishlist|future",
     re.IGNORECASE,
 )
+_KEPT_DIRECTORIES = re.compile(
+    r"(?:^|/)_?(?:journals?|logs?|archived?|sessions?|plans?|tasks?|history|reports?|audits?|completed|changelogs?)/"
+)
 _LIVING_NAMES = re.compile(
     r"guide|convention|checklist|style|command|overview|structure|codebase|when_|on_completion|task[-_]completion"
     r"|completion[-_](?:check|steps|guide|criteria)|(?:^|/)(?:CLAUDE|AGENTS|GEMINI|README)\.md$",
     re.IGNORECASE,
 )
 _OLD_SECTIONS = re.compile(
-    r"\b(?:change ?log|history|recent|latest (?:changes|updates)|updates?|completed|done|finished|previous(?:ly)?|before|old"
-    r"|legacy|deprecated|removed|deleted|obsolete|retired|past|fixed|fixes|resolved|what changed|changes?(?! log)|releases?"
-    r"|migrat\w+|refactor\w+|moved|renamed|progress|milestones?|timeline|lessons|sessions?|log|findings|entfernt|veraltet"
-    r"|verlauf|änderungen|erledigt|supprim\w+|historique|obsolète|eliminad\w+|obsolet\w+|historial|removid\w+|histórico"
-    r"|version history|release notes|implementation status|v?\d+\.\d+\.\d+)\b"
-    r"|履歴|変更|完了|廃止|削除|移行|已完成|历史|历程|更新|变更|废弃|删除|迁移|완료|변경|삭제|이전|истори|измен|удал|устар",
+    r"\b(?:change ?log|(?:version |revision )?history|(?:recent|latest|last|previous|past) \w+|what(?:'s| is)? (?:changed|new)"
+    r"|changes (?:made|in|since)|completed (?:\w+ )?(?:work|tasks?|features?|items?|phases?|milestones?)|previous(?:ly)?|old"
+    r"|before ?(?:/|and|&|vs\.?) ?after|legacy|deprecated|removed|deleted|obsolete|retired|(?:bug ?)?fixes (?:applied|made)"
+    r"|bug ?fixes|(?:fixed|resolved) (?:issues|bugs|problems)|release notes|releases|renamed|moved|progress (?:log|report|notes)|milestones?|timeline|lessons"
+    r"|session (?:notes|log|summary|\d+)|findings|(?:migration|refactoring|implementation) (?:plan|notes|history|status|summary)"
+    r"|entfernt|veraltet|verlauf|änderungen|erledigt|supprim\w+|historique|obsolète|eliminad\w+|obsolet\w+|historial"
+    r"|removid\w+|histórico|v?\d+\.\d+\.\d+)\b|^\W*(?:changes|updates?|completed|done|history|progress|logs?|migrations?|refactoring)\W*$"
+    r"|履歴|変更点|完了した|廃止|削除|已完成|历史|历程|更新(?:记录|日志)|变更(?:记录|日志)|废弃|删除|완료된|변경 ?(?:이력|사항)|삭제|истори|изменени|удал|устар",
     re.IGNORECASE,
 )
 _PLAN_SECTIONS = re.compile(
     r"\b(?:plans?|planned|planning|to-?do|road ?map|next steps?|future|upcoming|proposed|proposals?|backlog|ideas?|wish ?list"
     r"|open (?:questions|issues)|pending|remaining|not (?:yet )?implemented|missing|known issues|geplant|offen|nächste schritte"
-    r"|à faire|prochain\w*|pendiente|próxim\w+|futur\w+|example|examples|beispiel|exemple|ejemplo)\b"
-    r"|予定|計画|今後|例|计划|待办|下一步|未来|示例|예정|계획|план|пример",
+    r"|à faire|prochain\w*|pendiente|próxim\w+|futur\w+)\b"
+    r"|予定|計画|今後|计划|待办|下一步|未来|예정|계획|план",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"\b(?:not?|never|none|without|don'?t|doesn'?t|isn'?t|aren'?t|didn'?t|won'?t|can'?t|cannot|shouldn'?t|wasn'?t|weren'?t"
-    r"|removed?|removes|removing|deleted?|deletes|deleting|deprecated|obsolete|retired|was|were|had|formerly|previously|former"
-    r"|previous|earlier|legacy|old|older|replace[sd]?|replacing|renamed?|moved|migrated?|migrating|migration|superseded"
-    r"|instead|rather than|used to|no longer|anymore|dropped|gone|missing|absent|avoid|outdated|stale|historical\w*|originally"
-    r"|extracted|converted|merged into|split|consolidated|eliminated|unused|fixed|refactored|until"
-    r"|nicht|kein\w*|nie|niemals|ohne|entfernt\w*|gelöscht\w*|ersetzt\w*|veraltet\w*|früher\w*|ehemal\w+|umbenannt|verschoben"
-    r"|pas|jamais|sans|supprim\w+|remplac\w+|ancien\w*|obsolète|renomm\w+|déplac\w+"
-    r"|nunca|sin|eliminad\w+|obsolet\w+|reemplaz\w+|antes|antigu\w+|renombrad\w+|movid\w+"
-    r"|não|nem|sem|removid\w+|substitu\w+|antig\w+|renomead\w+"
-    r"|non|mai|senza|rimoss\w+|sostituit\w+|vecchi\w+)\b|~~"
-    r"|ない|なし|なく|ません|削除|廃止|旧|移行|以前|置き換え|移動|変更前|不要|非推奨|不再|没有|不存在|不要|不能|不使用|不用|删除|移除|废弃|旧的|旧版|替换|已移"
-    r"|已迁移|迁移|重命名|삭제|제거|않|없|기존|이전|교체"
-    r"|\bне\b|\bнет\b|\bбез\b|удал|устар|замен|бывш|раньше|перенес|переимен",
+    r"\b(?:not|never|don'?t|doesn'?t|isn'?t|aren'?t|didn'?t|won'?t|can'?t|cannot|shouldn'?t|wasn'?t|weren'?t"
+    r"|(?:is|are|has|have|be|was) no|no (?:longer|more|such|\W)"
+    r"|removed?|removes|removing|deleted?|deletes|deleting|deprecated|obsolete|retired|was|were|formerly|previously|former"
+    r"|previous|legacy|old|older|replace[sd]?|replacing|renamed?|moved|migrated?|migrating|superseded|instead|rather than"
+    r"|used to|anymore|dropped|gone|missing|absent|avoid|outdated|stale|originally|if (?:it|they|the \w+) exists?|if present|merged into|split into"
+    r"|extracted (?:in)?to|converted to|consolidated|eliminated|unused|refactored"
+    r"|nicht|kein\w*|nie|niemals|entfernt\w*|gelöscht\w*|ersetzt\w*|veraltet\w*|früher\w*|ehemal\w+|umbenannt|verschoben"
+    r"|pas|jamais|supprim\w+|remplac\w+|ancien\w*|obsolète|renomm\w+|déplac\w+"
+    r"|nunca|ya no|eliminad\w+|obsolet\w+|reemplaz\w+|antigu\w+|renombrad\w+|movid\w+"
+    r"|não|nem|removid\w+|substitu\w+|antig\w+|renomead\w+|mai|rimoss\w+|sostituit\w+|vecchi\w+)\b|~~"
+    r"|ない|なし|なく|ません|削除|廃止|旧|移行|以前|置き換え|移動|変更前|不要|非推奨|不再|没有|不存在|不能|不使用|不用|删除|移除|废弃|旧的|旧版|替换|已移"
+    r"|已迁移|重命名|移除|삭제|제거|않|없|기존|이전|교체"
+    r"|\bне\b|\bнет\b|удал|устар|замен|бывш|раньше|перенес|переимен",
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
-    r"\b(?:will|shall|would|should (?:be|have|become|create|add|move)|todo|fixme|tbd|planned|plan to|planning|going to|to be"
-    r"|future|eventually|proposed?|proposal|optional(?:ly)?|upcoming|soon|later|could|might|if you|create an?|add an?"
-    r"|creates?|created?|adding|added|introduced?|new file|new|example|e\.g|for instance|such as|like|similar to|imagine|suppose"
-    r"|soll\w*|wird|geplant|künftig|später|erstell\w*|beispiel\w*|z\.\s?b"
-    r"|devrait|sera|prévu|créer|exemple|debería|será|crear|ejemplo|deve|criar|exemplo)\b"
-    r"|予定|今後|作成|追加|例えば|例：|将来|计划|将要|创建|新增|添加|例如|比如|예정|추가|생성|예를|예시|план|создат|добав|например",
+    r"\b(?:will (?:be|become|have|contain|live|replace|move|add)|shall be|should (?:be (?:created|added|moved|renamed|split)|become|move to)"
+    r"|todo|fixme|tbd|planned|plan to|planning|going to|to be (?:created|added|written|moved|implemented|done|defined|removed)"
+    r"|future|eventually|proposed?|proposal|upcoming|imagine|suppose|hypothetical"
+    r"|sollte?n? .*werden|geplant|künftig|devrait|sera|prévu|debería|será)\b"
+    r"|\((?:new|planned|future|neu|nouveau|nuevo)\)|予定|今後|作成(?:する|予定)|追加(?:する|予定)|将来|计划|将要|예정|планир",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(
+    r"^\W*(?:\d+[.)]\s*)?\W*(?:(?:added|adding|created?|updated?|implemented?|introduced?|fixed?|modified|changed?|extracted|enhanced|improved"
+    r"|built|wrote|completed?|moved|converted|restored|refactored|integrated|removed?|new)\b(?! (?:files?|tests?|components?) (?:go|live|belong))"
+    r"|erstellt|hinzugefügt|ajouté|créé|añadido|creado|adicionado|追加|作成|新增|创建|添加|修改|추가|생성)|\W(?:added|updated|\(new\))\W*$",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"-+>|=+>|→|⇒|➜|➔|⟶|⟹|🡒")
-_DATED = re.compile(r"^\W*(?:\*\*)?\[?\(?\d{4}[-/.年]\d{1,2}|^\W*\[[ xX]\]|\(\s*\d{4}-\d\d-\d\d\s*\)|[✅☑✔❌🚧]|\[[ xX]\]")
+_DATED = re.compile(
+    r"^\W*(?:\*\*)?\[?\(?\d{4}[-/.年]\d{1,2}|^\W*\[[ xX]\]|\(\s*\d{4}-\d\d-\d\d\s*\)|[✅☑✔❌🚧]|\[[ xX]\]"
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -127,6 +139,9 @@ def note_is_muted(path: str) -> str:
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
         return ""
+    kept = _KEPT_DIRECTORIES.search(path)
+    if kept:
+        return "plan" if kept[0].strip("/_").startswith(("plan", "task")) else "log"
     if _LOG_NAMES.search(PurePosixPath(name).name):
         return "log"
     return "plan" if _PLAN_NAMES.search(PurePosixPath(name).name) else ""
@@ -135,7 +150,7 @@ def note_is_muted(path: str) -> str:
 def _muted_by(sentence: str) -> str:
     if _ARROW.search(sentence):
         return "arrow"
-    if _DATED.search(sentence):
+    if _DATED.search(sentence) or _REPORTED.search(sentence):
         return "log"
     if _NEGATED.search(sentence):
         return "negated"
@@ -155,8 +170,9 @@ _NAMED_FILES = frozenset(
     "Makefile Dockerfile Justfile justfile Rakefile Gemfile Procfile Vagrantfile Jenkinsfile Caddyfile LICENSE Taskfile".split()
 )
 _PLACEHOLDER = re.compile(
-    r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xxx+|yyy+|zzz+|your|my|some|example|sample|placeholder"
-    r"|path[/_-]?to|name|filename|dirname|todo|tbd|nnn?n?|x+)(?:[/_.-]|$)|Y{4}|M{2}-D{2}|X{3,}|(?:^|/)\.\.(?:/|$)|[A-Z]?NAME\b",
+    r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xx+|yyy+|zzz+|your|placeholder|path[/_-]?to)(?:[/_.-]|$)"
+    r"|YYYY|MM-DD|X{2,}|(?:^|/)\.\.(?:/|$)|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)|[A-Z]?NAME\b"
+    r"|^example$",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(
@@ -165,15 +181,13 @@ _ELSEWHERE = re.compile(
 )
 _SEGMENT = r"[\w.@+$()\[\]-]+"
 _IN_PROSE = re.compile(
-    r"(?<![\w./@:~$<{*\\(\[-])(?P<path>(?:\./|/)?(?:[A-Za-z0-9_.@+-]+/)+(?:[A-Za-z0-9_.@+-]*[A-Za-z0-9_])?"
+    r"(?<![\w./@:~$<{*\\-])(?P<path>(?:\./|/)?(?:[A-Za-z0-9_.@+-]+/)+(?:[A-Za-z0-9_.@+-]*[A-Za-z0-9_])?"
     r"|[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?P<ext>[A-Za-z][A-Za-z0-9]{0,9}))(?P<line>:\d+(?:-\d+)?)?(?![\w/*<{$(-])"
 )
 _WHOLE_PATH = re.compile(rf"^(?:\./|/)?{_SEGMENT}(?:/{_SEGMENT})*/?$")
 _FILE_LINE = re.compile(r"^(?P<path>[^\s:#]+\.\w+)(?P<mark>:|#L)(?P<line>\d+)(?P<rest>(?:[-:]L?\d+)?)$")
 _ENV = re.compile(r"(?<![\w$.-])\$?\{?(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w(-]|\.\w)")
-_SYMBOL = re.compile(
-    r"^(?:[A-Za-z_$][\w$]*(?:\.|::|#))*(?P<name>[A-Za-z_$][\w$]{2,})(?P<call>\(.{0,60}\))?$"
-)
+_SYMBOL = re.compile(r"^(?:[A-Za-z_$][\w$]*(?:\.|::|#))*(?P<name>[A-Za-z_$][\w$]{2,})(?P<call>\(.{0,60}\))?$")
 _CALL = re.compile(r"(?<![\w.`/-])(?P<name>[A-Za-z_]\w{3,})\(\)")
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(?P<local>\d{2,5}))(?!\d)"
@@ -191,6 +205,7 @@ _NO_PACKAGES = frozenset(
 )
 _MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?(?P<target>[^)\s>]+)>?[^)]*\)")
 _WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]|#\n]+)(?:[|#][^\]]*)?\]\]")
+_BOLD = re.compile(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
 _SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
 
 # Commands.
@@ -204,9 +219,24 @@ _NOT_SCRIPTS = frozenset(
 _COMMAND = re.compile(
     r"^(?:[A-Z][A-Z0-9_]*=\S+\s+)*(?P<whole>(?P<tool>npm|pnpm|yarn|bun|make|just|poetry|uv|cargo|go)\s+(?P<rest>\S.*))$"
 )
+_BARE_COMMAND = re.compile(
+    r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(?:\$\s+)?(?P<command>(?:(?:npm|pnpm|yarn|bun) run|make|just) [a-z][^`]*)$"
+)
 _SCRIPT_NAME = re.compile(r"^[A-Za-z][\w:.@/-]*$")
 _OPTION_WITH_VALUE = frozenset(
-    ("--filter", "-F", "--prefix", "--workspace", "-w", "-C", "--dir", "--cwd", "-f", "--directory", "--project")
+    (
+        "--filter",
+        "-F",
+        "--prefix",
+        "--workspace",
+        "-w",
+        "-C",
+        "--dir",
+        "--cwd",
+        "-f",
+        "--directory",
+        "--project",
+    )
 )
 
 
@@ -282,7 +312,11 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
                 found[claim.line, claim.start] = replace(claim, muted=reason, text=place.text.strip())
     inner = set[tuple[int, int]]()
     for claim in found.values():
-        spans = ((c.start, c.start + len(c.token)) for c in found.values() if c.line == claim.line and c is not claim)
+        spans = (
+            (c.start, c.start + len(c.token))
+            for c in found.values()
+            if c.line == claim.line and c is not claim
+        )
         if any(start <= claim.start and claim.start + len(claim.token) <= end for start, end in spans):
             inner.add((claim.line, claim.start))
     return tuple(found[key] for key in sorted(found.keys() - inner))
@@ -290,13 +324,19 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
 
 def _parts(lines: list[str]) -> Iterator[tuple[_Place, list[Claim]]]:
     """Each line with its claims and what mutes it."""
-    at, sections, parents, intro = _after_front_matter(lines), list[tuple[int, str]](), list[tuple[int, str]](), ""
+    at, sections, parents, intro = (
+        _after_front_matter(lines),
+        list[tuple[int, str]](),
+        list[tuple[int, str]](),
+        "",
+    )
     while at < len(lines):
         line = lines[at]
         fence = re.match(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([\w+-]*)", line)
         if fence:
             end = next(
-                (i for i in range(at + 1, len(lines)) if lines[i].strip().startswith(fence[1][:3])), len(lines)
+                (i for i in range(at + 1, len(lines)) if lines[i].strip().startswith(fence[1][:3])),
+                len(lines),
             )
             muted = next((reason for _level, reason in sections if reason), "") or intro
             for place, claims in _fence(lines, at + 1, end, fence[2].lower()):
@@ -347,7 +387,9 @@ _STARTS_BLOCK = re.compile(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 def _around(lines: list[str], at: int) -> tuple[str, int]:
     """The paragraph that line `at` is in, as one text, and where the line begins in it."""
     first = at
-    while first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip():
+    while (
+        first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip()
+    ):
         first -= 1
         if _STARTS_BLOCK.match(lines[first]) and not re.match(r"^\s*(?:[-*+•]\s|\d+[.)]\s)", lines[first]):
             first += 1
@@ -387,10 +429,15 @@ def _prose(number: int, line: str, around: tuple[str, int]) -> list[Claim]:
             target = link["target"]
             claims += _link(number, link.start("target"), target, wiki=pattern is _WIKI_LINK)
             rest = rest[: link.start()] + "\0" * (link.end() - link.start()) + rest[link.end() :]
+    # Bold words are not globs.
+    rest = _BOLD.sub(lambda bold: f"\0\0{bold[1]}\0\0", rest)
     claims += _paths_in(number, rest)
     claims += _names_in(number, rest)
     claims += _versions_in(number, line)
-    # Branches of a tree that is written outside of a fence are its own lines.
+    bare = _BARE_COMMAND.match(line)
+    command = _command(bare["command"]) if bare else None
+    if bare and command is not None:
+        claims.append(Claim(number, bare.start("command"), ClaimKind.COMMAND, *command))
     return [_judged(claim, around) for claim in claims]
 
 
@@ -430,14 +477,23 @@ def _span(number: int, start: int, body: str) -> Iterator[Claim]:
     versions = list(_versions_in(number, body, start))
     yield from versions
     symbol = _SYMBOL.match(body)
-    if symbol and not versions and (symbol["call"] or _is_name(symbol["name"])) and not _PLACEHOLDER.search(symbol["name"]):
+    if (
+        symbol
+        and not versions
+        and (symbol["call"] or _is_name(symbol["name"]))
+        and not _PLACEHOLDER.search(symbol["name"])
+    ):
         yield Claim(number, start + symbol.start("name"), ClaimKind.SYMBOL, symbol["name"], symbol["name"])
     yield from _ports_in(number, body, start)
 
 
 def _is_name(word: str) -> bool:
     """Whether a word is spelt as names in code are: camel or snake case."""
-    return bool(re.search(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]", word)) and len(word) >= 5 and not word.isupper()
+    return (
+        bool(re.search(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]", word))
+        and len(word) >= 5
+        and not word.isupper()
+    )
 
 
 def _path_kind(text: str) -> ClaimKind | None:
@@ -489,18 +545,24 @@ def _names_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
         if not _PLACEHOLDER.search(env["name"]):
             yield Claim(number, offset + env.start("name"), ClaimKind.ENV, env["name"], env["name"])
     for call in _CALL.finditer(text):
+        if _PLACEHOLDER.search(call["name"]):
+            continue
         yield Claim(number, offset + call.start("name"), ClaimKind.SYMBOL, call["name"], call["name"])
 
 
 def _versions_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
     for found in _DEPENDENCY.finditer(text):
         name = found["name"].rstrip(".-")
-        if name.lower() in _NO_PACKAGES or name.rpartition(" ")[2].lower() in _NO_PACKAGES or name.count("/") > 1:
+        if (
+            name.lower() in _NO_PACKAGES
+            or name.rpartition(" ")[2].lower() in _NO_PACKAGES
+            or name.count("/") > 1
+        ):
             continue
-        token = text[found.start() : found.end()]
-        yield Claim(
-            number, offset + found.start(), ClaimKind.DEPENDENCY, token, name, found["version"].removeprefix("v")
-        )
+        # Only the version where emphasis or the like stands between the two.
+        start = found.start("version") if re.search(r"[*`(:]", found["gap"]) else found.start()
+        version = found["version"].removeprefix("v")
+        yield Claim(number, offset + start, ClaimKind.DEPENDENCY, text[start : found.end()], name, version)
     yield from _ports_in(number, text, offset)
 
 
@@ -513,7 +575,12 @@ def _ports_in(number: int, text: str, offset: int) -> Iterator[Claim]:
 
 def _link(number: int, start: int, target: str, *, wiki: bool) -> Iterator[Claim]:
     path = target.partition("#")[0].partition("?")[0]
-    if not path or "://" in target or target.startswith(("mailto:", "#", "/", "tel:")) or re.search(r"[<>{}*$]", path):
+    if (
+        not path
+        or "://" in target
+        or target.startswith(("mailto:", "#", "/", "tel:"))
+        or re.search(r"[<>{}*$]", path)
+    ):
         return
     if not wiki and "." not in path.rpartition("/")[2] and not path.endswith("/"):
         return
@@ -522,7 +589,23 @@ def _link(number: int, start: int, target: str, *, wiki: bool) -> Iterator[Claim
 
 # Fences and trees.
 
-_SHELLS = frozenset(("", "sh", "bash", "shell", "console", "zsh", "fish", "text", "txt", "plain", "plaintext", "powershell", "cmd"))
+_SHELLS = frozenset(
+    (
+        "",
+        "sh",
+        "bash",
+        "shell",
+        "console",
+        "zsh",
+        "fish",
+        "text",
+        "txt",
+        "plain",
+        "plaintext",
+        "powershell",
+        "cmd",
+    )
+)
 _BRANCH = re.compile(r"^(?P<lead>[\s│|┃]*(?:[├└┣┗|+`\\][─━-]+\s?))(?P<name>[^\s#←(│]+)(?P<rest>.*)$")
 _ROOT = re.compile(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\(.*|-\s.*|←.*)?$")
 _INDENTED = re.compile(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")
@@ -547,7 +630,11 @@ def _fence(lines: list[str], first: int, end: int, language: str) -> Iterator[tu
         if is_shell and not stripped.startswith("#"):
             claims += _shell_line(at, code)
         elif not is_shell:
-            claims += [c for c in _paths_in(at, line) if "/" in c.value and c.kind is ClaimKind.PATH and "." in c.value]
+            claims += [
+                c
+                for c in _paths_in(at, line)
+                if "/" in c.value and c.kind is ClaimKind.PATH and "." in c.value
+            ]
         yield _Place(at, line, muted), claims
 
 
@@ -593,7 +680,12 @@ def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tu
         plain = _plain(name)
         path = "/".join([*(part for _depth, part in stack), plain])
         stack.append((depth, plain))
-        if _PLACEHOLDER.search(path) or _ELSEWHERE.search(path) or not re.search(r"\w", plain) or plain == "etc":
+        if (
+            _PLACEHOLDER.search(path)
+            or _ELSEWHERE.search(path)
+            or not re.search(r"\w", plain)
+            or plain == "etc"
+        ):
             continue
         is_file = not name.endswith("/") and ("." in plain.lstrip(".") or plain in _NAMED_FILES)
         kind = ClaimKind.FILE if is_file else ClaimKind.DIR

@@ -124,7 +124,9 @@ def _packages(name: str, text: str) -> Iterable[tuple[str, str]]:
         if "@" in manager:
             yield manager.partition("@")[0], manager.partition("@")[2].partition("+")[0]
     elif name == "pnpm-workspace.yaml":
-        for found in re.finditer(r"^\s+['\"]?(@?[\w./-]+)['\"]?:\s*['\"]?([~^>=]*\d[\w.-]*)", text, re.MULTILINE):
+        for found in re.finditer(
+            r"^\s+['\"]?(@?[\w./-]+)['\"]?:\s*['\"]?([~^>=]*\d[\w.-]*)", text, re.MULTILINE
+        ):
             yield found[1], found[2]
     elif name == "pyproject.toml":
         yield from _python_packages(tomllib.loads(text))
@@ -141,7 +143,9 @@ def _packages(name: str, text: str) -> Iterable[tuple[str, str]]:
         version = re.search(r"(\d+\.\d+(?:\.\d+)?)", text)
         yield "rust", version[1] if version else ""
     elif name in ("go.mod", "go.work"):
-        for found in re.finditer(r"^(?:require\s+|\s+)?(go|[\w.-]+\.[\w./-]+)\s+v?(\d[\w.+-]*)", text, re.MULTILINE):
+        for found in re.finditer(
+            r"^(?:require\s+|\s+)?(go|[\w.-]+\.[\w./-]+)\s+v?(\d[\w.+-]*)", text, re.MULTILINE
+        ):
             module = re.sub(r"/v\d+$", "", found[1]).rpartition("/")[2]
             yield module, found[2]
             yield found[1], found[2]
@@ -175,7 +179,9 @@ def _python_packages(data: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _cargo_packages(data: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    tables = [_mapping(data, *path) for path in (("dependencies",), ("dev-dependencies",), ("build-dependencies",))]
+    tables = [
+        _mapping(data, *path) for path in (("dependencies",), ("dev-dependencies",), ("build-dependencies",))
+    ]
     for table in (*tables, _mapping(data, "workspace", "dependencies")):
         for package, spec in table.items():
             yield package, str(spec.get("version", "") if isinstance(spec, dict) else spec)
@@ -209,7 +215,11 @@ def agrees(claimed: str, declared: str) -> bool:
         return False
     if claimed.endswith("+") or claimed.startswith((">", "^", "~")):
         at_least = base[: len(wanted)] >= wanted[: len(base)]
-        return at_least if claimed.endswith("+") or claimed.startswith(">") else base[:1] == wanted[:1] and at_least
+        return (
+            at_least
+            if claimed.endswith("+") or claimed.startswith(">")
+            else base[:1] == wanted[:1] and at_least
+        )
     length = min(len(wanted), len(base))
     if base[:length] == wanted[:length]:
         return True

@@ -230,7 +230,9 @@ class ProjectRepository:
         known = self._trees.get(key)
         if known is None:
             known = [
-                (_text(entry.raw_name), str(entry.id), int(entry.filemode)) for entry in tree if entry.raw_name
+                (_text(entry.raw_name), str(entry.id), int(entry.filemode))
+                for entry in tree
+                if entry.raw_name
             ]
             self._trees[key] = known
         return known
@@ -417,7 +419,9 @@ class ProjectRepository:
     def last_before(self, time_s: int) -> Commit | None:
         """The newest commit that is not younger than `time_s`."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
-        return next((self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None)
+        return next(
+            (self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None
+        )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, Commit]:
         """For each of these (stripped) lines of the file the commit since which it stands there. A line that
@@ -558,7 +562,11 @@ class ProjectRepository:
         def nearness(other: str) -> tuple[bool, int, int]:
             parts, theirs = path.split("/"), other.split("/")
             tail = next(
-                (i for i, (a, b) in enumerate(zip(reversed(parts), reversed(theirs), strict=False)) if a != b),
+                (
+                    i
+                    for i, (a, b) in enumerate(zip(reversed(parts), reversed(theirs), strict=False))
+                    if a != b
+                ),
                 min(len(parts), len(theirs)),
             )
             return other.rpartition("/")[2] == name, tail, -len(os.path.commonprefix((path, other)))

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.by_hand import RunsByHand
+    from reverie.services.claims import ClaimService
     from reverie.services.command_views import CommandViews
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
@@ -170,6 +171,13 @@ class Workbench:
         from reverie.services import traces as module
 
         return module.Replays
+
+    @service_made_by(lambda workbench, kind: kind(workbench))
+    def claims() -> type[ClaimService]:
+        """Whether what the memories say of their project is still true."""
+        from reverie.services import claims as module
+
+        return module.ClaimService
 
     @service
     def orphans() -> type[OrphanService]:
