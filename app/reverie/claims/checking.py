@@ -24,6 +24,7 @@ from reverie.claims.contents import Contents
 from reverie.claims.finding import Claim, ClaimKind, find_claims
 from reverie.claims.manifests import (
     NOTHING,
+    RUNTIMES,
     Manifest,
     agrees,
     as_claimed,
@@ -186,7 +187,7 @@ class ClaimChecker:
         for i, claim in enumerate(claims):
             written = origins.get(claim.text) if i in open_claims else None
             fate = fates.get(i) or (_UNKNOWN if written is None else self._fate(claim, note, written))
-            shown = fate.claim or claim
+            shown = self._as_it_is(fate.claim or claim, note, written)
             commit = fate.commit
             evidence = None
             if commit is not None and fate.state.is_stale:
@@ -196,6 +197,18 @@ class ClaimChecker:
                 *(note.path, shown.line, shown.start, shown.kind, shown.token, fate.state, fate.to),
                 *(fate.replacement, written.id if written is not None else "", evidence),
             )
+
+    def _as_it_is(self, claim: Claim, note: Note, written: Commit | None) -> Claim:
+        """A path as the kind of thing that is or was there."""
+        if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
+            return claim
+        for commit in (None, written) if written is not None else (None,):
+            for place in self._exact(claim.value, note, claim):
+                found = self.repository.at(commit, place)
+                if found is not None:
+                    file = ClaimKind.PATH if "/" in claim.token else ClaimKind.FILE
+                    return replace(claim, kind=ClaimKind.DIR if found[1] == _TREE else file)
+        return claim
 
     def _origins(self, note: Note, lines: set[str]) -> dict[str, Commit]:
         repository = self.repository
@@ -338,6 +351,8 @@ class ClaimChecker:
         elsewhere = self._namesakes(value, None) if claim.kind is not ClaimKind.LINK else []
         if exact:
             then = [exact]
+            if "/" not in value and any(repository.at(written, path) is not None for path in elsewhere):
+                return _HOLDS  # one of several of that name, then and now
         else:
             if elsewhere:
                 return _HOLDS
@@ -485,13 +500,16 @@ class ClaimChecker:
             declared = [
                 v for one in (now.get(path, NOTHING), *now.values()) for v in one.versions.get(name, ())
             ]
+            if not declared and name in RUNTIMES:
+                return _UNKNOWN  # nobody has to declare those
             if not declared:
                 return _Fate(ClaimState.GONE, commit, claim=shown)
             version = as_claimed(claim.detail, declared[0])
             if not re.search(r"\d", version) or version == claim.detail:
                 return _UNKNOWN
-            at = shown.token.rindex(claim.detail)
-            new = shown.token[:at] + version + shown.token[at + len(claim.detail) :]
+            claimed = claim.detail if claim.detail in shown.token else claim.detail.removesuffix("+")
+            at = shown.token.rindex(claimed)
+            new = shown.token[:at] + as_claimed(claimed, declared[0]) + shown.token[at + len(claimed) :]
             return _Fate(ClaimState.CHANGED, commit, new, new, shown)
         return _UNKNOWN
 

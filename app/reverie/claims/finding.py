@@ -102,7 +102,7 @@ _NEGATED = re.compile(
     r"|(?:is|are|has|have|be|was) no|no (?:longer|more|such|\W)"
     r"|removed?|removes|removing|deleted?|deletes|deleting|deprecated|obsolete|retired|was|were|formerly|previously|former"
     r"|previous|legacy|old|older|replace[sd]?|replacing|renamed?|moved|migrated?|migrating|superseded|instead|rather than"
-    r"|used to|anymore|dropped|gone|missing|absent|avoid|outdated|stale|originally|if (?:it|they|the \w+) exists?|if present|merged into|split into"
+    r"|used to|anymore|dropped|gone|missing|absent|avoid|outdated|stale|originally|if (?:it|they|the \w+) exists?|if present|merged into"
     r"|extracted (?:in)?to|converted to|consolidated|eliminated|unused|refactored"
     r"|nicht|kein\w*|nie|niemals|entfernt\w*|gelöscht\w*|ersetzt\w*|veraltet\w*|früher\w*|ehemal\w+|umbenannt|verschoben"
     r"|pas|jamais|supprim\w+|remplac\w+|ancien\w*|obsolète|renomm\w+|déplac\w+"
@@ -115,16 +115,16 @@ _NEGATED = re.compile(
 )
 _PLANNED = re.compile(
     r"\b(?:will (?:be|become|have|contain|live|replace|move|add)|shall be|should (?:be (?:created|added|moved|renamed|split)|become|move to)"
-    r"|todo|fixme|tbd|planned|plan to|planning|going to|to be (?:created|added|written|moved|implemented|done|defined|removed)"
+    r"|todo|fixme|tbd|planned|plan to|going to|to be (?:created|added|written|moved|implemented|done|defined|removed)"
     r"|future|eventually|proposed?|proposal|upcoming|imagine|suppose|hypothetical"
     r"|sollte?n? .*werden|geplant|künftig|devrait|sera|prévu|debería|será)\b"
     r"|\((?:new|planned|future|neu|nouveau|nuevo)\)|予定|今後|作成(?:する|予定)|追加(?:する|予定)|将来|计划|将要|예정|планир",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(
-    r"^\W*(?:\d+[.)]\s*)?\W*(?:(?:added|adding|created?|updated?|implemented?|introduced?|fixed?|modified|changed?|extracted|enhanced|improved"
-    r"|built|wrote|completed?|moved|converted|restored|refactored|integrated|removed?|new)\b(?! (?:files?|tests?|components?) (?:go|live|belong))"
-    r"|erstellt|hinzugefügt|ajouté|créé|añadido|creado|adicionado|追加|作成|新增|创建|添加|修改|추가|생성)|\W(?:added|updated|\(new\))\W*$",
+    r"^\W*(?:\d+[.)]\s*)?\W*(?:(?:added|adding|created|updated|implemented|introduced|fixed|modified|changed|extracted|enhanced"
+    r"|improved|built|wrote|completed|moved|converted|restored|refactored|integrated|overhauled|expanded|verified|confirmed)\b"
+    r"|erstellt|hinzugefügt|ajouté|créé|añadido|creado|adicionado|已新增|已创建|已添加)|\W(?:added|updated|\(new\))\W*$",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"-+>|=+>|→|⇒|➜|➔|⟶|⟹|🡒")
@@ -198,6 +198,7 @@ _DEPENDENCY = re.compile(
     r"(?P<gap>@|==|>=|~=|: |\s?\(| (?:version |ver\. )?|\*\* ?\(?:? ?|`\*?\*?:? )"
     r"(?P<version>[~^>=v]{0,2}\d{1,4}(?:\.\d+){0,3}(?:\.x)?\+?)(?![\w.%]\w|\w|/|-\d|:\d|\s?(?:ms|s|px|MB|GB|KB|%|files|tests|minutes|seconds)\b)"
 )
+_OR_HIGHER = re.compile(r"\s*(?:or (?:higher|later|newer|above)|and (?:up|above|later)|以上|及以上)")
 _NO_PACKAGES = frozenset(
     "version step phase section part chapter level table figure line lines port ports top at in to of on about for with by from"
     " and or is are was has max min the a an v http rfc iso es utf sha tier priority day week month page issue pr rule note"
@@ -562,6 +563,8 @@ def _versions_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
         # Only the version where emphasis or the like stands between the two.
         start = found.start("version") if re.search(r"[*`(:]", found["gap"]) else found.start()
         version = found["version"].removeprefix("v")
+        if _OR_HIGHER.match(text, found.end()) and not version.endswith("+"):
+            version += "+"
         yield Claim(number, offset + start, ClaimKind.DEPENDENCY, text[start : found.end()], name, version)
     yield from _ports_in(number, text, offset)
 
@@ -674,6 +677,11 @@ def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tu
             root = _ROOT.match(line)
             if root:
                 stack, base = [], _plain(root["name"]) if root["name"] != "." else ""
+                if base and not _PLACEHOLDER.search(base):
+                    yield (
+                        _Place(number, line),
+                        [Claim(number, root.start("name"), ClaimKind.DIR, root["name"], base, "tree")],
+                    )
             continue
         name, depth = found["name"].rstrip(",:"), found.start("name")
         stack = [known for known in stack if known[0] < depth]

@@ -36,6 +36,7 @@ _ALIASES = {
     **dict.fromkeys(("nuxtjs", "nuxt"), "nuxt"),
     **dict.fromkeys(("prisma", "prismaclient"), "prisma"),
 }
+RUNTIMES = frozenset(("node", "npm", "pnpm", "yarn", "bun", "deno", "python", "go", "rust"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -603,12 +603,12 @@ class ProjectRepository:
                 continue
             newest = at if newest is None else min(newest, at)
             target, _commit = self.followed(f"{path}/{rel}")
+            place = ""
             if target.endswith(f"/{rel}"):
                 place = target[: -len(rel) - 1]
-            else:
-                depth = rel.count("/")
-                place = target.rsplit("/", depth + 1)[0] if target.count("/") > depth else ""
-            if target and place:
+            elif "/" not in rel:
+                place = target.rpartition("/")[0]
+            if place:
                 votes[place] = votes.get(place, 0) + 1
         best = max(votes, key=lambda place: votes[place], default="")
         known = sum(votes.values())
