@@ -2,8 +2,8 @@
 
 The rule: a claim is stale only if it held when its line was written and does not hold now. Written is the
 commit since which the line stands in the note, or the repository's commit before the time at which it was
-written elsewhere. What never held as far as can be seen, what is muted (`claims.finding`), ignored, generated or
-in a submodule is unknown.
+written elsewhere. What never held as far as can be seen, what is muted (`claims.finding`), ignored or in a
+submodule is unknown.
 
 Threading: as `claims.repository`. Failure: none of its own; what cannot be read proves nothing.
 """
@@ -159,7 +159,7 @@ class ClaimChecker:
         words = {claim.value for _note, claims in found for claim in claims if claim.kind in _WORDS}
         self._present = self._contents.present(words) if words else set()
         self._contents.look_for(words - self._present)
-        checked = []
+        checked = list[CheckedClaim]()
         for note, claims in found:
             check()
             checked += self._note(note, claims)
@@ -442,11 +442,9 @@ class ClaimChecker:
         if commit is None:
             return _UNKNOWN
         if not is_one:
-            return _Fate(
-                ClaimState.CHANGED if now_path == path else ClaimState.MOVED,
-                commit,
-                *((now_path,) * (now_path != path)),
-            )
+            if now_path != path:
+                return _Fate(ClaimState.MOVED, commit, now_path)
+            return _Fate(ClaimState.CHANGED, commit)
         shown = self._as_written(replace(claim, kind=ClaimKind.PATH, token=claim.value), note, path, now_path)
         mark = re.search(r"(?::|#L)\d+", claim.token)
         tail = mark[0].rstrip("0123456789") if mark else ":"

@@ -1,8 +1,8 @@
 """Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
 
-Found in code spans, fences, directory trees and prose, whatever language the prose is in. Finding is liberal: a
-token that was never true of the repository raises no alarm later. What a claim says it was, is to be or is not
-(plans, logs, negations, "A -> B") is found as well and marked: it may hold, but it never counts as stale.
+Found in code spans, fences, directory trees and prose, whatever language the prose is in. Finding is liberal:
+a token that was never true of the repository raises no alarm later. What a note says was, is to be or is not
+(plans, logs, negations, "A -> B") is found as well and marked: it may hold, but it is never stale.
 
 Pure. Failure: none; any text has zero or more claims.
 """
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
+
+from reverie.resources import resource_table
 
 MOST_LINES = 20_000
 MOST_CHARS = 2_000
@@ -56,81 +58,26 @@ class Claim:
     """Why it is never stale: `plan`, `log`, `negated`, `arrow`; empty: it may be."""
 
 
-# What a line or a whole note is about. Words of a dozen languages; to be quiet once too often is the safe side.
+# What a line or a whole note is about. To be quiet once too often is the safe side.
 
-_LOG_NAMES = re.compile(
-    r"change-?log|history|journal|diary|sessions?[-_]?(?:\d|notes|log|summary|context)|^session$|progress|active[-_]?context"
-    r"|report|retro|post-?mortem|incident|investigat|analysis|audit|finding|assessment|migration|refactor|bug"
-    r"|(?<![a-z])fix(?:es|ed)?(?![a-z])|release[-_](?:notes|v?\d)|status|archive|phase[-_ ]?\d|sprint|milestone"
-    r"|(?:issue|pr|task|ticket|epic|story)s?[-_]?\d|\d{4}[-_]?\d\d|cleanup|(?<!task_)(?<!task-)complet(?:ed?|ion)"
-    r"|implementation|summary|improvement|lessons|handoff|hand-over|(?:^|[-_])logs?(?:[-_.]|$)|review",
-    re.IGNORECASE,
-)
-_PLAN_NAMES = re.compile(
-    r"plan(?:s|ned|ning)?(?![a-z])|todo|roadmap|backlog|proposal|rfc|draft|next[-_]steps|ideas?(?![a-z])|prd"
-    r"|(?:^|[-_/])tasks?(?:[-_./]|$)|wishlist|future",
-    re.IGNORECASE,
-)
-_KEPT_DIRECTORIES = re.compile(
-    r"(?:^|/)_?(?:journals?|logs?|archived?|sessions?|plans?|tasks?|history|reports?|audits?|completed|changelogs?)/"
-)
-_LIVING_NAMES = re.compile(
-    r"guide|convention|checklist|style|command|overview|structure|codebase|when_|on_completion|task[-_]completion"
-    r"|completion[-_](?:check|steps|guide|criteria)|(?:^|/)(?:CLAUDE|AGENTS|GEMINI|README)\.md$",
-    re.IGNORECASE,
-)
-_OLD_SECTIONS = re.compile(
-    r"\b(?:change ?log|(?:version |revision )?history|(?:recent|latest|last|previous|past) \w+|what(?:'s| is)? (?:changed|new)"
-    r"|changes (?:made|in|since)|completed (?:\w+ )?(?:work|tasks?|features?|items?|phases?|milestones?)|previous(?:ly)?|old"
-    r"|before ?(?:/|and|&|vs\.?) ?after|legacy|deprecated|removed|deleted|obsolete|retired|(?:bug ?)?fixes (?:applied|made)"
-    r"|bug ?fixes|(?:fixed|resolved) (?:issues|bugs|problems)|release notes|releases|renamed|moved|progress (?:log|report|notes)|milestones?|timeline|lessons"
-    r"|session (?:notes|log|summary|\d+)|findings|(?:migration|refactoring|implementation) (?:plan|notes|history|status|summary)"
-    r"|entfernt|veraltet|verlauf|änderungen|erledigt|supprim\w+|historique|obsolète|eliminad\w+|obsolet\w+|historial"
-    r"|removid\w+|histórico|v?\d+\.\d+\.\d+)\b|^\W*(?:changes|updates?|completed|done|history|progress|logs?|migrations?|refactoring)\W*$"
-    r"|履歴|変更点|完了した|廃止|削除|已完成|历史|历程|更新(?:记录|日志)|变更(?:记录|日志)|废弃|删除|완료된|변경 ?(?:이력|사항)|삭제|истори|изменени|удал|устар",
-    re.IGNORECASE,
-)
-_PLAN_SECTIONS = re.compile(
-    r"\b(?:plans?|planned|planning|to-?do|road ?map|next steps?|future|upcoming|proposed|proposals?|backlog|ideas?|wish ?list"
-    r"|open (?:questions|issues)|pending|remaining|not (?:yet )?implemented|missing|known issues|geplant|offen|nächste schritte"
-    r"|à faire|prochain\w*|pendiente|próxim\w+|futur\w+)\b"
-    r"|予定|計画|今後|计划|待办|下一步|未来|예정|계획|план",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(
-    r"\b(?:not|never|don'?t|doesn'?t|isn'?t|aren'?t|didn'?t|won'?t|can'?t|cannot|shouldn'?t|wasn'?t|weren'?t"
-    r"|(?:is|are|has|have|be|was) no|no (?:longer|more|such|\W)"
-    r"|removed?|removes|removing|deleted?|deletes|deleting|deprecated|obsolete|retired|was|were|formerly|previously|former"
-    r"|previous|legacy|old|older|replace[sd]?|replacing|renamed?|moved|migrated?|migrating|superseded|instead|rather than"
-    r"|used to|anymore|dropped|gone|missing|absent|avoid|outdated|stale|originally|if (?:it|they|the \w+) exists?|if present|merged into"
-    r"|extracted (?:in)?to|converted to|consolidated|eliminated|unused|refactored"
-    r"|nicht|kein\w*|nie|niemals|entfernt\w*|gelöscht\w*|ersetzt\w*|veraltet\w*|früher\w*|ehemal\w+|umbenannt|verschoben"
-    r"|pas|jamais|supprim\w+|remplac\w+|ancien\w*|obsolète|renomm\w+|déplac\w+"
-    r"|nunca|ya no|eliminad\w+|obsolet\w+|reemplaz\w+|antigu\w+|renombrad\w+|movid\w+"
-    r"|não|nem|removid\w+|substitu\w+|antig\w+|renomead\w+|mai|rimoss\w+|sostituit\w+|vecchi\w+)\b|~~"
-    r"|ない|なし|なく|ません|削除|廃止|旧|移行|以前|置き換え|移動|変更前|不要|非推奨|不再|没有|不存在|不能|不使用|不用|删除|移除|废弃|旧的|旧版|替换|已移"
-    r"|已迁移|重命名|移除|삭제|제거|않|없|기존|이전|교체"
-    r"|\bне\b|\bнет\b|удал|устар|замен|бывш|раньше|перенес|переимен",
-    re.IGNORECASE,
-)
-_PLANNED = re.compile(
-    r"\b(?:will (?:be|become|have|contain|live|replace|move|add)|shall be|should (?:be (?:created|added|moved|renamed|split)|become|move to)"
-    r"|todo|fixme|tbd|planned|plan to|going to|to be (?:created|added|written|moved|implemented|done|defined|removed)"
-    r"|future|eventually|proposed?|proposal|upcoming|imagine|suppose|hypothetical"
-    r"|sollte?n? .*werden|geplant|künftig|devrait|sera|prévu|debería|será)\b"
-    r"|\((?:new|planned|future|neu|nouveau|nuevo)\)|予定|今後|作成(?:する|予定)|追加(?:する|予定)|将来|计划|将要|예정|планир",
-    re.IGNORECASE,
-)
-_REPORTED = re.compile(
-    r"^\W*(?:\d+[.)]\s*)?\W*(?:(?:added|adding|created|updated|implemented|introduced|fixed|modified|changed|extracted|enhanced"
-    r"|improved|built|wrote|completed|moved|converted|restored|refactored|integrated|overhauled|expanded|verified|confirmed)\b"
-    r"|erstellt|hinzugefügt|ajouté|créé|añadido|creado|adicionado|已新增|已创建|已添加)|\W(?:added|updated|\(new\))\W*$",
-    re.IGNORECASE,
-)
-_ARROW = re.compile(r"-+>|=+>|→|⇒|➜|➔|⟶|⟹|🡒")
-_DATED = re.compile(
-    r"^\W*(?:\*\*)?\[?\(?\d{4}[-/.年]\d{1,2}|^\W*\[[ xX]\]|\(\s*\d{4}-\d\d-\d\d\s*\)|[✅☑✔❌🚧]|\[[ xX]\]"
-)
+_TABLE = resource_table("claims.toml")
+
+
+def _pattern(part: str, name: str) -> re.Pattern[str]:
+    return re.compile("".join(_TABLE[part][name]), re.IGNORECASE)
+
+
+_LOG_NAMES = _pattern("names", "log")
+_PLAN_NAMES = _pattern("names", "plan")
+_KEPT_DIRECTORIES = _pattern("names", "directories")
+_LIVING_NAMES = _pattern("names", "living")
+_OLD_SECTIONS = _pattern("sections", "log")
+_PLAN_SECTIONS = _pattern("sections", "plan")
+_NEGATED = _pattern("sentences", "negated")
+_PLANNED = _pattern("sentences", "planned")
+_REPORTED = _pattern("sentences", "reported")
+_ARROW = _pattern("sentences", "arrow")
+_DATED = _pattern("sentences", "dated")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -159,16 +106,8 @@ def _muted_by(sentence: str) -> str:
 
 # Tokens.
 
-_EXTENSIONS = frozenset(
-    "py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb java kt kts scala swift m mm c h cc cpp hpp cs fs vb"
-    " php pl lua ex exs erl hs ml clj dart zig nim r jl sh bash zsh fish ps1 bat cmd sql prisma graphql gql proto thrift"
-    " json jsonc json5 yaml yml toml ini cfg conf env lock md mdx mdc rst txt html htm css scss sass less xml svg csv tsv"
-    " tf hcl nix gradle cmake mk dockerfile service plist xcconfig pbxproj storyboard csproj sln props razor cshtml"
-    " tmpl tpl j2 ejs hbs erb snap spec lock po ftl qml ui vim el org tex sol move wgsl glsl png ico".split()
-)
-_NAMED_FILES = frozenset(
-    "Makefile Dockerfile Justfile justfile Rakefile Gemfile Procfile Vagrantfile Jenkinsfile Caddyfile LICENSE Taskfile".split()
-)
+_EXTENSIONS = frozenset(_TABLE["words"]["extensions"].split())
+_NAMED_FILES = frozenset(_TABLE["words"]["files"].split())
 _PLACEHOLDER = re.compile(
     r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xx+|yyy+|zzz+|your|placeholder|path[/_-]?to)(?:[/_.-]|$)"
     r"|YYYY|MM-DD|X{2,}|(?:^|/)\.\.(?:/|$)|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)|[A-Z]?NAME\b"
@@ -199,11 +138,7 @@ _DEPENDENCY = re.compile(
     r"(?P<version>[~^>=v]{0,2}\d{1,4}(?:\.\d+){0,3}(?:\.x)?\+?)(?![\w.%]\w|\w|/|-\d|:\d|\s?(?:ms|s|px|MB|GB|KB|%|files|tests|minutes|seconds)\b)"
 )
 _OR_HIGHER = re.compile(r"\s*(?:or (?:higher|later|newer|above)|and (?:up|above|later)|以上|及以上)")
-_NO_PACKAGES = frozenset(
-    "version step phase section part chapter level table figure line lines port ports top at in to of on about for with by from"
-    " and or is are was has max min the a an v http rfc iso es utf sha tier priority day week month page issue pr rule note"
-    " item case option layer day1 q h type class rank score point points task epic story sprint milestone week http2 ipv".split()
-)
+_NO_PACKAGES = frozenset(_TABLE["words"]["no_packages"].split())
 _MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?(?P<target>[^)\s>]+)>?[^)]*\)")
 _WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]|#\n]+)(?:[|#][^\]]*)?\]\]")
 _BOLD = re.compile(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
@@ -212,11 +147,7 @@ _SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
 # Commands.
 
 _RUNNERS = frozenset(("npm", "pnpm", "yarn", "bun"))
-_NOT_SCRIPTS = frozenset(
-    "install i ci add remove rm update up upgrade init create exec dlx link unlink publish pack audit outdated why list ls view"
-    " info login logout config cache version whoami global workspace workspaces set get dedupe prune root bin import store env"
-    " setup node x pm patch rebuild uninstall help policies plugin".split()
-)
+_NOT_SCRIPTS = frozenset(_TABLE["words"]["no_scripts"].split())
 _COMMAND = re.compile(
     r"^(?:[A-Z][A-Z0-9_]*=\S+\s+)*(?P<whole>(?P<tool>npm|pnpm|yarn|bun|make|just|poetry|uv|cargo|go)\s+(?P<rest>\S.*))$"
 )
@@ -301,7 +232,7 @@ class _Place:
 
 
 def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
-    """The claims of a note, in order. `path`: where it lies, since a name such as `plan.md` mutes all of it."""
+    """The claims of a note, in order. `path`: where it lies, for a name like `plan.md` mutes all of it."""
     lines = text.splitlines()[:MOST_LINES]
     whole = note_is_muted(path) if path else ""
     found = dict[tuple[int, int], Claim]()
@@ -510,7 +441,8 @@ def _path_kind(text: str) -> ClaimKind | None:
     name = text.rstrip("/").rpartition("/")[2]
     if text.endswith("/"):
         return ClaimKind.DIR
-    known = name.rpartition(".")[2].lower() in _EXTENSIONS and "." in name.lstrip(".") or name in _NAMED_FILES
+    ending = name.rpartition(".")[2].lower() if "." in name.lstrip(".") else ""
+    known = ending in _EXTENSIONS or name in _NAMED_FILES
     if "/" in text.lstrip("/").removeprefix("./"):
         return ClaimKind.PATH
     if text.startswith(("/", "./")) and not known:

@@ -1,9 +1,10 @@
-"""A project's repository, read through its objects alone: what is there now, what was there, what became of it.
+"""A project's repository, read through its objects: what is there now, what was there, what became of it.
 
-No hook, filter or program of the repository runs, the `git` program is never started, the configuration of the
-person is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is untrusted:
-what libgit2 would open must be regular files, blobs above a limit are not loaded, names that are no UTF-8 stay
-bytes (surrogates), and history is followed for a bounded number of commits; `limits` says what was left out.
+No hook, filter or program of the repository runs, the `git` program is never started, the configuration of
+the person is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
+untrusted: what libgit2 would open must be regular files, blobs above a limit are not loaded, names that are
+no UTF-8 stay bytes (surrogates), and history is followed for a bounded number of commits; `limits` says what
+was left out.
 
 Threading: one thread at a time. Failure: `Unavailable` where it cannot be opened; an object that is missing
 (a shallow or partial clone) counts as nothing.
@@ -17,7 +18,7 @@ import stat
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +75,10 @@ def open_repository(project: Path) -> pygit2.Repository:
     flags = git.enums.RepositoryOpenFlag
     try:
         # A bare opening looks at no index, no work tree and no attributes of it.
-        return git.Repository(str(place), flags.NO_SEARCH | flags.BARE)
+        opened: pygit2.Repository = git.Repository(str(place), flags.NO_SEARCH | flags.BARE)
     except (git.GitError, ValueError, KeyError) as error:
         raise _unusable(project, str(error)) from error
+    return opened
 
 
 def _unusable(project: Path, cause: str) -> Unavailable:
@@ -123,7 +125,7 @@ def _require_harmless(place: Path) -> None:
     for directory in directories:
         for name in (*_SMALL_FILES, "info", "objects/info/alternates"):
             try:
-                mode = os.stat(directory / name).st_mode
+                mode = (directory / name).stat().st_mode
             except OSError:
                 continue
             if not (stat.S_ISREG(mode) or (name == "info" and stat.S_ISDIR(mode))):
@@ -137,7 +139,7 @@ def _require_harmless(place: Path) -> None:
 
 def _small_text(path: Path) -> str:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):
             return ""
         with path.open("rb") as file:
             return file.read(1 << 16).decode("utf-8", "surrogateescape")
@@ -149,7 +151,8 @@ class ProjectRepository:
     """One repository as of one commit. Create it anew for another one; `moved_to` keeps what still holds."""
 
     def __init__(self, project: Path, at: str = "", *, most_commits: int = MOST_COMMITS) -> None:
-        """`at`: a commit, branch or tag; without it HEAD. Raises `Unavailable`, `ValueError` for an unknown one."""
+        """`at`: a commit, branch or tag; without it HEAD. Raises `Unavailable`, and `ValueError` for one that
+        is not there."""
         self.project = project
         self.git = open_repository(project)
         self.is_bare = self.git.path.rstrip("/") == str(project) or not (project / ".git").exists()
@@ -210,7 +213,7 @@ class ProjectRepository:
         return True
 
     def _new_commits(self, before: Any) -> list[Any] | None:
-        """The commits that HEAD has and `before` has not; None where history was rewritten or there are many."""
+        """The commits that HEAD has and `before` has not; None where history was rewritten, or of many."""
         if not self.git.descendant_of(self.head.id, before):
             return None
         walker = self.git.walk(self.head.id, libgit2().enums.SortMode.TIME)
@@ -396,7 +399,7 @@ class ProjectRepository:
             found = (
                 commit.tree.diff_to_tree(swap=True)
                 if parent is None
-                else self.git.diff(parent.tree, commit.tree)
+                else parent.tree.diff_to_tree(commit.tree)
             )
             deltas = list(found.deltas)
         except (KeyError, ValueError, git.GitError):
@@ -433,20 +436,20 @@ class ProjectRepository:
         first = True
         while path and path not in seen and open_lines:
             seen.add(path)
-            self.walk_until(lambda: self._is_born(path))
+            self.walk_until(partial(self._is_born, path))
             places = self.touched.get(path, [])
             if first and not places and self.at(None, path) is not None:
                 text = self.text_at(None, path) or ""
                 end = self.commit(len(self._order) - 1)
-                return {line: end for line in open_lines & {one.strip() for one in text.splitlines()}}
+                return dict.fromkeys(open_lines & {one.strip() for one in text.splitlines()}, end)
             for at in places:
                 commit = self.commit(at)
-                text = self.text_at(commit, path)
-                if text is None:
+                then = self.text_at(commit, path)
+                if then is None:
                     if not first:
                         break
                     continue
-                present = open_lines & {one.strip() for one in text.splitlines()}
+                present = open_lines & {one.strip() for one in then.splitlines()}
                 if first:
                     open_lines, first = present, False
                 else:
@@ -477,7 +480,7 @@ class ProjectRepository:
         """Path and blob of what a commit had and is changed or gone now."""
         git = libgit2()
         try:
-            deltas = list(self.git.diff(self._order[commit.at].tree, self.head.tree).deltas)
+            deltas = list(self._order[commit.at].tree.diff_to_tree(self.head.tree).deltas)
         except (KeyError, ValueError, git.GitError):
             return []
         added = git.enums.DeltaStatus.ADDED
@@ -569,7 +572,7 @@ class ProjectRepository:
                 ),
                 min(len(parts), len(theirs)),
             )
-            return other.rpartition("/")[2] == name, tail, -len(os.path.commonprefix((path, other)))
+            return other.rpartition("/")[2] == name, tail, -len(other)
 
         size = self.size(mine)
         equal = [other for other, blob in others if blob == mine]

@@ -1,8 +1,8 @@
 """`check`: what memories and instruction files say of a project that was true and is not any more.
 
-The contract: a JSON list, one object a claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`,
-with `fixed` where `--fix` replaced it. Exit 1 when something is stale (gone, moved, changed), 0 when not, 2 for
-wrong usage. Looking changes nothing.
+JSON: a list, one object a claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with `fixed`
+where `--fix` replaced it. Exit 1 when something is stale (gone, moved, changed), 0 when not, 2 for wrong
+usage. Looking changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.claims.checking import CheckedClaim
+from reverie.claims.checking import CheckedClaim, ClaimState
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
 from reverie.cli.homes import every_home
@@ -140,7 +140,8 @@ def _as_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
 
 
 def _line(claim: CheckedClaim, was_fixed: bool) -> str:
-    text = f"{claim.path}:{claim.line}: {claim.token} {'is gone' if claim.state == 'gone' else claim.state.value}"
+    what = "is gone" if claim.state is ClaimState.GONE else claim.state.value
+    text = f"{claim.path}:{claim.line}: {claim.token} {what}"
     if claim.to:
         text += f" to {claim.to}"
     if claim.evidence is not None:

@@ -1,8 +1,8 @@
 """What memories and instruction files say of their project, checked against its repository; and the fixes.
 
-`ProjectClaims` is one project: its own notes (`CLAUDE.md`, `.serena/memories` and the like, or any file that is
-named), at HEAD or at a commit, in a checkout or a bare repository. `ClaimService` is the memories of one home;
-it keeps what it knows of a repository, so that after a commit only what is new is read.
+`ProjectClaims` is one project: its own notes (`CLAUDE.md`, `.serena/memories` and the like, or any file that
+is named), at HEAD or at a commit, in a checkout or a bare repository. `ClaimService` is the memories of one
+home; it keeps what it knows of a repository, so that after a commit only what is new is read.
 
 Looking writes nothing, neither in the home nor in the checkout. A fix replaces tokens and nothing else: of
 memories as one change by hand that can be undone, of files in a checkout by an atomic write that refuses what
@@ -127,8 +127,8 @@ class ProjectClaims:
         return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
 
     def fix(self, note: Note, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises `Conflict`
-        where the file has changed since it was read."""
+        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
+        `Conflict` where the file has changed since it was read."""
         mine = [claim for claim in claims if claim.path == note.path]
         new, before = fixed(note.text, mine), note.text.encode()
         if new == note.text:
