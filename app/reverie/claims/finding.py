@@ -121,7 +121,7 @@ _ELSEWHERE = re.compile(
 _SEGMENT = r"[\w.@+$()\[\]-]+"
 _IN_PROSE = re.compile(
     r"(?<![\w./@:~$<{*\\-])(?P<path>(?:\./|/)?(?:[A-Za-z0-9_.@+-]+/)+(?:[A-Za-z0-9_.@+-]*[A-Za-z0-9_])?"
-    r"|[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?P<ext>[A-Za-z][A-Za-z0-9]{0,9}))(?P<line>:\d+(?:-\d+)?)?(?![\w/*<{$(-])"
+    r"|\.?[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?P<ext>[A-Za-z][A-Za-z0-9]{0,9}))(?P<line>:\d+(?:-\d+)?)?(?![\w/*<{$(-])"
 )
 _WHOLE_PATH = re.compile(rf"^(?:\./|/)?{_SEGMENT}(?:/{_SEGMENT})*/?$")
 _FILE_LINE = re.compile(r"^(?P<path>[^\s:#]+\.\w+)(?P<mark>:|#L)(?P<line>\d+)(?P<rest>(?:[-:]L?\d+)?)$")
@@ -179,6 +179,8 @@ def _command(text: str) -> tuple[str, str] | None:
         return None
     tool, words = found["tool"], found["rest"].split()
     used, name = _script(tool, words)
+    if tool in ("uv", "poetry", "bun") and ("/" in name or "." in name):
+        return None  # a file, which is found as one
     if not name or not _SCRIPT_NAME.match(name.removeprefix("./")) or _PLACEHOLDER.search(name):
         return None
     pieces, end = [tool, *words[:used]], 0
@@ -266,10 +268,8 @@ def _parts(lines: list[str]) -> Iterator[tuple[_Place, list[Claim]]]:
         line = lines[at]
         fence = re.match(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([\w+-]*)", line)
         if fence:
-            end = next(
-                (i for i in range(at + 1, len(lines)) if lines[i].strip().startswith(fence[1][:3])),
-                len(lines),
-            )
+            closing = re.compile(rf"^\s*{re.escape(fence[1][0])}{{{len(fence[1])},}}\s*$")
+            end = next((i for i in range(at + 1, len(lines)) if closing.match(lines[i])), len(lines))
             muted = next((reason for _level, reason in sections if reason), "") or intro
             for place, claims in _fence(lines, at + 1, end, fence[2].lower()):
                 place.muted = place.muted or muted

@@ -352,6 +352,12 @@ class ProjectRepository:
             subject = found.raw_message.partition(b"\n")[0].decode("utf-8", "replace").strip()
         return Commit(at, str(found.id), int(found.commit_time), subject[:200])
 
+    def commit_of(self, name: str) -> Commit | None:
+        """The commit with this id, if the history that is followed has it."""
+        self.walk_until(lambda: name in self._at_of)
+        at = self._at_of.get(name)
+        return None if at is None else self.commit(at)
+
     def walk_until(self, enough: Callable[[], bool]) -> None:
         """Follow the history until `enough` says so or its bound is reached."""
         if self._walker is None:
@@ -510,10 +516,7 @@ class ProjectRepository:
         parents = self._order[commit.at].parent_ids
         if not parents:
             return None
-        if str(parents[0]) not in self._at_of:
-            self.walk_until(lambda: str(parents[0]) in self._at_of)
-        at = self._at_of.get(str(parents[0]))
-        return None if at is None else self.commit(at)
+        return self.commit_of(str(parents[0]))
 
     def followed(self, path: str) -> tuple[str, Commit | None]:
         """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
