@@ -94,9 +94,14 @@ def note_is_muted(path: str) -> str:
     return "plan" if _PLAN_NAMES.search(PurePosixPath(name).name) else ""
 
 
+_CODE = re.compile(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
+
+
 def _muted_by(sentence: str) -> str:
     if _ARROW.search(sentence):
         return "arrow"
+    # What a file is called says nothing: `old.py`, `delete-user.ts`.
+    sentence = _CODE.sub("`", sentence)
     if _DATED.search(sentence) or _REPORTED.search(sentence):
         return "log"
     if _NEGATED.search(sentence):
@@ -110,7 +115,8 @@ _EXTENSIONS = frozenset(_TABLE["words"]["extensions"].split())
 _NAMED_FILES = frozenset(_TABLE["words"]["files"].split())
 _PLACEHOLDER = re.compile(
     r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xx+|yyy+|zzz+|your|placeholder|path[/_-]?to)(?:[/_.-]|$)"
-    r"|YYYY|MM-DD|X{2,}|(?:^|/)\.\.(?:/|$)|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)|[A-Z]?NAME\b"
+    r"|(?-i:YYYY|MM-DD|X{3,}|[A-Z]?NAME\b)|(?:^|/)\.\.(?:/|$)"
+    r"|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)"
     r"|^example$",
     re.IGNORECASE,
 )
@@ -139,8 +145,8 @@ _DEPENDENCY = re.compile(
 )
 _OR_HIGHER = re.compile(r"\s*(?:or (?:higher|later|newer|above)|and (?:up|above|later)|以上|及以上)")
 _NO_PACKAGES = frozenset(_TABLE["words"]["no_packages"].split())
-_MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?(?P<target>[^)\s>]+)>?[^)]*\)")
-_WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]|#\n]+)(?:[|#][^\]]*)?\]\]")
+_MARKDOWN_LINK = re.compile(r"!?\[[^\]\[]{0,300}\]\(\s{0,3}<?(?P<target>[^)\s>(]{1,300})>?[^)]{0,200}\)")
+_WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]\[|#\n]{1,200})(?:[|#][^\]\[]{0,200})?\]\]")
 _BOLD = re.compile(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
 _SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
 

@@ -677,7 +677,8 @@ def _ignore_piece(piece: str) -> str:
     if piece == "?":
         return "[^/]"
     if piece.startswith("[") and len(piece) > 2:
-        return piece.replace("[!", "[^").replace("\\", "\\\\")
+        inner = piece[2:-1] if piece[1] in "!^" else piece[1:-1]
+        return f"[{'^' if piece[1] in '!^' else ''}{re.escape(inner).replace(chr(92) + '-', '-')}]"
     return re.escape(piece)
 
 
