@@ -153,7 +153,8 @@ def _line(claim: CheckedClaim, was_fixed: bool) -> str:
 def _summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim], replaced: int) -> str:
     checked, notes = sum(len(report.claims) for report in reports), sum(report.notes for report in reports)
     files = len({claim.path for claim in stale})
-    found = f"{checked:,} statements in {notes:,} files: "
+    found = f"{checked:,} {'statement' if checked == 1 else 'statements'} in {notes:,} "
+    found += "file: " if notes == 1 else "files: "
     if not stale:
         return found + "none is stale."
     words = f"{len(stale):,} stale in {files:,}"
