@@ -110,6 +110,17 @@ class _Fate:
     claim: Claim | None = None
 
 
+@dataclass(slots=True)
+class _Known:
+    """The claims of a note, and what came of them until something changes that they name."""
+
+    note_text: str
+    claims: tuple[Claim, ...]
+    words: frozenset[str]
+    names: frozenset[str]
+    checked: tuple[CheckedClaim, ...] | None = None
+
+
 _UNKNOWN = _Fate(ClaimState.UNKNOWN)
 _HOLDS = _Fate(ClaimState.HOLDS)
 
@@ -145,47 +156,73 @@ class ClaimChecker:
         self._contents = Contents(repository)
         self._disk = look_at_disk
         self._manifests: dict[str, dict[str, Manifest]] = {}
+        self._manifest_paths: tuple[int, list[str]] = -1, []
         self._present = set[str]()
-        self._claims: dict[tuple[str, str], tuple[Claim, ...]] = {}
+        self._changed = set[str]()
+        """Names of the files and directories that changed since the last check."""
+        self._known: dict[str, _Known] = {}
 
     def refresh(self) -> bool:
         """Stand at HEAD as it is now; False: it has not moved."""
-        self._manifests.pop("", None)
-        return self.repository.refresh()
+        before = self.repository.now
+        if not self.repository.refresh():
+            return False
+        now = self.repository.now
+        paths = {path for path, _entry in before.files.items() ^ now.files.items()}
+        self._changed |= {_last(path) for path in paths | (before.dirs.keys() ^ now.dirs.keys())}
+        if any(is_manifest(part) or part == ".gitignore" for part in self._changed):
+            self._known.clear()
+        self._manifests.clear()
+        self._manifest_paths = -1, []
+        return True
 
     def check(self, notes: Iterable[Note], *, check: Callable[[], None] = lambda: None) -> list[CheckedClaim]:
         """The claims of all `notes`, in order. `check` may raise to stop."""
         found = [(note, self._claims_of(note)) for note in notes]
-        words = {claim.value for _note, claims in found for claim in claims if claim.kind in _WORDS}
-        self._present = self._contents.present(words) if words else set()
-        self._contents.look_for(words - self._present)
-        checked = list[CheckedClaim]()
-        for note, claims in found:
+        words = {word for _note, known in found for word in known.words}
+        before, self._present = self._present, self._contents.present(words) if words else set()
+        changed = self._changed | (before ^ self._present)
+        self._changed = set()
+        todo = []
+        for note, known in found:
+            if known.checked is None or not changed.isdisjoint(known.names):
+                known.checked = None
+                todo.append((note, known, self._begin(note, known)))
+        origins = [written for _note, _known, (_fates, written) in todo]
+        since = max((commit.at for written in origins for commit in written.values()), default=0)
+        missing = {claim.value for _n, known, _b in todo for claim in known.claims if claim.kind in _WORDS}
+        self._contents.look_for(missing - self._present, since)
+        for note, known, (fates, written) in todo:
             check()
-            checked += self._note(note, claims)
-        return checked
+            known.checked = tuple(self._finish(note, known.claims, fates, written))
+        return [claim for _note, known in found for claim in known.checked or ()]
 
-    def _claims_of(self, note: Note) -> tuple[Claim, ...]:
-        key = note.path, note.text
-        if key not in self._claims:
-            if len(self._claims) > 5_000:
-                self._claims.clear()
-            self._claims[key] = find_claims(note.text, note.path)
-        return self._claims[key]
+    def _claims_of(self, note: Note) -> _Known:
+        known = self._known.get(note.path)
+        if known is None or known.note_text != note.text:
+            claims = find_claims(note.text, note.path)
+            words = frozenset(claim.value for claim in claims if claim.kind in _WORDS)
+            last = (_last(claim.value) for claim in claims if claim.kind not in _WORDS)
+            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last))
+        return known
 
-    def _note(self, note: Note, claims: tuple[Claim, ...]) -> Iterator[CheckedClaim]:
-        open_claims = set[int]()
-        fates = dict[int, _Fate]()
-        for i, claim in enumerate(claims):
+    def _begin(self, note: Note, known: _Known) -> tuple[dict[int, _Fate], dict[str, Commit]]:
+        """What can be said without the history, and since when the lines of the rest are there."""
+        fates, open_lines = dict[int, _Fate](), set[str]()
+        for i, claim in enumerate(known.claims):
             if self._holds_now(claim, note):
                 fates[i] = _HOLDS
             elif claim.muted or self._out_of_sight(claim):
                 fates[i] = _UNKNOWN
             else:
-                open_claims.add(i)
-        origins = self._origins(note, {claims[i].text for i in open_claims}) if open_claims else {}
+                open_lines.add(claim.text)
+        return fates, self._origins(note, open_lines) if open_lines else {}
+
+    def _finish(
+        self, note: Note, claims: tuple[Claim, ...], fates: dict[int, _Fate], origins: Mapping[str, Commit]
+    ) -> Iterator[CheckedClaim]:
         for i, claim in enumerate(claims):
-            written = origins.get(claim.text) if i in open_claims else None
+            written = None if i in fates else origins.get(claim.text)
             fate = fates.get(i) or (_UNKNOWN if written is None else self._fate(claim, note, written))
             shown = self._as_it_is(fate.claim or claim, note, written)
             commit = fate.commit
@@ -303,17 +340,14 @@ class ClaimChecker:
         key = "" if commit is None else commit.id
         known = self._manifests.get(key)
         if known is None:
-            repository = self.repository
-            paths = {p for name, found in repository.now.names.items() if is_manifest(name) for p in found}
-            if commit is not None:
-                for name, found in repository.deleted_names.items():
-                    if is_manifest(name):
-                        paths |= found
-            if len(self._manifests) > 200:
-                self._manifests.clear()
+            length = self.repository.length
+            if self._manifest_paths[0] != length:
+                every = (self.repository.now.names, self.repository.deleted_names)
+                paths = {p for names in every for name in names if is_manifest(name) for p in names[name]}
+                self._manifest_paths = length, sorted(paths)
             known = self._manifests[key] = {
                 path: manifest
-                for path in sorted(paths)
+                for path in self._manifest_paths[1]
                 if (manifest := self._manifest(commit, path)) is not NOTHING
             }
         return known
@@ -574,6 +608,10 @@ def _proof(claim: Claim) -> re.Pattern[str]:
         rf"|^\s*(?:self\.|this\.|export\s+)?{name}\s*(?::[^=\n]+)?=[^=]|^\s*[\"']?{name}[\"']?\s*\(?.*\)?\s*[:{{]\s*$|^\s+{name}\s*[:(]",
         re.MULTILINE,
     )
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _package_names(claim: Claim) -> tuple[str, ...]:

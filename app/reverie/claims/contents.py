@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from reverie.claims.repository import Commit, ProjectRepository
 
 MOST_BYTES = 256 << 20
-MOST_OLD_BLOBS = 8_000
-MOST_OLD_STATES = 400
+MOST_OLD_BLOBS = 10_000
+_MOST_PLACES = 12
 _NO_CODE = re.compile(
     r"\.(?:md|mdx|mdc|rst|txt|adoc|lock|svg|png|jpe?g|gif|ico|woff2?|ttf|pdf|zip|gz|map|snap|csv|tsv|ipynb|po|jsonl|parquet)$"
     r"|\.min\.(?:js|css)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum|bun\.lockb|uv\.lock|LICENSE|CHANGELOG[^/]*)$"
@@ -32,10 +32,7 @@ class Contents:
         self._repository = repository
         self._wanted = set[bytes]()
         self._found: dict[str, frozenset[bytes]] = {}
-        self._old: dict[str, frozenset[bytes]] = {}
-        self._old_wanted = frozenset[bytes]()
-        self._states: dict[str, list[tuple[str, str]]] = {}
-        self._read_old = 0
+        self._lost: dict[bytes, list[tuple[int, str]]] = {}
 
     def present(self, words: Iterable[str]) -> set[str]:
         """Those of `words` that occur in a file now, or are the name of one."""
@@ -44,7 +41,8 @@ class Contents:
             self._wanted |= asked
             self._found.clear()
         repository, total = self._repository, 0
-        present = {word for word in asked if word.decode() in self._stems()}
+        stems = {name.partition(".")[0] for name in repository.now.names}
+        present = {word for word in asked if word.decode() in stems}
         for path, (oid, mode) in repository.now.files.items():
             known = self._found.get(oid)
             if known is None:
@@ -60,37 +58,25 @@ class Contents:
             return {word.decode() for word in asked}
         return {word.decode() for word in present & asked}
 
-    def _stems(self) -> set[str]:
-        return {name.partition(".")[0] for name in self._repository.now.names}
-
-    def look_for(self, words: Iterable[str]) -> None:
-        """What `places` will be asked for: words that do not occur now."""
-        wanted = frozenset(word.encode() for word in words)
-        if not wanted <= self._old_wanted:
-            self._old_wanted |= wanted
-            self._old.clear()
+    def look_for(self, words: Iterable[str], since: int) -> None:
+        """Find which files lost these words, that do not occur now, in the newest `since` commits. One pass
+        over the texts that were changed or deleted, newest first, for all of them."""
+        repository, read, seen = self._repository, 0, set[bytes]()
+        wanted = {word.encode() for word in words}
+        self._lost = {word: [] for word in wanted}
+        for at in range(since) if wanted else ():
+            for change in repository.changes_of(at):
+                if change.status == "A" or change.raw in seen or _NO_CODE.search(change.path):
+                    continue
+                if read >= MOST_OLD_BLOBS:
+                    repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
+                    return
+                seen.add(change.raw)
+                read += 1
+                for word in wanted.intersection(_WORDS.findall(repository.read(change.blob) or b"")):
+                    self._lost[word].append((at, change.path))
 
     def places(self, commit: Commit, word: str) -> list[str]:
-        """The files that had `word` at a commit, of those that have changed or gone since."""
-        repository = self._repository
-        changed = self._states.get(commit.id)
-        if changed is None:
-            if len(self._states) >= MOST_OLD_STATES:
-                repository.limits.add(f"Names were compared with {MOST_OLD_STATES} older states only.")
-                return []
-            changed = self._states[commit.id] = repository.changed_since(commit)
-        asked, found = word.encode(), list[str]()
-        for path, oid in changed:
-            if _NO_CODE.search(path):
-                continue
-            known = self._old.get(oid)
-            if known is None:
-                if self._read_old >= MOST_OLD_BLOBS:
-                    repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
-                    return found
-                self._read_old += 1
-                data = repository.read(oid) or b""
-                known = self._old[oid] = frozenset(self._old_wanted.intersection(_WORDS.findall(data)))
-            if asked in known:
-                found.append(path)
-        return found
+        """The files that lost `word` after a commit, those that did last first."""
+        found = (path for at, path in self._lost.get(word.encode(), ()) if at < commit.at)
+        return list(dict.fromkeys(found))[:_MOST_PLACES]

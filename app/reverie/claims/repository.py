@@ -15,12 +15,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.errors import Unavailable
 from reverie.memory.history.objects import libgit2
@@ -36,6 +37,7 @@ MOST_CANDIDATES = 300
 SIMILAR = 0.5
 """From this share of common bytes on a file is a renamed one, as in git."""
 _KEPT_TEXTS = 400
+_CACHE_BYTES = 16 << 20
 _SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
 _SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
 
@@ -50,6 +52,23 @@ class Commit:
     time: int
     """Seconds since 1970."""
     subject: str
+
+
+class Change(NamedTuple):
+    """One file that a commit changed. A named tuple: there are hundreds of thousands."""
+
+    status: str
+    """`A` added, `D` deleted, `M` changed."""
+    path: str
+    raw: bytes
+    """The id of its blob: the new one of an added file, else the old one."""
+
+    @property
+    def blob(self) -> str:
+        return self.raw.hex()
+
+
+_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -73,6 +92,11 @@ def open_repository(project: Path) -> pygit2.Repository:
     place = _git_directory(project)
     _require_harmless(place)
     flags = git.enums.RepositoryOpenFlag
+    # What is read is kept here, as far as it is needed again.
+    option = git.enums.Option
+    git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
+    # A tree is compared twice, with its parent's and with its child's.
+    git.option(option.SET_CACHE_OBJECT_LIMIT, git.enums.ObjectType.TREE, 1 << 16)
     try:
         # A bare opening looks at no index, no work tree and no attributes of it.
         opened: pygit2.Repository = git.Repository(str(place), flags.NO_SEARCH | flags.BARE)
@@ -160,9 +184,9 @@ class ProjectRepository:
         """Sentences about what was not looked at."""
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
-        self._trees: dict[str, list[tuple[str, str, int]]] = {}
+        self._trees: dict[bytes, frozenset[tuple[bytes, bytes, bytes]]] = {}
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
-        self._diffs: dict[int, list[tuple[str, str, str, str]]] = {}
+        self._diffs: dict[str, tuple[Change, ...]] = {}
         self._stand_at(at)
 
     def _stand_at(self, at: str) -> None:
@@ -172,7 +196,7 @@ class ProjectRepository:
         except (KeyError, ValueError, git.GitError) as error:
             raise ValueError(at or "HEAD") from error
         self.head: pygit2.Commit = found
-        self.now = self._listing(found.tree)
+        self.now = self._listing(bytes(found.tree_id.raw))
         self._order: list[Any] = []
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
@@ -202,7 +226,6 @@ class ProjectRepository:
         # What is new comes first; every place after it moves by as much.
         shift = len(new)
         self._walker, self.all_walked = state[4], state[3]
-        self._diffs = {at + shift: diff for at, diff in self._diffs.items()}
         self.deleted_names = state[2]
         for mine, theirs in ((self.deleted, state[0]), (self.touched, state[1])):
             mine.update({path: [at + shift for at in places] for path, places in theirs.items()})
@@ -227,41 +250,38 @@ class ProjectRepository:
 
     # What is there now, and what was there at a commit.
 
-    def _entries(self, tree: Any) -> list[tuple[str, str, int]]:
-        """Name, id and mode of a tree's entries."""
-        key = str(tree.id)
-        known = self._trees.get(key)
+    def _entries(self, tree: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
+        """Mode, name and raw id of a tree's entries; none for one that is missing."""
+        known = self._trees.get(tree)
         if known is None:
-            known = [
-                (_text(entry.raw_name), str(entry.id), int(entry.filemode))
-                for entry in tree
-                if entry.raw_name
-            ]
-            self._trees[key] = known
+            try:
+                data = self.git.odb.read(tree.hex())[1]
+            except (KeyError, ValueError, libgit2().GitError):
+                data = b""
+            known = frozenset(_ENTRY.findall(data))
+            self._trees[tree] = known
         return known
 
-    def _listing(self, tree: Any) -> _Listing:
+    def _listing(self, tree: bytes) -> _Listing:
         found = _Listing()
         waiting = [("", tree)]
         count = 0
         while waiting:
             prefix, here = waiting.pop()
-            for name, oid, mode in self._entries(here):
-                path = prefix + name
+            for mode, raw, oid in self._entries(here):
+                path = prefix + _text(raw)
                 count += 1
                 if count > MOST_ENTRIES:
                     self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
                     return found
-                if mode == _TREE:
-                    below = self._object(oid)
-                    if below is not None:
-                        found.dirs[path] = oid
-                        found.add_name(path)
-                        waiting.append((path + "/", below))
-                elif mode == _SUBMODULE:
+                if mode == b"40000":
+                    found.dirs[path] = oid.hex()
+                    found.add_name(path)
+                    waiting.append((path + "/", oid))
+                elif mode == b"160000":
                     found.submodules.add(path)
                 else:
-                    found.files[path] = oid, mode
+                    found.files[path] = oid.hex(), int(mode, 8)
                     found.add_name(path)
         return found
 
@@ -293,15 +313,14 @@ class ProjectRepository:
     def files_below(self, commit: Commit, path: str, most: int = 2_000) -> list[str]:
         """The files in a directory at a commit, relative to it."""
         found = self.at(commit, path)
-        top = self._object(found[0]) if found else None
-        waiting, files = [("", top)], list[str]()
+        waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         while waiting and len(files) < most:
             prefix, tree = waiting.pop()
-            for name, oid, mode in self._entries(tree) if tree is not None else ():
-                if mode == _TREE:
-                    waiting.append((f"{prefix}{name}/", self._object(oid)))
-                elif mode != _SUBMODULE:
-                    files.append(prefix + name)
+            for mode, raw, oid in sorted(self._entries(tree)):
+                if mode == b"40000":
+                    waiting.append((f"{prefix}{_text(raw)}/", oid))
+                elif mode != b"160000":
+                    files.append(prefix + _text(raw))
         return files
 
     def in_submodule(self, path: str) -> bool:
@@ -343,6 +362,29 @@ class ProjectRepository:
 
     # History.
 
+    @staticmethod
+    def _compared(commit: Any) -> Iterator[Change]:
+        git = libgit2()
+        try:
+            found = commit.parents[0].tree.diff_to_tree(commit.tree) if commit.parent_ids else None
+        except (KeyError, ValueError, git.GitError):
+            found = None
+        try:
+            deltas = commit.tree.diff_to_tree(swap=True).deltas if found is None else found.deltas
+        except (KeyError, ValueError, git.GitError):
+            return
+        added, deleted = git.enums.DeltaStatus.ADDED, git.enums.DeltaStatus.DELETED
+        for delta in deltas:
+            status = delta.status
+            side = delta.new_file if status == added else delta.old_file
+            kind = "A" if status == added else "D" if status == deleted else "M"
+            yield Change(kind, sys.intern(_text(side.raw_path)), side.id.raw)
+
+    @property
+    def length(self) -> int:
+        """How many commits were followed so far."""
+        return len(self._order)
+
     def commit(self, at: int) -> Commit:
         """The commit at a place of the history."""
         found = self._order[at]
@@ -383,10 +425,11 @@ class ProjectRepository:
         """Index what a commit changed. What a merge brings in is indexed at its own commits."""
         if len(commit.parent_ids) > 1:
             return
-        for status, path, _old, _new in self.diff(at):
+        for change in self.changes(at):
+            path = change.path
             places = self.touched.setdefault(path, [])
             places.insert(0, at) if front else places.append(at)
-            if status == "D":
+            if change.status == "D":
                 places = self.deleted.setdefault(path, [])
                 places.insert(0, at) if front else places.append(at)
                 while path:
@@ -396,34 +439,17 @@ class ProjectRepository:
                     names.add(path)
                     path = path.rpartition("/")[0]
 
-    def diff(self, at: int) -> list[tuple[str, str, str, str]]:
-        """Status, path, old and new id of what a commit changed against its first parent."""
+    def changes_of(self, at: int) -> tuple[Change, ...]:
+        """As `changes`, nothing for a merge: what it brings in is in its own commits."""
+        return () if len(self._order[at].parent_ids) > 1 else self.changes(at)
+
+    def changes(self, at: int) -> tuple[Change, ...]:
+        """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
         commit = self._order[at]
-        git = libgit2()
-        try:
-            parent = commit.parents[0] if commit.parent_ids else None
-            found = (
-                commit.tree.diff_to_tree(swap=True)
-                if parent is None
-                else parent.tree.diff_to_tree(commit.tree)
-            )
-            deltas = list(found.deltas)
-        except (KeyError, ValueError, git.GitError):
-            # The parent is not in a shallow clone: everything counts as new.
-            try:
-                deltas = list(commit.tree.diff_to_tree(swap=True).deltas)
-            except (KeyError, ValueError, git.GitError):
-                return []
-        kinds = {git.enums.DeltaStatus.ADDED: "A", git.enums.DeltaStatus.DELETED: "D"}
-        return [
-            (
-                kinds.get(delta.status, "M"),
-                _text(delta.old_file.raw_path if kinds.get(delta.status) == "D" else delta.new_file.raw_path),
-                str(delta.old_file.id),
-                str(delta.new_file.id),
-            )
-            for delta in deltas
-        ]
+        known = self._diffs.get(str(commit.id))
+        if known is None:
+            known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
+        return known
 
     def last_before(self, time_s: int) -> Commit | None:
         """The newest commit that is not younger than `time_s`."""
@@ -477,20 +503,10 @@ class ProjectRepository:
 
     def _renamed_from(self, at: int, path: str) -> str:
         """The file that became `path` in a commit; empty: none."""
-        changes = self.diff(at)
-        mine = next((new for status, name, _old, new in changes if name == path and status == "A"), "")
-        gone = [(name, old) for status, name, old, _new in changes if status == "D"]
+        changes = self.changes(at)
+        mine = next((one.blob for one in changes if one.path == path and one.status == "A"), "")
+        gone = [(one.path, one.blob) for one in changes if one.status == "D"]
         return self._most_like(path, mine, gone) if mine else ""
-
-    def changed_since(self, commit: Commit) -> list[tuple[str, str]]:
-        """Path and blob of what a commit had and is changed or gone now."""
-        git = libgit2()
-        try:
-            deltas = list(self._order[commit.at].tree.diff_to_tree(self.head.tree).deltas)
-        except (KeyError, ValueError, git.GitError):
-            return []
-        added = git.enums.DeltaStatus.ADDED
-        return [(_text(one.old_file.raw_path), str(one.old_file.id)) for one in deltas if one.status != added]
 
     # What became of a path.
 
@@ -543,10 +559,9 @@ class ProjectRepository:
         return self._rename(commit.at, path)
 
     def _rename(self, at: int, path: str) -> str:
-        changes = self.diff(at) if at not in self._diffs else self._diffs[at]
-        self._diffs[at] = changes
-        mine = next((old for status, name, old, _new in changes if name == path and status == "D"), "")
-        added = [(name, new) for status, name, _old, new in changes if status == "A"]
+        changes = self.changes(at)
+        mine = next((one.blob for one in changes if one.path == path and one.status == "D"), "")
+        added = [(one.path, one.blob) for one in changes if one.status == "A"]
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
