@@ -24,8 +24,8 @@ from pathlib import Path, PurePosixPath
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from reverie.claims.checking import CheckedClaim, ClaimChecker, Note
-from reverie.claims.repository import Commit, ProjectRepository
+from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker
+from reverie.claims.repository import HistoryCommit, ProjectRepository
 
 LABELLED = Path(__file__).parent.parent / "labelled" / "claims.jsonl"
 STALE = ("gone", "moved", "changed")
@@ -96,9 +96,9 @@ PATHS = ("path", "file", "dir", "link", "fileline")
 class _AsOf(ClaimChecker):
     """Takes every line as written at one commit."""
 
-    written: Commit
+    written: HistoryCommit
 
-    def _origins(self, note: Note, lines: set[str]) -> dict[str, Commit]:
+    def _origins(self, note: CheckedNote, lines: set[str]) -> dict[str, HistoryCommit]:
         return dict.fromkeys(lines, self.written)
 
 
@@ -119,7 +119,9 @@ def place_of(repositories: Path, name: str) -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
-def check_as_written(place: Path, written: str, checked: str) -> tuple[list[Note], list[CheckedClaim]] | None:
+def check_as_written(
+    place: Path, written: str, checked: str
+) -> tuple[list[CheckedNote], list[CheckedClaim]] | None:
     """The notes of one commit checked against another one; None if that is no descendant within reach."""
     repository, then = ProjectRepository(place, checked), ProjectRepository(place, written)
     commit = repository.commit_of(written)
@@ -133,7 +135,7 @@ def check_as_written(place: Path, written: str, checked: str) -> tuple[list[Note
             then.blob(oid) if _NOTE.search(path) and not _SKIPPED.search(path) and mode != 0o120000 else None
         )
         if data:
-            notes.append(Note(path, data.decode("utf-8", "replace"), path))
+            notes.append(CheckedNote(path, data.decode("utf-8", "replace"), path))
     return notes, checker.check(notes)
 
 
@@ -200,7 +202,7 @@ def measured(repositories: Path | None) -> tuple[list[str], bool]:
 def _alarms_now(place: Path) -> tuple[list[CheckedClaim], int]:
     repository = ProjectRepository(place)
     notes = [
-        Note(path, data.decode("utf-8", "replace"), path)
+        CheckedNote(path, data.decode("utf-8", "replace"), path)
         for path, (oid, mode) in repository.now.files.items()
         if _NOTE.search(path) and not _SKIPPED.search(path) and mode != 0o120000
         if (data := repository.blob(oid))

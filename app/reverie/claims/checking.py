@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from reverie.claims.contents import Contents
+from reverie.claims.contents import RepositoryWords
 from reverie.claims.finding import Claim, ClaimKind, find_claims
 from reverie.claims.manifests import (
     NOTHING,
@@ -32,7 +32,7 @@ from reverie.claims.manifests import (
     package_name,
     parse_manifest,
 )
-from reverie.claims.repository import Commit, ProjectRepository
+from reverie.claims.repository import HistoryCommit, ProjectRepository
 
 _TREE = 0o040000
 _PATHS = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR, ClaimKind.FILELINE, ClaimKind.LINK)
@@ -56,7 +56,7 @@ class ClaimState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class CheckedNote:
     """A text whose claims are checked."""
 
     path: str
@@ -104,7 +104,7 @@ class CheckedClaim:
 @dataclass(frozen=True, slots=True)
 class _Fate:
     state: ClaimState
-    commit: Commit | None = None
+    commit: HistoryCommit | None = None
     to: str = ""
     replacement: str = ""
     claim: Claim | None = None
@@ -125,7 +125,7 @@ _UNKNOWN = _Fate(ClaimState.UNKNOWN)
 _HOLDS = _Fate(ClaimState.HOLDS)
 
 
-def check_existence(project: Path, note: Note) -> list[CheckedClaim]:
+def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
     """The claims of a note where there is no repository: what is there holds, nothing is stale."""
     checked = []
     for claim in find_claims(note.text, note.path):
@@ -153,7 +153,7 @@ class ClaimChecker:
     def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
         """`look_at_disk`: what lies in the checkout untracked is there, too."""
         self.repository = repository
-        self._contents = Contents(repository)
+        self._contents = RepositoryWords(repository)
         self._disk = look_at_disk
         self._manifests: dict[str, dict[str, Manifest]] = {}
         self._manifest_paths: tuple[int, list[str]] = -1, []
@@ -176,7 +176,9 @@ class ClaimChecker:
         self._manifest_paths = -1, []
         return True
 
-    def check(self, notes: Iterable[Note], *, check: Callable[[], None] = lambda: None) -> list[CheckedClaim]:
+    def check(
+        self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None
+    ) -> list[CheckedClaim]:
         """The claims of all `notes`, in order. `check` may raise to stop."""
         found = [(note, self._claims_of(note)) for note in notes]
         words = {word for _note, known in found for word in known.words}
@@ -197,7 +199,7 @@ class ClaimChecker:
             known.checked = tuple(self._finish(note, known.claims, fates, written))
         return [claim for _note, known in found for claim in known.checked or ()]
 
-    def _claims_of(self, note: Note) -> _Known:
+    def _claims_of(self, note: CheckedNote) -> _Known:
         known = self._known.get(note.path)
         if known is None or known.note_text != note.text:
             claims = find_claims(note.text, note.path)
@@ -206,7 +208,7 @@ class ClaimChecker:
             known = self._known[note.path] = _Known(note.text, claims, words, words.union(last))
         return known
 
-    def _begin(self, note: Note, known: _Known) -> tuple[dict[int, _Fate], dict[str, Commit]]:
+    def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
         """What can be said without the history, and since when the lines of the rest are there."""
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):
@@ -219,7 +221,11 @@ class ClaimChecker:
         return fates, self._origins(note, open_lines) if open_lines else {}
 
     def _finish(
-        self, note: Note, claims: tuple[Claim, ...], fates: dict[int, _Fate], origins: Mapping[str, Commit]
+        self,
+        note: CheckedNote,
+        claims: tuple[Claim, ...],
+        fates: dict[int, _Fate],
+        origins: Mapping[str, HistoryCommit],
     ) -> Iterator[CheckedClaim]:
         for i, claim in enumerate(claims):
             written = None if i in fates else origins.get(claim.text)
@@ -235,7 +241,7 @@ class ClaimChecker:
                 *(fate.replacement, written.id if written is not None else "", evidence),
             )
 
-    def _as_it_is(self, claim: Claim, note: Note, written: Commit | None) -> Claim:
+    def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
         """A path as the kind of thing that is or was there."""
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim
@@ -247,11 +253,11 @@ class ClaimChecker:
                     return replace(claim, kind=ClaimKind.DIR if found[1] == _TREE else file)
         return claim
 
-    def _origins(self, note: Note, lines: set[str]) -> dict[str, Commit]:
+    def _origins(self, note: CheckedNote, lines: set[str]) -> dict[str, HistoryCommit]:
         repository = self.repository
         if note.place:
             return repository.origins(note.place, lines)
-        found = dict[str, Commit]()
+        found = dict[str, HistoryCommit]()
         times = note.line_times()
         for line in lines:
             known = [at for at in (times.get(line), note.written_s) if at is not None]
@@ -263,7 +269,7 @@ class ClaimChecker:
 
     # Now.
 
-    def _holds_now(self, claim: Claim, note: Note) -> bool:
+    def _holds_now(self, claim: Claim, note: CheckedNote) -> bool:
         if claim.kind in _WORDS:
             return claim.value in self._present
         if claim.kind is ClaimKind.COMMAND:
@@ -279,7 +285,7 @@ class ClaimChecker:
                 for version in one.versions.get(name, ())
             )
         if claim.kind is ClaimKind.FILELINE:
-            return self._line_holds_now(claim, note)
+            return False  # whether the line is still the same one, its origin tells
         if claim.kind is ClaimKind.LINK and not note.neighbours.isdisjoint(
             (claim.value, f"{claim.value}.md")
         ):
@@ -292,11 +298,7 @@ class ClaimChecker:
             return True
         return self._disk and os.path.lexists(self.repository.project / place)
 
-    def _line_holds_now(self, claim: Claim, note: Note) -> bool:
-        # Whether the line is still the same one is found out by its origin.
-        return False
-
-    def _exact(self, value: str, note: Note, claim: Claim | None = None) -> Iterator[str]:
+    def _exact(self, value: str, note: CheckedNote, claim: Claim | None = None) -> Iterator[str]:
         """The places that a path in a note may mean, the nearest first."""
         base = posixpath.dirname(note.place)
         if claim is not None and claim.kind is ClaimKind.LINK:
@@ -323,7 +325,7 @@ class ClaimChecker:
             return False
         return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
-    def _namesakes(self, value: str, commit: Commit | None) -> list[str]:
+    def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
         """Every path that ends in `value`, now or at a commit."""
         repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
         known = set(repository.now.names.get(name, ()))
@@ -336,7 +338,7 @@ class ClaimChecker:
             and (commit is None or repository.at(commit, path) is not None)
         )
 
-    def _all_manifests(self, commit: Commit | None) -> dict[str, Manifest]:
+    def _all_manifests(self, commit: HistoryCommit | None) -> dict[str, Manifest]:
         key = "" if commit is None else commit.id
         known = self._manifests.get(key)
         if known is None:
@@ -352,13 +354,13 @@ class ClaimChecker:
             }
         return known
 
-    def _manifest(self, commit: Commit | None, path: str) -> Manifest:
+    def _manifest(self, commit: HistoryCommit | None, path: str) -> Manifest:
         text = self.repository.text_at(commit, path)
         return NOTHING if text is None else parse_manifest(path.rpartition("/")[2], text)
 
     # Then, and what happened since.
 
-    def _fate(self, claim: Claim, note: Note, written: Commit) -> _Fate:
+    def _fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
         if claim.kind is ClaimKind.COMMAND and not claim.value.startswith("go "):
             return self._command_fate(claim, written)
         if claim.kind is ClaimKind.DEPENDENCY:
@@ -377,7 +379,7 @@ class ClaimChecker:
             return fate
         return self._path_fate(claim, note, written)
 
-    def _path_fate(self, claim: Claim, note: Note, written: Commit) -> _Fate:
+    def _path_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
         repository, value = self.repository, claim.value
         exact = next(
             (p for p in self._exact(value, note, claim) if repository.at(written, p) is not None), ""
@@ -408,7 +410,7 @@ class ClaimChecker:
             return _UNKNOWN
         return _Fate(ClaimState.GONE, commit)
 
-    def _path_followed(self, path: str, written: Commit) -> tuple[str, Commit | None]:
+    def _path_followed(self, path: str, written: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         repository = self.repository
         found = repository.at(written, path)
         if found is not None and found[1] == _TREE:
@@ -418,7 +420,7 @@ class ClaimChecker:
         return (target if target in repository.now.files or target in repository.now.dirs else ""), commit
 
     @staticmethod
-    def _as_written(claim: Claim, note: Note, old: str, new: str) -> str:
+    def _as_written(claim: Claim, note: CheckedNote, old: str, new: str) -> str:
         """A new path in the form in which the note has the old one; empty: it does not fit there."""
         if claim.kind is ClaimKind.LINK:
             base = posixpath.dirname(note.place)
@@ -443,7 +445,7 @@ class ClaimChecker:
             shown = new[len(front) :]
         return _dressed(claim.token, shown)
 
-    def _line_fate(self, claim: Claim, note: Note, written: Commit) -> _Fate:
+    def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
         """A line of a file: it moved with its file, within it, or it is gone."""
         repository, number = self.repository, int(claim.detail)
         places = (*self._exact(claim.value, note), *self._namesakes(claim.value, written))
@@ -452,7 +454,7 @@ class ClaimChecker:
         if not path or not 0 < number <= len(before):
             return _UNKNOWN
         now_path = path
-        commit: Commit | None = None
+        commit: HistoryCommit | None = None
         if repository.at(None, path) is None:
             now_path, commit = repository.followed(path)
             if not now_path or now_path not in repository.now.files:
@@ -468,7 +470,7 @@ class ClaimChecker:
         if not is_one and now_path == path and number <= len(now):
             return _UNKNOWN
 
-        def has_it(at: Commit) -> bool:
+        def has_it(at: HistoryCommit) -> bool:
             lines = (repository.text_at(at, path) or "").splitlines()
             return number <= len(lines) and lines[number - 1].strip() == wanted
 
@@ -488,7 +490,7 @@ class ClaimChecker:
             "" if has_range or not shown else f"{shown}{tail}{spots[0]}",
         )
 
-    def _command_fate(self, claim: Claim, written: Commit) -> _Fate:
+    def _command_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
         had = [path for path, one in self._all_manifests(written).items() if claim.value in one.scripts]
         if not had:
             return _UNKNOWN
@@ -510,7 +512,7 @@ class ClaimChecker:
             return _Fate(ClaimState.CHANGED, commit, front + renamed, front + renamed)
         return _Fate(ClaimState.GONE, commit)
 
-    def _dependency_fate(self, claim: Claim, written: Commit) -> _Fate:
+    def _dependency_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
         then, now = self._all_manifests(written), self._all_manifests(None)
         for name in _package_names(claim):
             had = [
@@ -522,7 +524,7 @@ class ClaimChecker:
                 continue
             path = had[0]
 
-            def agreed(at: Commit, path: str = path, name: str = name) -> bool:
+            def agreed(at: HistoryCommit, path: str = path, name: str = name) -> bool:
                 return any(agrees(claim.detail, v) for v in self._manifest(at, path).versions.get(name, ()))
 
             commit = self.repository.break_of(agreed, written, path)
@@ -545,7 +547,7 @@ class ClaimChecker:
             return _Fate(ClaimState.CHANGED, commit, new, new, shown)
         return _UNKNOWN
 
-    def _word_fate(self, claim: Claim, written: Commit) -> _Fate:
+    def _word_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
         repository = self.repository
         proof = _proof(claim)
         for path in self._contents.places(written, claim.value):
@@ -561,13 +563,13 @@ class ClaimChecker:
             return _Fate(ClaimState.CHANGED if to else ClaimState.GONE, commit, to, to)
         return _UNKNOWN
 
-    def _last_with(self, word: str, written: Commit, path: str) -> tuple[Commit | None, str]:
+    def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
         """The commit that took the word out of a file, wherever that file was renamed to before."""
         repository, pattern = self.repository, re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-        commit: Commit | None = None
+        commit: HistoryCommit | None = None
         for _ in range(6):
 
-            def has_it(at: Commit, path: str = path) -> bool:
+            def has_it(at: HistoryCommit, path: str = path) -> bool:
                 return pattern.search(repository.text_at(at, path) or "") is not None
 
             found = repository.break_of(has_it, written, path)
@@ -580,7 +582,7 @@ class ClaimChecker:
             written, path = commit, target
         return commit, path
 
-    def _new_port(self, port: str, commit: Commit, path: str) -> str:
+    def _new_port(self, port: str, commit: HistoryCommit, path: str) -> str:
         before = self.repository.parent(commit)
         old = (self.repository.text_at(before, path) or "") if before is not None else ""
         new = self.repository.text_at(commit, path) or ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from reverie.claims.repository import Commit, ProjectRepository
+from reverie.claims.repository import HistoryCommit, ProjectRepository
 
 MOST_BYTES = 256 << 20
 MOST_OLD_BLOBS = 10_000
@@ -25,7 +25,7 @@ _NO_CODE = re.compile(
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}|(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
 
 
-class Contents:
+class RepositoryWords:
     """The words of a repository's files as it stands now, and of what it held before."""
 
     def __init__(self, repository: ProjectRepository) -> None:
@@ -76,7 +76,7 @@ class Contents:
                 for word in wanted.intersection(_WORDS.findall(repository.read(change.blob) or b"")):
                     self._lost[word].append((at, change.path))
 
-    def places(self, commit: Commit, word: str) -> list[str]:
+    def places(self, commit: HistoryCommit, word: str) -> list[str]:
         """The files that lost `word` after a commit, those that did last first."""
         found = (path for at, path in self._lost.get(word.encode(), ()) if at < commit.at)
         return list(dict.fromkeys(found))[:_MOST_PLACES]

@@ -231,7 +231,7 @@ def _script(tool: str, words: list[str]) -> tuple[int, str]:
 
 
 @dataclass(slots=True)
-class _Place:
+class _LineContext:
     """Where the finder is: the line, and what mutes it."""
 
     number: int = 0
@@ -262,7 +262,7 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
     return tuple(found[key] for key in sorted(found.keys() - inner))
 
 
-def _parts(lines: list[str]) -> Iterator[tuple[_Place, list[Claim]]]:
+def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
     """Each line with its claims and what mutes it."""
     at, sections, parents, intro = (
         _after_front_matter(lines),
@@ -304,7 +304,7 @@ def _parts(lines: list[str]) -> Iterator[tuple[_Place, list[Claim]]]:
             parents = []
             ends = line.rstrip().rstrip("*_").endswith((":", "：")) or re.fullmatch(r"\s*\*\*.+\*\*\s*", line)
             intro = (_section(line) or _muted_by(line)) if ends else ""
-        yield _Place(at, line, muted), _prose(at, line, _around(lines, at - 1))
+        yield _LineContext(at, line, muted), _prose(at, line, _around(lines, at - 1))
 
 
 def _after_front_matter(lines: list[str]) -> int:
@@ -552,7 +552,9 @@ _ROOT = re.compile(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\
 _INDENTED = re.compile(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")
 
 
-def _fence(lines: list[str], first: int, end: int, language: str) -> Iterator[tuple[_Place, list[Claim]]]:
+def _fence(
+    lines: list[str], first: int, end: int, language: str
+) -> Iterator[tuple[_LineContext, list[Claim]]]:
     body = lines[first:end]
     if any(_BRANCH.match(line) for line in body):
         yield from _tree(body, first)
@@ -576,7 +578,7 @@ def _fence(lines: list[str], first: int, end: int, language: str) -> Iterator[tu
                 for c in _paths_in(at, line)
                 if "/" in c.value and c.kind is ClaimKind.PATH and "." in c.value
             ]
-        yield _Place(at, line, muted), claims
+        yield _LineContext(at, line, muted), claims
 
 
 def _shell_line(number: int, code: str) -> Iterator[Claim]:
@@ -605,7 +607,9 @@ def _is_indented_tree(body: list[str]) -> bool:
     )
 
 
-def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tuple[_Place, list[Claim]]]:
+def _tree(
+    body: list[str], first: int, *, indented: bool = False
+) -> Iterator[tuple[_LineContext, list[Claim]]]:
     """The entries of a drawn tree, each with its path from the root of the tree."""
     stack = list[tuple[int, str]]()
     base = ""
@@ -617,7 +621,7 @@ def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tu
                 stack, base = [], _plain(root["name"]) if root["name"] != "." else ""
                 if base and not _PLACEHOLDER.search(base):
                     yield (
-                        _Place(number, line),
+                        _LineContext(number, line),
                         [Claim(number, root.start("name"), ClaimKind.DIR, root["name"], base, "tree")],
                     )
             continue
@@ -638,4 +642,4 @@ def _tree(body: list[str], first: int, *, indented: bool = False) -> Iterator[tu
         muted = _muted_by(found["rest"] or "")
         value = f"{base}/{path}" if base else path
         claim = Claim(number, depth, kind, name, value, "tree", muted=muted)
-        yield _Place(number, line, muted), [claim]
+        yield _LineContext(number, line, muted), [claim]

@@ -43,7 +43,7 @@ _SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class HistoryCommit:
     """A commit of the history that was followed, newest first."""
 
     at: int
@@ -54,7 +54,7 @@ class Commit:
     subject: str
 
 
-class Change(NamedTuple):
+class FileDelta(NamedTuple):
     """One file that a commit changed. A named tuple: there are hundreds of thousands."""
 
     status: str
@@ -186,7 +186,7 @@ class ProjectRepository:
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
         self._trees: dict[bytes, frozenset[tuple[bytes, bytes, bytes]]] = {}
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
-        self._diffs: dict[str, tuple[Change, ...]] = {}
+        self._diffs: dict[str, tuple[FileDelta, ...]] = {}
         self._stand_at(at)
 
     def _stand_at(self, at: str) -> None:
@@ -291,7 +291,7 @@ class ProjectRepository:
         except (KeyError, ValueError, libgit2().GitError):
             return None
 
-    def at(self, commit: Commit | None, path: str) -> tuple[str, int] | None:
+    def at(self, commit: HistoryCommit | None, path: str) -> tuple[str, int] | None:
         """Id and mode of what lay at `path` at a commit (None: now)."""
         if commit is None:
             if path in self.now.dirs:
@@ -310,7 +310,7 @@ class ProjectRepository:
             return None
         return str(entry.id), int(entry.filemode)
 
-    def files_below(self, commit: Commit, path: str, most: int = 2_000) -> list[str]:
+    def files_below(self, commit: HistoryCommit, path: str, most: int = 2_000) -> list[str]:
         """The files in a directory at a commit, relative to it."""
         found = self.at(commit, path)
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
@@ -354,7 +354,7 @@ class ProjectRepository:
         data = getattr(found, "data", None)
         return None if data is None or b"\0" in data[:8000] else bytes(data)
 
-    def text_at(self, commit: Commit | None, path: str) -> str | None:
+    def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
         """The text of a file at a commit (None: now)."""
         found = self.at(commit, path)
         data = self.blob(found[0]) if found is not None and found[1] not in (_TREE, _LINK) else None
@@ -363,7 +363,7 @@ class ProjectRepository:
     # History.
 
     @staticmethod
-    def _compared(commit: Any) -> Iterator[Change]:
+    def _compared(commit: Any) -> Iterator[FileDelta]:
         git = libgit2()
         try:
             found = commit.parents[0].tree.diff_to_tree(commit.tree) if commit.parent_ids else None
@@ -378,23 +378,23 @@ class ProjectRepository:
             status = delta.status
             side = delta.new_file if status == added else delta.old_file
             kind = "A" if status == added else "D" if status == deleted else "M"
-            yield Change(kind, sys.intern(_text(side.raw_path)), side.id.raw)
+            yield FileDelta(kind, sys.intern(_text(side.raw_path)), side.id.raw)
 
     @property
     def length(self) -> int:
         """How many commits were followed so far."""
         return len(self._order)
 
-    def commit(self, at: int) -> Commit:
+    def commit(self, at: int) -> HistoryCommit:
         """The commit at a place of the history."""
         found = self._order[at]
         try:
             subject = found.message.partition("\n")[0].strip()
         except UnicodeDecodeError:
             subject = found.raw_message.partition(b"\n")[0].decode("utf-8", "replace").strip()
-        return Commit(at, str(found.id), int(found.commit_time), subject[:200])
+        return HistoryCommit(at, str(found.id), int(found.commit_time), subject[:200])
 
-    def commit_of(self, name: str) -> Commit | None:
+    def commit_of(self, name: str) -> HistoryCommit | None:
         """The commit with this id, if the history that is followed has it."""
         self.walk_until(lambda: name in self._at_of)
         at = self._at_of.get(name)
@@ -439,11 +439,11 @@ class ProjectRepository:
                     names.add(path)
                     path = path.rpartition("/")[0]
 
-    def changes_of(self, at: int) -> tuple[Change, ...]:
+    def changes_of(self, at: int) -> tuple[FileDelta, ...]:
         """As `changes`, nothing for a merge: what it brings in is in its own commits."""
         return () if len(self._order[at].parent_ids) > 1 else self.changes(at)
 
-    def changes(self, at: int) -> tuple[Change, ...]:
+    def changes(self, at: int) -> tuple[FileDelta, ...]:
         """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
         commit = self._order[at]
         known = self._diffs.get(str(commit.id))
@@ -451,18 +451,18 @@ class ProjectRepository:
             known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
         return known
 
-    def last_before(self, time_s: int) -> Commit | None:
+    def last_before(self, time_s: int) -> HistoryCommit | None:
         """The newest commit that is not younger than `time_s`."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
             (self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None
         )
 
-    def origins(self, path: str, lines: set[str]) -> dict[str, Commit]:
+    def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
         """For each of these (stripped) lines of the file the commit since which it stands there. A line that
         the newest version does not have is left out; one older than the history that was followed counts from
         its end."""
-        origin = dict[str, Commit]()
+        origin = dict[str, HistoryCommit]()
         open_lines = set(lines)
         seen = set[str]()
         first = True
@@ -515,7 +515,9 @@ class ProjectRepository:
         places = self.deleted.get(path)
         return places[0] if places else None
 
-    def break_of(self, holds: Callable[[Commit], bool], since: Commit, path: str = "") -> Commit | None:
+    def break_of(
+        self, holds: Callable[[HistoryCommit], bool], since: HistoryCommit, path: str = ""
+    ) -> HistoryCommit | None:
         """The newest commit after `since` before which something held and since which it does not; with
         `path` only commits that changed that file are asked."""
         self.walk_until(lambda: len(self._order) > since.at)
@@ -527,14 +529,14 @@ class ProjectRepository:
                 return commit
         return None
 
-    def parent(self, commit: Commit) -> Commit | None:
+    def parent(self, commit: HistoryCommit) -> HistoryCommit | None:
         """The first parent, if the history that was followed has it."""
         parents = self._order[commit.at].parent_ids
         if not parents:
             return None
         return self.commit_of(str(parents[0]))
 
-    def followed(self, path: str) -> tuple[str, Commit | None]:
+    def followed(self, path: str) -> tuple[str, HistoryCommit | None]:
         """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
         deleted it from its first place."""
         first, seen = None, set[str]()
@@ -554,7 +556,7 @@ class ProjectRepository:
             path = target
         return "", first
 
-    def renamed(self, commit: Commit, path: str) -> str:
+    def renamed(self, commit: HistoryCommit, path: str) -> str:
         """What a commit renamed a file to; empty: nothing."""
         return self._rename(commit.at, path)
 
@@ -613,7 +615,7 @@ class ProjectRepository:
                 best_path, best_score = other, score + 0.1 * nearness(other)[0]
         return best_path
 
-    def moved_directory(self, path: str, since: Commit) -> tuple[str, Commit | None]:
+    def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         """Where most files of a directory went, empty if nowhere; and the commit that emptied it."""
         files = self.files_below(since, path)
         newest: int | None = None

@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.claims.checking import CheckedClaim, ClaimChecker, Note, check_existence, fixed
+from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, check_existence, fixed
 from reverie.claims.repository import MOST_BLOB, ProjectRepository
 from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import replace_file
@@ -34,10 +34,10 @@ from reverie.files.paths import read_regular, real_path
 from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
-from reverie.services.views import HandChange, Undo
+from reverie.services.views import HandChange, MemoryView, Undo
 
 if TYPE_CHECKING:
-    from reverie.services.workbench import Workbench
+    from reverie.services.timeline import TimelineService
 
 _NOTES = re.compile(
     r"(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS(?:\.override)?|GEMINI|copilot-instructions)\.md$"
@@ -106,17 +106,17 @@ class ProjectClaims:
         if self._checker is not None:
             self._checker.refresh()
 
-    def notes(self, files: Sequence[Path] = ()) -> list[Note]:
+    def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
         """The project's own notes, or these files. Raises `StoreError` for one that is not there."""
         if files:
             return [self._named(file) for file in files]
-        found = list[Note]()
+        found = list[CheckedNote]()
         for place in self._places():
             with suppress(StoreError):
                 found.append(self._note(place))
         return found
 
-    def check(self, notes: Iterable[Note], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
+    def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
         """The claims of these notes. `check` may raise to stop."""
         known = list(notes)
         if self._checker is None or self.repository is None:
@@ -126,7 +126,7 @@ class ProjectClaims:
         limits = tuple(sorted(self.repository.limits))
         return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
 
-    def fix(self, note: Note, claims: Iterable[CheckedClaim]) -> bool:
+    def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
         """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
         `Conflict` where the file has changed since it was read."""
         mine = [claim for claim in claims if claim.path == note.path]
@@ -153,7 +153,7 @@ class ProjectClaims:
             found |= set(_untracked_notes(self.project))
         return sorted(found)
 
-    def _named(self, file: Path) -> Note:
+    def _named(self, file: Path) -> CheckedNote:
         whole = Path(os.path.normpath(file if file.is_absolute() else self.project / file))
         if not whole.is_relative_to(self.project) or whole == self.project:
             raise StoreError(
@@ -166,7 +166,7 @@ class ProjectClaims:
             return replace(self._note(real.relative_to(top).as_posix()), path=place)
         return self._note(place)
 
-    def _note(self, place: str) -> Note:
+    def _note(self, place: str) -> CheckedNote:
         path = self.project / place
         try:
             if self.in_checkout:
@@ -183,15 +183,23 @@ class ProjectClaims:
             raise StoreError(f"There is no text {place} in {self.project}.", reason="missing")
         text = data.decode("utf-8", "surrogateescape")
         if self.repository is None:
-            return Note(place, text)
-        return Note(place, text, place)
+            return CheckedNote(place, text)
+        return CheckedNote(place, text, place)
 
 
 class ClaimService:
     """The claims of the memories of one home."""
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._workbench = workbench
+    def __init__(
+        self,
+        view: Callable[[ScopeContext], MemoryView],
+        timeline: Callable[[], TimelineService],
+        apply: Callable[[ScopeContext, Sequence[HandChange]], Undo],
+    ) -> None:
+        """`view`: the names of the memories of a context; `apply`: several changes as one."""
+        self._view = view
+        self._timeline = timeline
+        self._apply = apply
         self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -236,13 +244,7 @@ class ClaimService:
                 changes.append(HandChange(note.path, after, sha256_of_bytes(before)))
         if not changes:
             raise StoreError("Nothing here can be replaced.", next_step="Edit the memory.")
-        return self._workbench.apply_changes(
-            context, changes, kind="restore", subject="Stale statements fixed by hand"
-        )
-
-    def notes_of(self, context: ScopeContext) -> list[Note]:
-        """The memories of a context that are about its project."""
-        return self._notes(context)
+        return self._apply(context, changes)
 
     def _project(self, path: Path) -> ProjectClaims:
         known = self._projects.pop(path, None)
@@ -255,8 +257,8 @@ class ClaimService:
             self._projects.popitem(last=False)
         return known
 
-    def _notes(self, context: ScopeContext) -> list[Note]:
-        view = self._workbench.view(context, names_only=True)
+    def _notes(self, context: ScopeContext) -> list[CheckedNote]:
+        view = self._view(context)
         notes = []
         for scope in (Scope.PROJECT, Scope.WORKSPACE):
             listing = view.scopes[scope]
@@ -274,12 +276,12 @@ class ClaimService:
                 text = data.decode("utf-8", "surrogateescape")
                 times = partial(self._line_times, context, path)
                 written = int(status.st_mtime)
-                notes.append(Note(path, text, written_s=written, line_times=times, neighbours=names))
+                notes.append(CheckedNote(path, text, written_s=written, line_times=times, neighbours=names))
         return notes
 
     def _line_times(self, context: ScopeContext, path: str) -> Mapping[str, int]:
         """When each line came into a memory, as far as the history knows."""
-        timeline = self._workbench.timeline
+        timeline = self._timeline()
         try:
             view = timeline.blame(timeline.target(context, path))
         except UserError:

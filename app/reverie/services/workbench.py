@@ -172,12 +172,16 @@ class Workbench:
 
         return module.Replays
 
-    @service_made_by(lambda workbench, kind: kind(workbench))
+    @service_made_by(lambda workbench, kind: workbench._claim_service(kind))
     def claims() -> type[ClaimService]:
         """Whether what the memories say of their project is still true."""
         from reverie.services import claims as module
 
         return module.ClaimService
+
+    def _claim_service(self, kind: type[ClaimService]) -> ClaimService:
+        change = partial(self.apply_changes, kind="restore", subject="Stale statements fixed by hand")
+        return kind(partial(self.view, names_only=True), lambda: self.timeline, change)
 
     @service
     def orphans() -> type[OrphanService]:

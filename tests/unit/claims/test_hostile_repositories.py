@@ -12,8 +12,8 @@ import pygit2
 import pytest
 
 from helpers.git_project import GitProject, all_bytes
-from reverie.claims.checking import CheckedClaim, ClaimChecker, Note
-from reverie.claims.contents import Contents
+from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker
+from reverie.claims.contents import RepositoryWords
 from reverie.claims.finding import find_claims
 from reverie.claims.repository import MOST_BLOB, ProjectRepository, open_repository
 from reverie.errors import Unavailable
@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> GitProject:
 def check(project: GitProject) -> list[CheckedClaim]:
     repository = ProjectRepository(project.path)
     text = repository.text_at(None, NOTE) or ""
-    return ClaimChecker(repository, look_at_disk=True).check([Note(NOTE, text, NOTE)])
+    return ClaimChecker(repository, look_at_disk=True).check([CheckedNote(NOTE, text, NOTE)])
 
 
 def states(project: GitProject) -> dict[str, str]:
@@ -148,11 +148,11 @@ def test_a_gigabyte_costs_no_memory(tmp_path: Path) -> None:
     project.commit({"data.bin": None, "a.py": None})
     script = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from reverie.claims.checking import ClaimChecker, Note\n"
+        "from reverie.claims.checking import ClaimChecker, CheckedNote\n"
         "from reverie.claims.repository import ProjectRepository\n"
         "repository = ProjectRepository(Path(sys.argv[1]))\n"
         "note = repository.text_at(None, 'AGENTS.md')\n"
-        "found = ClaimChecker(repository).check([Note('AGENTS.md', note, 'AGENTS.md')])\n"
+        "found = ClaimChecker(repository).check([CheckedNote('AGENTS.md', note, 'AGENTS.md')])\n"
         "assert any(claim.state == 'gone' for claim in found)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
@@ -268,7 +268,7 @@ def test_a_long_history_is_followed_so_far_and_that_is_said(project: GitProject)
     checker = ClaimChecker(repository)
     repository.walk_until(lambda: False)
     assert any("200 commits" in sentence for sentence in repository.limits)
-    assert [claim.state for claim in checker.check([Note(NOTE, "`a.py`\n", NOTE)])] == ["holds"]
+    assert [claim.state for claim in checker.check([CheckedNote(NOTE, "`a.py`\n", NOTE)])] == ["holds"]
 
 
 def test_what_is_looked_up_in_older_states_is_bounded(
@@ -278,7 +278,7 @@ def test_what_is_looked_up_in_older_states_is_bounded(
     project.commit({"a.py": "x = 1\n"})
     monkeypatch.setattr("reverie.claims.contents.MOST_OLD_BLOBS", 0)
     repository = ProjectRepository(project.path)
-    (claim,) = ClaimChecker(repository).check([Note(NOTE, "`one_name()`\n", NOTE)])
+    (claim,) = ClaimChecker(repository).check([CheckedNote(NOTE, "`one_name()`\n", NOTE)])
     assert claim.state == "unknown"
     assert repository.limits
-    assert Contents(repository).present(["one_name"]) == set()
+    assert RepositoryWords(repository).present(["one_name"]) == set()

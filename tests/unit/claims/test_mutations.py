@@ -16,7 +16,7 @@ import pytest
 
 from helpers.git_project import GitProject
 from helpers.isolation import TEST_PROFILE
-from reverie.claims.checking import CheckedClaim, ClaimChecker, Note
+from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker
 from reverie.claims.repository import ProjectRepository
 
 ROUNDS = 16 if TEST_PROFILE == "campaign" else 2
@@ -292,7 +292,7 @@ UNKNOWN = (branch_only, written_after, ignored_now)
 def check(project: GitProject) -> list[CheckedClaim]:
     repository = ProjectRepository(project.path)
     text = repository.text_at(None, NAME) or ""
-    return ClaimChecker(repository).check([Note(NAME, text, NAME)])
+    return ClaimChecker(repository).check([CheckedNote(NAME, text, NAME)])
 
 
 def made_by(mutate: Callable[[Made], None], tmp_path: Path, seed: int) -> tuple[Made, CheckedClaim]:
