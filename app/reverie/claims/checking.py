@@ -197,6 +197,8 @@ class ClaimChecker:
         for note, known, (fates, written) in todo:
             check()
             known.checked = tuple(self._finish(note, known.claims, fates, written))
+            # Where something went may go on from there.
+            known.names |= {_last(claim.to) for claim in known.checked if claim.to}
         return [claim for _note, known in found for claim in known.checked or ()]
 
     def _claims_of(self, note: CheckedNote) -> _Known:
