@@ -115,7 +115,7 @@ _EXTENSIONS = frozenset(_TABLE["words"]["extensions"].split())
 _NAMED_FILES = frozenset(_TABLE["words"]["files"].split())
 _PLACEHOLDER = re.compile(
     r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xx+|yyy+|zzz+|your|placeholder|path[/_-]?to)(?:[/_.-]|$)"
-    r"|(?-i:YYYY|MM-DD|X{3,}|[A-Z]?NAME\b)|(?:^|/)\.\.(?:/|$)"
+    r"|(?-i:YYYY|MM-DD|X{3,}|\b[A-Z]?NAME\b)|(?:^|/)\.\.(?:/|$)"
     r"|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)"
     r"|^example$",
     re.IGNORECASE,

@@ -84,14 +84,16 @@ def _scripts(name: str, text: str) -> Iterable[tuple[str, str]]:
             yield f"npm {script}", str(body)
     elif re.search(r"makefile$|\.mk$", name, re.IGNORECASE):
         for line in text.splitlines():
-            targets = re.match(r"^([A-Za-z0-9_./%-]+(?:[ \t]+[A-Za-z0-9_./%-]+)*)[ \t]*::?(?!=)(.*)", line)
+            targets = re.match(
+                r"^([A-Za-z0-9_/%-][A-Za-z0-9_./%-]*(?:[ \t]+[A-Za-z0-9_./%-]+)*)[ \t]*::?(?!=)(.*)", line
+            )
             for target in targets[1].split() if targets else ():
                 yield f"make {target}", ""
             if line.startswith(".PHONY"):
                 yield from ((f"make {target}", "") for target in line.partition(":")[2].split())
     elif re.search(r"justfile$|\.just$", name, re.IGNORECASE):
         for line in text.splitlines():
-            recipe = re.match(r"^@?([A-Za-z_][\w-]*)(?:[ \t]+[^:=]*)?:(?!=)", line) or re.match(
+            recipe = re.match(r"^@?([A-Za-z_][\w-]*)(?:[ \t]+[^:]*)?:(?!=)", line) or re.match(
                 r"^alias ([\w-]+)", line
             )
             if recipe:
