@@ -3336,6 +3336,56 @@
     </message>
 </context>
 <context>
+    <name>StaleControl</name>
+    <message>
+        <source>Alt+Enter replaces it</source>
+        <translation>Alt+Eingabe ersetzt es</translation>
+    </message>
+</context>
+<context>
+    <name>StalePage</name>
+    <message>
+        <source>&amp;Fix</source>
+        <translation>&amp;Beheben</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>Ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>Fix &amp;all</source>
+        <translation>&amp;Alle beheben</translation>
+    </message>
+    <message>
+        <source>Not checked</source>
+        <translation>Nicht geprüft</translation>
+    </message>
+    <message>
+        <source>Nothing is known to be stale</source>
+        <translation>Nichts Veraltetes bekannt</translation>
+    </message>
+    <message>
+        <source>Replace all that have a new value</source>
+        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
+    </message>
+    <message>
+        <source>Replace the words of this statement</source>
+        <translation>Die Wörter dieser Aussage ersetzen</translation>
+    </message>
+    <message>
+        <source>Show the line in the editor</source>
+        <translation>Die Zeile im Editor zeigen</translation>
+    </message>
+    <message>
+        <source>Stale statements</source>
+        <translation>Veraltete Aussagen</translation>
+    </message>
+    <message>
+        <source>What is not true any more</source>
+        <translation>Was nicht mehr stimmt</translation>
+    </message>
+</context>
+<context>
     <name>StartPage</name>
     <message>
         <source>A home is the directory where an agent keeps what it remembers, such as ~/.claude, ~/.codex or ~/.mux. None was found in the usual places.</source>
@@ -4245,6 +4295,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n stale statements</source>
+        <translation><numerusform>%n veraltete Aussage</numerusform><numerusform>%n veraltete Aussagen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n stale statements fixed</source>
+        <translation><numerusform>%n veraltete Aussage behoben</numerusform><numerusform>%n veraltete Aussagen behoben</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n things to mend</source>
         <translation><numerusform>%n Sache zu beheben</numerusform><numerusform>%n Sachen zu beheben</numerusform></translation>
     </message>
@@ -4399,6 +4457,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Find in this memory</source>
         <translation>In dieser Notiz &amp;suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Fix what is stale</source>
+        <translation>&amp;Veraltetes beheben</translation>
     </message>
     <message>
         <source>&amp;Font size</source>
@@ -6345,6 +6407,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Umbenannt von {name}</translation>
     </message>
     <message>
+        <source>Replace the moved path, the new version or command in this line, else in the whole memory</source>
+        <translation>Den verschobenen Pfad, die neue Version oder den neuen Befehl in dieser Zeile ersetzen, sonst in der ganzen Notiz</translation>
+    </message>
+    <message>
         <source>Replay</source>
         <translation>Wiederholung</translation>
     </message>
@@ -6645,8 +6711,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Stapel:</translation>
     </message>
     <message>
+        <source>Stale</source>
+        <translation>Veraltet</translation>
+    </message>
+    <message>
         <source>Started</source>
         <translation>Begonnen</translation>
+    </message>
+    <message>
+        <source>Still &amp;true?</source>
+        <translation>Stimmt es &amp;noch?</translation>
     </message>
     <message>
         <source>Stop before the next change</source>
@@ -7493,12 +7567,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was die Hintergrunddienste getan haben und warum</translation>
     </message>
     <message>
+        <source>What the memories say of the project that is not true any more, and since which commit</source>
+        <translation>Was die Notizen über das Projekt sagen und nicht mehr stimmt, und seit welchem Commit</translation>
+    </message>
+    <message>
         <source>What was deleted, by whom, and bringing it back</source>
         <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
     </message>
     <message>
         <source>What was said between you and the agent, session by session</source>
         <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
+    </message>
+    <message>
+        <source>What was true of the project when it was written, and is not any more</source>
+        <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
     </message>
     <message>
         <source>What was written last comes first in each folder</source>
@@ -8749,6 +8831,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path}, Zeile {first}</translation>
     </message>
     <message>
+        <source>{path}, line {line}</source>
+        <translation>{path}, Zeile {line}</translation>
+    </message>
+    <message>
         <source>{path}, lines {first} to {last}</source>
         <translation>{path}, Zeilen {first} bis {last}</translation>
     </message>
@@ -8801,6 +8887,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{skipped} ausgelassen</translation>
     </message>
     <message>
+        <source>{statements} in {memories}</source>
+        <translation>{statements} in {memories}</translation>
+    </message>
+    <message>
         <source>{summary} Left as it is, because it was edited since: {paths}</source>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
@@ -8823,6 +8913,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{tokens}, {cost}.</source>
         <translation>{tokens}, {cost}.</translation>
+    </message>
+    <message>
+        <source>{token} is gone</source>
+        <translation>{token} gibt es nicht mehr</translation>
+    </message>
+    <message>
+        <source>{token} is now {to}</source>
+        <translation>{token} heißt jetzt {to}</translation>
+    </message>
+    <message>
+        <source>{token} moved to {to}</source>
+        <translation>{token} liegt jetzt unter {to}</translation>
     </message>
     <message>
         <source>{tool} failed {where}: {quote}</source>

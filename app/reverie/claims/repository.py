@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.errors import Unavailable
+from reverie.files.paths import is_directory, is_file, is_there
 from reverie.memory.history.objects import libgit2
 
 if TYPE_CHECKING:
@@ -105,6 +106,16 @@ def open_repository(project: Path) -> pygit2.Repository:
     return opened
 
 
+def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+    """Directories and the files in them that change when the repository at `project` stands elsewhere: a
+    commit, a checkout, a pull. Empty where there is none."""
+    try:
+        place = _git_directory(project)
+    except Unavailable:
+        return ()
+    return (place, ("HEAD", "index", "packed-refs")), (place / "logs", ("HEAD",))
+
+
 def _unusable(project: Path, cause: str) -> Unavailable:
     return Unavailable(
         f"There is no repository to read at {project}.",
@@ -119,7 +130,7 @@ def _git_directory(project: Path) -> Path:
     try:
         status = os.lstat(dot)
     except OSError:
-        if (project / "objects").is_dir() and (project / "HEAD").is_file():
+        if is_directory(project / "objects") and is_file(project / "HEAD"):
             return project
         raise _unusable(project, "It has no .git") from None
     if stat.S_ISDIR(status.st_mode):
@@ -157,7 +168,7 @@ def _require_harmless(place: Path) -> None:
         config = _small_text(directory / "config")
         for included in re.findall(r"^\s*path\s*=\s*(.+?)\s*$", config, re.MULTILINE):
             target = directory / os.path.expanduser(included.strip('"'))  # noqa: PTH111 - as git reads it
-            if target.exists() and not target.is_file():
+            if is_there(target) and not is_file(target):
                 raise Unavailable(f"Its configuration includes {target}.", reason="repository")
 
 
@@ -179,7 +190,7 @@ class ProjectRepository:
         is not there."""
         self.project = project
         self.git = open_repository(project)
-        self.is_bare = self.git.path.rstrip("/") == str(project) or not (project / ".git").exists()
+        self.is_bare = self.git.path.rstrip("/") == str(project) or not is_there(project / ".git")
         self.limits: set[str] = set()
         """Sentences about what was not looked at."""
         self._most_commits = most_commits

@@ -18,6 +18,7 @@ from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_tex
 from reverie.cli.homes import every_home
 from reverie.compose import open_parts
 from reverie.errors import StoreError, UserError
+from reverie.files.paths import is_directory, is_there
 from reverie.services.claims import ClaimReport, ProjectClaims
 from reverie.services.contexts import asked_context
 from reverie.services.workbench import Workbench
@@ -33,7 +34,7 @@ def check(session: Invocation) -> int:
     """Check, fix what was asked for, and tell."""
     arguments = session.arguments
     project = Path(os.path.abspath(arguments.project or "."))  # noqa: PTH100 - as typed: a link stays one
-    if not project.is_dir():
+    if not is_directory(project):
         trouble(f"There is no directory {project}.")
         return WRONG_USAGE
     if arguments.fix and arguments.at:
@@ -71,8 +72,8 @@ def _as_given(project: Path) -> Any:
 
     def resolved(file: Path) -> Path:
         here = Path(os.path.abspath(file))  # noqa: PTH100 - as typed
-        inside = not file.is_absolute() and not (project / file).exists()
-        return here if inside and here.is_relative_to(project) and here.exists() else file
+        inside = not file.is_absolute() and not is_there(project / file)
+        return here if inside and here.is_relative_to(project) and is_there(here) else file
 
     return resolved
 

@@ -185,7 +185,7 @@ def _is_emoji(char: str) -> bool:
 
 LintKind = Literal[
     "front-matter", "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
-    "empty",
+    "empty", "stale",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 

@@ -29,8 +29,8 @@ from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, che
 from reverie.claims.repository import MOST_BLOB, ProjectRepository
 from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import replace_file
-from reverie.files.directory import Directory
-from reverie.files.paths import read_regular, real_path
+from reverie.files.directory import Directory, walk_paths
+from reverie.files.paths import is_link, read_regular, real_path
 from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
@@ -162,7 +162,7 @@ class ProjectClaims:
         place = whole.relative_to(self.project).as_posix()
         real = Path(real_path(whole))
         top = Path(real_path(self.project))
-        if self.in_checkout and whole.is_symlink() and real.is_relative_to(top):
+        if self.in_checkout and is_link(whole) and real.is_relative_to(top):
             return replace(self._note(real.relative_to(top).as_posix()), path=place)
         return self._note(place)
 
@@ -201,6 +201,8 @@ class ClaimService:
         self._timeline = timeline
         self._apply = apply
         self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
+        self._earliest: dict[tuple[ScopeContext, str], dict[str, int]] = {}
+        """For each memory the earliest time at which each line was seen to be in it, in seconds."""
         self._lock = threading.Lock()
 
     def check(
@@ -213,6 +215,11 @@ class ClaimService:
         with self._lock:
             notes = [note for note in self._notes(context) if not paths or note.path in paths]
             return self._project(Path(context.project_path)).check(notes, check=check)
+
+    def stale(self, context: ScopeContext, *, check: Callable[[], None] = lambda: None) -> ClaimReport:
+        """As `check`, with the stale claims alone."""
+        report = self.check(context, check=check)
+        return replace(report, claims=report.stale)
 
     def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
         """The claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
@@ -274,21 +281,32 @@ class ClaimService:
                     continue  # the listing says so
                 path = str(memory_path(scope, file.rel))
                 text = data.decode("utf-8", "surrogateescape")
-                times = partial(self._line_times, context, path)
                 written = int(status.st_mtime)
+                earliest = self._remembered(context, path, text, written)
+                times = partial(self._line_times, context, path, earliest)
                 notes.append(CheckedNote(path, text, written_s=written, line_times=times, neighbours=names))
         return notes
 
-    def _line_times(self, context: ScopeContext, path: str) -> Mapping[str, int]:
-        """When each line came into a memory, as far as the history knows."""
+    def _remembered(self, context: ScopeContext, path: str, text: str, written: int) -> Mapping[str, int]:
+        """The earliest time of each line. One word that is edited makes the whole file younger, and the
+        history begins with the day on which Reverie saw it first."""
+        before = self._earliest.get((context, path), {})
+        lines = {line.strip() for line in text.splitlines()}
+        found = {line: min(written, before.get(line, written)) for line in lines}
+        self._earliest[context, path] = found
+        return found
+
+    def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:
+        """When each line came into a memory, as far as is known."""
         timeline = self._timeline()
         try:
             view = timeline.blame(timeline.target(context, path))
         except UserError:
-            return {}  # there is no history yet: the time of the file has to do
-        return {
+            return earliest  # there is no history yet
+        known = {
             row.text.strip(): view.authors[row.author].at_ms // 1000 for row in view.rows if row.author >= 0
         }
+        return {line: min(at, known.get(line, at)) for line, at in earliest.items()}
 
 
 def _is_note(place: str) -> bool:
@@ -301,7 +319,7 @@ def _untracked_notes(project: Path) -> Iterable[str]:
         if os.path.lexists(project / name):
             yield name
     for top in (".serena/memories", "memory-bank", ".claude", ".github"):
-        for folder, folders, names in os.walk(project / top):
+        for folder, folders, names in walk_paths(project / top):
             folders[:] = [one for one in folders if one not in (".git", "node_modules", "worktrees")]
             for name in names:
                 place = PurePosixPath(os.path.relpath(folder, project), name).as_posix()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import ScopeContext
+from reverie.claims.repository import watched_places
 from reverie.files.directory import Directory
 from reverie.files.watch import Changes
 from reverie.files.watch_sources import WatchTarget
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[WatchTarget, ...]:
     """The watched set: every memory root (those of `context` also while they do not exist yet), their
-    parents, sidecars, companions, the records and traces of runs, and what was decided."""
+    parents, sidecars, companions, the records and traces of runs, what was decided, and where the repository
+    of the project stands."""
     home = parts.home
     targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
     for root in roots_of(home, context) if context is not None else ():
@@ -45,6 +47,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     if context is not None:
         seen = {target.path for target in (*targets.values(), *places)}
         places += companion_targets(home.companions(context), seen)
+        places += [WatchTarget(place, recursive=False, only=names) for place, names in _repository(context)]
     own = (parts.profile.runs(parts.home_id), parts.profile.traces(parts.home_id))
     log = parts.profile.activity(parts.home_id)
     activity = WatchTarget(log.parent, recursive=False, only=(log.name,))
@@ -54,7 +57,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
     """Which views of a context a set of changes touches; a rescan touches all."""
     if changes.rescan:
-        return Relevance(True, True, True, True, True, True)
+        return Relevance(True, True, True, True, True, True, True)
     # By text: paths take themselves apart to be compared, and when much changes at once there are thousands.
     home, runs_directory = parts.home, os.fspath(parts.profile.runs(parts.home_id))
     roots = _texts(root.directory for root in roots_of(home, context))
@@ -64,10 +67,11 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     dumped = _texts(directory for _workspace, directory in dumps.directories) if dumps is not None else set()
     log = parts.profile.activity(parts.home_id)
     activities = _texts((log, log.parent))
+    repository = _texts(place / name for place, names in _repository(context) for name in names)
     sidecars = home.sidecars
     coverage = None if sidecars is None else os.fspath(sidecars.coverage)
     usage = None if sidecars is None else os.fspath(sidecars.usage)
-    tree = status = runs = contents = traces = activity = False
+    tree = status = runs = contents = traces = activity = project = False
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)
         if path == coverage or (name.startswith(".") and parent in roots):
@@ -81,13 +85,19 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
             traces = True
         elif path in activities:
             activity = True
+        elif path in repository:
+            project = True
         else:
             # A directory of dumps that was not there before is watched from now on.
             traces = traces or (dumps is not None and _is_in(path, os.fspath(dumps.root)))
             # Where an agent keeps books of its own jobs, the footer tells of them.
             contents = status = True
             tree = tree or any(_is_in(root, path) for root in roots)
-    return Relevance(tree, status, runs, contents, traces, activity)
+    return Relevance(tree, status, runs, contents, traces, activity, project)
+
+
+def _repository(context: ScopeContext) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+    return () if context.project_path is None else watched_places(Path(context.project_path))
 
 
 def _texts(paths: Iterable[Path]) -> set[str]:

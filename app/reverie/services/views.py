@@ -357,6 +357,8 @@ class Relevance:
     contents: bool
     traces: bool = False
     activity: bool = False
+    project: bool = False
+    """Its repository stands elsewhere."""
 
 
 # Bytes of a file as the editor needs them. Pure.

@@ -417,7 +417,7 @@ def monospace() -> QFont:
 
 NAMES = (
     "agent", "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete",
-    "edited", "error", "file", "flag", "folder", "form", "generated", "global", "home", "info",
+    "edited", "error", "file", "folder", "form", "generated", "global", "home", "info",
     "keyboard", "locked", "multi", "new", "open", "orphan", "pin", "preview", "project", "refresh",
     "rename", "reverie", "runs", "save", "side", "sort", "source", "trash", "undo", "warning",
     "workspace",

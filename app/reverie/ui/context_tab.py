@@ -7,7 +7,7 @@ Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ from reverie.ui.widgets.text_views import LoadedText
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
+    from reverie.memory.lint import LintFinding
     from reverie.ui.editor.control import Buffers
     from reverie.ui.memory.edits import Edits
     from reverie.ui.session import HomeSession
@@ -201,6 +202,15 @@ def _words_of(entry: ContextEntry) -> Iterator[str]:
         yield tr("needs a look")
 
 
+def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]]) -> ContextView:
+    """The same with more marks: `found` by memory path."""
+    parts = []
+    for part in view.parts:
+        entries = (replace(entry, marks=(*entry.marks, *found(entry.path))) for entry in part.entries)
+        parts.append(replace(part, entries=tuple(entries)))
+    return replace(view, parts=tuple(parts))
+
+
 class EntryModel(LineModel):
     """The entries of one part."""
 
@@ -215,7 +225,7 @@ class EntryModel(LineModel):
             quiet=value.state == "out",
             sign=_SIGNS[value.state],
             right_below=amount(value),
-            marks=("pin",) * value.pinned + ("flag",) * bool(value.marks),
+            marks=("pin",) * value.pinned + ("warning",) * bool(value.marks),
             cut_below="end",
         )
 
@@ -558,9 +568,18 @@ class ContextControl(QObject):
 
     open_wanted = Signal(str)
 
-    def __init__(self, tab: ContextTab, clock: Clock, buffers: Buffers, edits: Edits) -> None:
+    def __init__(
+        self,
+        tab: ContextTab,
+        clock: Clock,
+        buffers: Buffers,
+        edits: Edits,
+        stale: Callable[[str], tuple[LintFinding, ...]],
+    ) -> None:
+        """`stale`: what is not true any more in the memory at a path."""
         super().__init__(tab)
         self.tab = tab
+        self._stale_at = stale
         self._clock = clock
         self._buffers = buffers
         self._edits = edits
@@ -684,13 +703,19 @@ class ContextControl(QObject):
         if self.tab.isVisible():
             self._put_together()
 
+    @Slot()
+    def mark_again(self) -> None:
+        """What is known to be stale is something else."""
+        if self.tab.isVisible():
+            self._put_together()
+
     def _put_together(self) -> None:
         facts = self._facts
         if facts is None or self._update is None or facts.context != self._update.context:
             return
         drafts = self._drafts(facts)
         days = self.tab.clock.value()
-        view = assemble(facts, self._now + days * _DAY_MS, drafts)
+        view = with_marks(assemble(facts, self._now + days * _DAY_MS, drafts), self._stale_at)
         self.tab.show_view(view, self._place, drafts=len(drafts))
         self.tab.show_since(self._since(view, shown_now=not days and not drafts), self._now)
 

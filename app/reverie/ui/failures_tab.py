@@ -166,7 +166,7 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     for group in view.repeated:
         first = group.records[0]
         count = counted("1 record says the same", "%n records say the same", len(group.records))
-        look = TwoLines(_short(group.title), count, tr("to merge"), sign="flag")
+        look = TwoLines(_short(group.title), count, tr("to merge"), sign="warning")
         yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
     told = {id(each) for each in view.lessons_for(goal)}
     seen_ids: dict[str, int] = {}

@@ -219,8 +219,9 @@ class _Refreshed:
 
 class HomeSession(QObject):
     """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
-    `WatchState`. `outside_changed()`: something in the home that none of the shown views is made of.
-    `host_changed(str, HostStatus)`: the background services of the home with this id are in another state;
+    `WatchState`. `project_changed()`: the repository of the shown project stands elsewhere.
+    `outside_changed()`: something in the home that none of the shown views is made of. `host_changed(str,
+    HostStatus)`: the background services of the home with this id are in another state;
     `engine_replaced(str)`: what was asked of the engine for this home has to be asked again."""
 
     arrived = Signal(object)
@@ -231,6 +232,7 @@ class HomeSession(QObject):
     outside_changed = Signal()
     activity_changed = Signal()
     traces_changed = Signal()
+    project_changed = Signal()
     trouble = Signal(object)
     watch_changed = Signal(object)
     history_started = Signal()
@@ -496,6 +498,8 @@ class HomeSession(QObject):
             self.activity_changed.emit()
         if touched is not None and touched.traces:
             self.traces_changed.emit()
+        if touched is not None and touched.project:
+            self.project_changed.emit()
         if found.watch is not None:
             self.watch_changed.emit(found.watch)
         self._watch.start(self.context)

@@ -81,6 +81,7 @@ class SourceView(QPlainTextEdit):
         self._marks: dict[int, str] = {}
         self._tips: dict[int, str] = {}
         self._highlights: dict[str, list[QTextEdit.ExtraSelection]] = {}
+        self._text_tips: tuple[Span, ...] = ()
         self._unseen: int | None = None
         self._unseen_tip = ""
         self._blocks = 1
@@ -106,6 +107,7 @@ class SourceView(QPlainTextEdit):
             return
         self.document().contentsChange.disconnect(self._on_contents_change)
         self._marks, self._tips, self._highlights, self._unseen = {}, {}, {}, None
+        self._text_tips = ()
         self._long = _has_long_line(document)
         self._fit_wrap()
         # Before the document goes: Qt would look at cursors of one that is deleted already.
@@ -184,7 +186,8 @@ class SourceView(QPlainTextEdit):
 
     def set_highlights(self, key: str, spans: Sequence[Span]) -> None:
         """Colour the background of `(start, end, kind)`, in UTF-16 units; `key` names whose they are, and
-        replaces that owner's last ones. Kinds: `match`, `match-current`, `theirs`, `mine`, `conflict`."""
+        replaces that owner's last ones. Kinds: `match`, `match-current`, `theirs`, `mine`, `conflict`, and
+        `stale`, which is underlined."""
         length = self.document().characterCount() - 1
         made = [
             self._selection(start, min(end, length), kind) for start, end, kind in spans if start <= length
@@ -192,6 +195,21 @@ class SourceView(QPlainTextEdit):
         if made or key in self._highlights:
             self._highlights[key] = made
             self._show_highlights()
+
+    def set_text_tips(self, tips: Sequence[Span]) -> None:
+        """What the pointer tells over `(start, end, plain text)`, in UTF-16 units."""
+        self._text_tips = tuple(tips)
+
+    def text_tip(self, position: int) -> str:
+        """What is told at this place of the text, empty for nothing."""
+        return next((tip for start, end, tip in self._text_tips if start <= position <= end), "")
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if self._text_tips and isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            tip = self.text_tip(self.cursorForPosition(event.pos()).position())
+            QToolTip.showText(event.globalPos(), as_tooltip(*tip.split("\n")) if tip else "", self)
+            return True
+        return super().viewportEvent(event)
 
     def _selection(self, start: int, end: int, kind: str) -> QTextEdit.ExtraSelection:
         made = QTextEdit.ExtraSelection()
@@ -436,6 +454,10 @@ def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
 
 def _colour(form: QTextCharFormat, theme: Theme, kind: str) -> None:
     """The background of a kind; on that of a match no colour of the syntax could be read."""
+    if kind == "stale":
+        form.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        form.setUnderlineColor(theme.warn)
+        return
     back = _background(theme, kind)
     form.setBackground(back)
     if kind.startswith("match"):

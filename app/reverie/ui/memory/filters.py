@@ -1,5 +1,5 @@
 """In which order the trees show their files, and which: the row of filters above them (All, Loaded, Changed,
-Pinned, Warnings, each with its number) and the menu of orders.
+Pinned, Stale, Warnings, each with its number) and the menu of orders.
 
 The trees are built so by the session's job; here is only the choice. It belongs to the window, not to a home:
 the next session gets it, too.
@@ -82,7 +82,7 @@ class TreeOrder(QObject):
                 self._choose(self.arrangement._replace(sort=known))
 
     def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
-        """Which memories are shown; `only`: those of "loaded" and "warnings"."""
+        """Which memories are shown; `only`: those of "loaded", "stale" and "warnings"."""
         also = self.arrangement.also if show == self.arrangement.show else frozenset()
         self._choose(self.arrangement._replace(show=show, only=only, also=also))
 
@@ -136,6 +136,7 @@ def chip_text(show: Show) -> str:
         "loaded": tr("Loaded"),
         "changed": tr("Changed"),
         "pinned": tr("Pinned"),
+        "stale": tr("Stale"),
         "warnings": tr("Warnings"),
     }[show]
 
@@ -146,6 +147,7 @@ def _meaning(show: Show) -> str:
         "loaded": tr("What the agent loads in full when it starts"),
         "changed": tr("What someone else changed since you saw it"),
         "pinned": tr("What a consolidation never deletes or renames"),
+        "stale": tr("What was true of the project when it was written, and is not any more"),
         "warnings": tr("Secret-like text, hidden characters, what the agent does not see, and the like"),
     }[show]
 
@@ -266,6 +268,8 @@ class FilterControl(QObject):
     def _paths(self, show: Show) -> frozenset[str]:
         if show == "loaded":
             return frozenset(path for path, state in (self._loaded or {}).items() if state != "listed")
+        if show == "stale":
+            return self._model.stale_paths()
         return self._model.warned_paths() if show == "warnings" else frozenset()
 
     @Slot()
@@ -281,6 +285,7 @@ class FilterControl(QObject):
                 "loaded": len(self._paths("loaded")) if self._loaded is not None else None,
                 "changed": len(update.view.changed_by_others),
                 "pinned": sum(node.data.file.usage.pinned for node in files),
+                "stale": len(self._model.stale_paths()) or (0 if show == "stale" else None),
                 "warnings": len(self._model.warned_paths()),
             }
         )

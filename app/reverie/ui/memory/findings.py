@@ -126,7 +126,7 @@ class FindingsList(QWidget):
             item = QListWidgetItem(text)
             item.setToolTip(as_tooltip(text))
             item.setData(_LINE_ROLE, max(1, finding.line))
-            sign = {"error": "error", "warning": "flag"}.get(finding.severity, "info")
+            sign = {"note": "info"}.get(finding.severity, finding.severity)
             item.setIcon(self._icons.icon(sign, colours[finding.severity]))
             self.list.addItem(item)
         self.list.updateGeometry()
@@ -163,8 +163,10 @@ class LintControl(QObject):
         self._update: TreeUpdate | None = None
         self._dirty: set[Path] = set()
         self._known: dict[str, tuple[LintFinding, ...]] = {}
+        self._more: Mapping[str, tuple[LintFinding, ...]] = {}
         self._lane = Lane("lint", self)
         self._stopped = False
+        self._is_known = False
         self.complete = False
         self._quiet = single_shot(self, QUIET_MS, self._look)
         editor.state_changed.connect(self._show)
@@ -187,6 +189,12 @@ class LintControl(QObject):
             self._dirty |= update.changes.paths
         self.complete = False
         self._quiet.start()
+
+    def add(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
+        """Show these, too, instead of those that were added before: what was checked elsewhere."""
+        if findings != self._more:
+            self._more = findings
+            self._mark()
 
     def stop(self) -> None:
         """End the thread; calling it again is harmless."""
@@ -236,8 +244,16 @@ class LintControl(QObject):
 
     def _take(self, findings: dict[str, tuple[LintFinding, ...]] | None) -> None:
         self._known = findings or {}
-        self._model.set_lint(findings)
+        self._is_known = findings is not None
+        self._mark()
+
+    def _mark(self) -> None:
+        both = {path: self._of(path) for path in self._known.keys() | self._more.keys()}
+        self._model.set_lint(both if self._is_known or both else None)
         self._show()
+
+    def _of(self, path: str) -> tuple[LintFinding, ...]:
+        return (*self._known.get(path, ()), *self._more.get(path, ()))
 
     @Slot()
     def _show(self) -> None:
@@ -245,7 +261,7 @@ class LintControl(QObject):
         file, session = self._pane.file, self._session
         here = file is not None and session is not None and file.buffer.ref.home == session.info.id
         path = file.buffer.address.path if file is not None and here else ""
-        findings, listed = self._known.get(path, ()), self._listed(path)
+        findings, listed = self._of(path), self._listed(path)
         if listed is not None and is_over_cap(listed.unseen_reason):
             # Late: it brings the rules of lint, which the window needs for this alone.
             from reverie.memory.lint import with_reason
@@ -361,7 +377,7 @@ class IndexPanel(QWidget):
             grave = finding.problem in GRAVE
             item.setIcon(
                 self._icons.sign(
-                    "flag" if grave else "info", theme.warn_text if grave else theme.dim, self.palette()
+                    "warning" if grave else "info", theme.warn_text if grave else theme.dim, self.palette()
                 )
             )
             self.list.addItem(item)

@@ -57,6 +57,7 @@ from reverie.ui.memory.inspector import InspectorControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
+from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.unseen import UnseenControl
 from reverie.ui.metrics import scaled
@@ -336,6 +337,7 @@ class MemoryTab(QWidget):
         self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
+        self.stale = StaleControl(self._shown, self.model, self.lint, pane, self.hand, icons, self)
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
         self.inspector = InspectorControl(self._shown, self.model, editor, pane, now, self)
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
@@ -364,6 +366,8 @@ class MemoryTab(QWidget):
         self.pane.came_forward.connect(self._parts.show_right)
         self.tree.customContextMenuRequested.connect(self._show_menu)
         self.editor.state_changed.connect(self._on_editor_state)
+        self.editor.state_changed.connect(self.stale.show_file)
+        self.editor.was_read.connect(self.stale.show_file)
         self.editor.state_changed.connect(self.keeper.note)
         self.editor.state_changed.connect(self.drafts.follow)
         self._connect_controls()
@@ -380,12 +384,15 @@ class MemoryTab(QWidget):
             self.notes.state_changed,
             self.hand.state_changed,
             self.duplicates.changed,
+            self.stale.changed,
         ):
             changed.connect(self.situation_changed)
         self.index_care.fixed.connect(self.hand.offer_undo)
         self.index_care.moved.connect(self.hand.moved)
         self.extraction.review_wanted.connect(self.dreams.review)
         self.orphans.page_wanted.connect(self.show_other)
+        self.stale.page_wanted.connect(self.show_beside)
+        self.stale.open_wanted.connect(self.tree.select_path)
 
     def set_actions(self, actions: Actions) -> None:
         """The window's actions where they are used here."""
@@ -426,6 +433,7 @@ class MemoryTab(QWidget):
         self.extraction.set_session(session)
         self.telling.set_session(session)
         self.lint.set_session(session)
+        self.stale.set_session(session)
         self.filters.set_session(session)
         self.index_care.set_session(session)
         self.notes.set_session(session)
@@ -483,6 +491,7 @@ class MemoryTab(QWidget):
         shown = self._right.currentWidget()
         return None if shown is self.inspector.page else shown
 
+    @Slot(object)
     def show_beside(self, page: QWidget | None) -> None:
         """Show `page` beside the trees, or the editor again."""
         if page is not None and self._right.indexOf(page) < 0:
@@ -508,6 +517,7 @@ class MemoryTab(QWidget):
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
         self.lint.follow(update)
+        self.stale.follow(update)
         self.filters.follow(update)
         self.inspector.update()
         self.unseen.follow(update)
@@ -690,6 +700,7 @@ class MemoryTab(QWidget):
             can_extract=self.extraction.available and shown,
             can_note=self.notes.available and shown,
             can_tell=self.telling.available and shown,
+            fixable=any(claim.replacement for claim in self.stale.of_open()),
         )
 
     # Width

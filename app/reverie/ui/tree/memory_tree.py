@@ -130,17 +130,18 @@ SortKey = Literal["name", "recent", "use", "size"]
 SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
 
 
-Show = Literal["all", "loaded", "changed", "pinned", "warnings"]
+Show = Literal["all", "loaded", "changed", "pinned", "stale", "warnings"]
 """Which memories a tree shows; see `Arrangement.show`."""
-SHOWS: tuple[Show, ...] = ("all", "loaded", "changed", "pinned", "warnings")
+SHOWS: tuple[Show, ...] = ("all", "loaded", "changed", "pinned", "stale", "warnings")
 
 
 class Arrangement(NamedTuple):
     """How the files of a folder are ordered, and which are shown.
 
     `show`: all of them, what the agent loads in full, what someone else changed since it was seen, what is
-    pinned, or what has a warning. `only` are the memory paths of "loaded" and "warnings", which the tree
-    cannot tell itself. Those in `also` stay, so that nothing goes from under the eyes of who looks at it."""
+    pinned, what says something that is not true any more, or what has a warning. `only` are the memory
+    paths of "loaded", "stale" and "warnings", which the tree cannot tell itself. Those in `also` stay, so
+    that nothing goes from under the eyes of who looks at it."""
 
     sort: SortKey = "name"
     show: Show = "all"

@@ -95,6 +95,7 @@ def kind_name(kind: str) -> str:
         "instruction": tr("Instruction-like text"),
         "description": tr("No description"),
         "empty": tr("Empty"),
+        "stale": tr("Stale"),
     }.get(kind, kind)
 
 
@@ -214,6 +215,11 @@ class MemoryTreeModel(NodeModel):
         """The memories whose rows wear a warning."""
         marked = (path for path, findings in (self._lint or {}).items() if is_marked(findings))
         return frozenset(path for path in marked if path in self.memory_tree.files)
+
+    def stale_paths(self) -> frozenset[str]:
+        """The memories with a statement that is not true any more."""
+        known = (self._lint or {}).items()
+        return frozenset(path for path, found in known if any(each.kind == "stale" for each in found))
 
     def _touch_differing(
         self, before: Mapping[str, object], after: Mapping[str, object], *, everything: bool = False

@@ -170,7 +170,7 @@ class _TwoLineColours:
 
     def sign(self, name: str, *, grave: bool = False) -> QColor:
         theme = self._theme
-        tints = {"check": theme.good, "warning": theme.warn, "flag": theme.warn, "pin": theme.accent}
+        tints = {"check": theme.good, "warning": theme.warn, "pin": theme.accent}
         tint = theme.bad if grave else tints.get(name, self.dim)
         return readable(tint, self._back, SIGN_CONTRAST)
 

@@ -46,6 +46,8 @@ class ActionState:
     can_note: bool = False
     can_tell: bool = False
     failures: bool = False
+    fixable: bool = False
+    """Something in the opened memory is stale and has a new value."""
     beside: str = ""
     """What stands in place of the editor: `context` or `failures`; empty for the editor itself."""
 
@@ -186,6 +188,10 @@ ACTIONS: tuple[ActionSpec, ...] = (
                lambda now: now.context),
     ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
                _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
+    ActionSpec("memory.fix-stale", "memory", _("&Fix what is stale"), "tab.stale.fix_here",
+               ("Alt+Return",), "",
+               _("Replace the moved path, the new version or command in this line, else in the whole memory"),
+               lambda now: now.fixable),
     ActionSpec("memory.duplicates", "memory", _("Find d&uplicates…"), "tab.duplicates.show",
                ("Ctrl+Shift+U",), "", _("Memories that say the same, side by side, and merging them by hand"),
                lambda now: now.context, separator=True),
@@ -266,6 +272,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.context", "view", _("As the agent &sees it"), "lazy_tabs.toggle_context",
                ("Ctrl+Shift+A",), "agent",
                _("Exactly what the agent loads now, and why each memory is in or out"), checkable=True),
+    ActionSpec("view.stale", "view", _("Still &true?"), "tab.stale.toggle_page", ("Ctrl+Shift+Y",), "check",
+               _("What the memories say of the project that is not true any more, and since which commit"),
+               lambda now: now.context, checkable=True),
     ActionSpec("view.inspector", "view", _("&About this memory"), "tab.inspector.toggle", ("Ctrl+I",), "info",
                _("Use, size, last changes and warnings of the open memory"), lambda now: now.open_file,
                checkable=True),

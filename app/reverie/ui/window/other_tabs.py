@@ -61,7 +61,10 @@ class OtherTabs:
     def context(self) -> ContextControl:
         """Context, and what works out what it shows."""
         memory = self._memory
-        return ContextControl(ContextTab(self._icons), self._clock, memory.buffers, memory.edits)
+        tab = ContextTab(self._icons)
+        made = ContextControl(tab, self._clock, memory.buffers, memory.edits, memory.stale.findings_at)
+        memory.stale.changed.connect(made.mark_again)
+        return made
 
     def failures(self) -> FailuresControl:
         """Failures, and what reads them."""
