@@ -143,7 +143,7 @@ def test_no_frame_shows_a_trace_squeezed_into_the_height_of_what_was_there(
     assert shown is not None
     tab.detail.clear()
     finish_layouts()
-    tab.area.verticalScrollBar().setValue(tab.detail.mapTo(tab.splitter, QPoint()).y())
+    tab.area.verticalScrollBar().setValue(tab.detail.mapTo(tab.area.widget(), QPoint()).y())
     frames = Squeezed()
     QApplication.instance().installEventFilter(frames)
     try:
@@ -179,7 +179,7 @@ def test_the_first_dump_of_a_home_is_seen_as_well(windows: Windows, home: Path) 
     (home / DUMPS).mkdir(parents=True)
     shutil.copy(kept, home / DUMPS / "1786637112345_x.json")
     driver.until(lambda: tab.is_settled and len(tab.list.shown) == 1)
-    assert tab.pages.currentWidget() is tab.area
+    assert tab.pages.currentWidget() is tab.splitter
 
 
 def traces_of_own_runs_are_listed_too(driver: Driver, tab: TracesTab) -> None:

@@ -72,7 +72,7 @@ def test_each_change_touches_the_views_that_show_it(bench: Workbench) -> None:
     said = bench.parts.profile.activity(bench.home_id)
     assert touched(bench, said) == Relevance(False, False, False, False, activity=True)
     assert touched(bench) == Relevance(False, False, False, False)
-    assert touched(bench, rescan=True) == Relevance(True, True, True, True, True, True)
+    assert touched(bench, rescan=True) == Relevance(True, True, True, True, True, True, True)
 
 
 def test_memories_of_another_workspace_do_not_touch_this_tree(bench: Workbench) -> None:

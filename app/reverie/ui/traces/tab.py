@@ -364,11 +364,13 @@ class TracesTab(TabPage):
             sizes=(_LIST * char, (_BESIDE - _LIST) * char),
             below=(260, 520),
         )
-        self.area = scrolled(self.splitter)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
-        self.pages = stacked(self.empty, self.area)
+        self.pages = stacked(self.empty, self.splitter)
         self.views = stacked(self.pages, self.checks, self.log)
-        column(self, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+        inside = QWidget()
+        column(inside, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+        self.area = scrolled(inside)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
+        column(self, self.area, margin=0, gap=None)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -481,7 +483,7 @@ class TracesTab(TabPage):
     @Slot()
     def _on_lines(self) -> None:
         lines = self.feed.lines
-        self.pages.setCurrentWidget(self.area if lines else self.empty)
+        self.pages.setCurrentWidget(self.splitter if lines else self.empty)
         self.list.show_lines(lines)
         self._follow()
         self._on_findings()
