@@ -4175,6 +4175,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n files put back</source>
+        <translation><numerusform>%n Datei zurückgelegt</numerusform><numerusform>%n Dateien zurückgelegt</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n files stay here, because they are too large or no text.</source>
         <translation><numerusform>%n Datei bleibt hier, weil sie zu groß oder kein Text ist.</numerusform><numerusform>%n Dateien bleiben hier, weil sie zu groß oder kein Text sind.</numerusform></translation>
     </message>
@@ -4257,6 +4261,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n more</source>
         <translation><numerusform>%n weiterer</numerusform><numerusform>%n weitere</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more changes wait for the next run</source>
+        <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n moved here.</source>
@@ -7747,6 +7755,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>ähnlich, aber verschieden</translation>
     </message>
     <message>
+        <source>all of it was rejected in review</source>
+        <translation>alles wurde bei der Prüfung abgelehnt</translation>
+    </message>
+    <message>
         <source>always loaded</source>
         <translation>immer geladen</translation>
     </message>
@@ -7781,6 +7793,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>applied</source>
         <translation>angewendet</translation>
+    </message>
+    <message>
+        <source>applied {done} of {count} reviewed changes</source>
+        <translation>{done} von {count} geprüften Änderungen übernommen</translation>
     </message>
     <message>
         <source>archive</source>
@@ -7906,6 +7922,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>deleted</source>
         <translation>gelöscht</translation>
     </message>
+    <message numerus="yes">
+        <source>deleted %n empty files</source>
+        <translation><numerusform>%n leere Datei gelöscht</numerusform><numerusform>%n leere Dateien gelöscht</numerusform></translation>
+    </message>
     <message>
         <source>didWriteMemory is true.</source>
         <translation>didWriteMemory ist true.</translation>
@@ -7929,6 +7949,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>done</source>
         <translation>fertig</translation>
+    </message>
+    <message numerus="yes">
+        <source>dropped %n picked-up notes that other memories contain</source>
+        <translation><numerusform>%n aufgelesene Notiz entfernt, die andere Notizen enthalten</numerusform><numerusform>%n aufgelesene Notizen entfernt, die andere Notizen enthalten</numerusform></translation>
     </message>
     <message>
         <source>earlier session {id}</source>
@@ -7985,6 +8009,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review</source>
         <translation>zur Durchsicht angehalten</translation>
+    </message>
+    <message>
+        <source>held for review: it would delete lines of {paths} that are nowhere else</source>
+        <translation>zur Prüfung angehalten: Es würden Zeilen von {paths} gelöscht, die sonst nirgends sind</translation>
+    </message>
+    <message>
+        <source>held for review: it would lose {share} % of the lines in {scope} memory</source>
+        <translation>zur Prüfung angehalten: {share} % der Zeilen von {scope} gingen verloren</translation>
     </message>
     <message numerus="yes">
         <source>in %n days</source>
@@ -8126,6 +8158,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2.</source>
         <translation>memories/ liegt neben memories_v2/. Deshalb benutzt Codex Version 1 und nichts von Version 2.</translation>
     </message>
+    <message numerus="yes">
+        <source>merged %n exact duplicates</source>
+        <translation><numerusform>%n genaues Doppel zusammengeführt</numerusform><numerusform>%n genaue Doppel zusammengeführt</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>merged %n groups of like records</source>
+        <translation><numerusform>%n Gruppe gleicher Einträge zusammengeführt</numerusform><numerusform>%n Gruppen gleicher Einträge zusammengeführt</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>merged %n near-duplicates</source>
+        <translation><numerusform>%n Beinahe-Doppel zusammengeführt</numerusform><numerusform>%n Beinahe-Doppel zusammengeführt</numerusform></translation>
+    </message>
     <message>
         <source>missing</source>
         <translation>fehlt</translation>
@@ -8161,6 +8205,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>new since; a new session would load it</source>
         <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
+    </message>
+    <message>
+        <source>no change fits the budget</source>
+        <translation>keine Änderung passt ins Budget</translation>
     </message>
     <message>
         <source>no changes</source>
@@ -8247,8 +8295,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nichts bekannt, was hilft</translation>
     </message>
     <message>
+        <source>nothing needed changing</source>
+        <translation>nichts musste geändert werden</translation>
+    </message>
+    <message>
         <source>nothing new</source>
         <translation>nichts Neues</translation>
+    </message>
+    <message>
+        <source>nothing was changed</source>
+        <translation>nichts wurde geändert</translation>
+    </message>
+    <message>
+        <source>nothing was put back</source>
+        <translation>nichts wurde zurückgelegt</translation>
     </message>
     <message>
         <source>now</source>
@@ -8447,6 +8507,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>dasselbe ist da</translation>
     </message>
     <message>
+        <source>the session notes were updated</source>
+        <translation>die Sitzungsnotizen wurden aktualisiert</translation>
+    </message>
+    <message>
         <source>the set is full</source>
         <translation>das Set ist voll</translation>
     </message>
@@ -8461,6 +8525,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>thinking</source>
         <translation>denkt nach</translation>
+    </message>
+    <message numerus="yes">
+        <source>tidied %n files</source>
+        <translation><numerusform>%n Datei aufgeräumt</numerusform><numerusform>%n Dateien aufgeräumt</numerusform></translation>
     </message>
     <message>
         <source>timedOut is true.</source>
@@ -8519,6 +8587,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnung</translation>
     </message>
     <message>
+        <source>what was to be taken back had gone already</source>
+        <translation>was zurückgenommen werden sollte, war schon weg</translation>
+    </message>
+    <message>
         <source>where Reverie's own files lie</source>
         <translation>bei den eigenen Dateien von Reverie</translation>
     </message>
@@ -8533,6 +8605,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>writing</source>
         <translation>schreibt</translation>
+    </message>
+    <message numerus="yes">
+        <source>wrote or mended %n descriptions</source>
+        <translation><numerusform>%n Beschreibung geschrieben oder berichtigt</numerusform><numerusform>%n Beschreibungen geschrieben oder berichtigt</numerusform></translation>
     </message>
     <message>
         <source>you</source>

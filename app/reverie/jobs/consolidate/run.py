@@ -427,7 +427,7 @@ def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *
 
 def _why_held(retention: Retention) -> str:
     if retention.blocked_deletes:
-        return f"it would delete lines of {', '.join(retention.blocked_deletes)} that stand nowhere else"
+        return f"it would delete lines of {', '.join(retention.blocked_deletes)} that are nowhere else"
     worst = max(retention.loss_percent, key=lambda scope: retention.loss_percent[scope])
     return f"it would lose {retention.loss_percent[worst]:.0f} % of the lines in {worst} memory"
 

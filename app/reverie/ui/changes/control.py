@@ -31,6 +31,7 @@ from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.footer import applied_words, conflict_words
 from reverie.ui.memory.footer_control import DreamEnded, FooterControl
+from reverie.ui.run_kinds import summary_words
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import WrapLabel, embolden
@@ -473,7 +474,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_reverted(self, result: RunResult) -> None:
-        said = conflict_words(result) if result.conflicts else visible(result.summary)
+        said = conflict_words(result) if result.conflicts else summary_words(result.summary)
         self._say(said, "warn" if result.conflicts else "info")
         self._on_changed()
 

@@ -22,7 +22,7 @@ from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import age, as_tooltip, visible, when
 from reverie.ui.memory.footer import can_revert, headline, state_words
 from reverie.ui.metrics import row_height
-from reverie.ui.run_kinds import LABELS, kind_title
+from reverie.ui.run_kinds import LABELS, kind_title, summary_words
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column
@@ -419,7 +419,7 @@ class ChangeList(QWidget):
         )
         spoken = ", ".join(part for part in (title, below, said, right) if part)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
-        summary = row.run.summary if row.run is not None else ""
+        summary = summary_words(row.run.summary) if row.run is not None else ""
         item.setToolTip(as_tooltip(f"{title}, {when(row.at_ms)}", below, summary))
         return item
 

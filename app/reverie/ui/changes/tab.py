@@ -22,6 +22,7 @@ from reverie.ui.display_text import human_size, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
 from reverie.ui.metrics import scaled
+from reverie.ui.run_kinds import summary_words
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
@@ -146,7 +147,7 @@ class ChangeSetPane(Column):
             title.append(state_words(run))
         said: list[str] = []
         if run is not None:
-            said += [run.summary, cost_words(run), self._state(row)]
+            said += [summary_words(run.summary), cost_words(run), self._state(row)]
         elif change is not None:
             if change.owner:
                 title.append(visible(change.owner))

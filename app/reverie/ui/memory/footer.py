@@ -51,7 +51,7 @@ from reverie.ui.display_text import (
     when,
 )
 from reverie.ui.jobs import repeating
-from reverie.ui.run_kinds import kind_title
+from reverie.ui.run_kinds import kind_title, summary_words
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of
@@ -79,7 +79,7 @@ def conflict_words(result: RunResult) -> str:
         text = tr("{summary} Left as it is, because it was edited since: {paths}")
     else:
         text = tr("{summary} Left as they are, because they were edited since: {paths}")
-    return text.format(summary=visible(result.summary), paths=paths)
+    return text.format(summary=summary_words(result.summary), paths=paths)
 
 
 def kind_words(run: RunSummary) -> str:
@@ -98,7 +98,7 @@ def applied_words(run: RunResult) -> str:
         )
         return " ".join(part for part in (said, visible(run.next_step)) if part)
     outcome = display_text.outcome(run.outcome)
-    parts = (outcome[:1].upper() + outcome[1:], visible(run.summary), visible(run.next_step))
+    parts = (outcome[:1].upper() + outcome[1:], summary_words(run.summary), visible(run.next_step))
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
 
@@ -282,7 +282,7 @@ class RunPanel(QWidget):
         self._live.hide()
         self._run_id = result.run_id
         if not result.conflicts:
-            self.result.say(visible(result.summary))
+            self.result.say(summary_words(result.summary))
             return
         self.result.say(conflict_words(result), tone="warn")
 
@@ -357,17 +357,17 @@ def _result_words(run: RunResult, *, dry_run: bool) -> str:
     applied = sum(1 for op in run.ops if op.get("applied"))
     if run.outcome == "completed" and dry_run:
         planned = counted(tr("1 change"), "%n changes", len(run.ops))
-        return tr("Preview: {planned}. {summary}").format(planned=planned, summary=visible(run.summary))
+        return tr("Preview: {planned}. {summary}").format(planned=planned, summary=summary_words(run.summary))
     if run.outcome == "completed":
         made = changes(applied)
-        return tr("Done, {made}. {summary}").format(made=made, summary=visible(run.summary))
+        return tr("Done, {made}. {summary}").format(made=made, summary=summary_words(run.summary))
     if run.outcome == "held":
         return tr("Held for review, nothing was written. {reason}").format(
-            reason=visible(run.reason or run.summary)
+            reason=visible(run.reason) or summary_words(run.summary)
         )
     if run.outcome == "unchanged":
-        return visible(run.summary) or tr("No changes needed.")
-    return visible(run.summary) or display_text.outcome(run.outcome)
+        return summary_words(run.summary) or tr("No changes needed.")
+    return summary_words(run.summary) or display_text.outcome(run.outcome)
 
 
 # The footer below the trees: one row per scope, the harvest, the Consolidate button, and the running job.
@@ -410,7 +410,7 @@ def row_words(
     result = tr("undone") if row.undone else changes(row.changes)
     in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
     parts = (display_text.age(now_ms, row.last_run_at), result, *in_part)
-    details = (when(row.last_run_at), trigger(row.trigger), row.summary, spent_words(spent))
+    details = (when(row.last_run_at), trigger(row.trigger), summary_words(row.summary), spent_words(spent))
     return RowWords("record", " · ".join(map(_unbroken, parts)), "", as_tooltip(*details))
 
 
