@@ -1442,6 +1442,10 @@
         <translation>{name} gelöscht</translation>
     </message>
     <message>
+        <source>Done again: {name}</source>
+        <translation>Wiederholt: {name}</translation>
+    </message>
+    <message>
         <source>Moved {what} to {folder}</source>
         <translation>{what} nach {folder} verschoben</translation>
     </message>
@@ -5301,6 +5305,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Tun</translation>
     </message>
     <message>
+        <source>Do again what was taken back last</source>
+        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
+    </message>
+    <message>
         <source>Done, {made}. {summary}</source>
         <translation>Fertig, {made}. {summary}</translation>
     </message>
@@ -5475,6 +5483,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Go to &amp;memories</source>
         <translation>Zu den &amp;Notizen</translation>
+    </message>
+    <message>
+        <source>Go to the list or text after this one, in the tab that is shown</source>
+        <translation>Zur Liste oder zum Text danach, im gezeigten Reiter</translation>
+    </message>
+    <message>
+        <source>Go to the list or text before this one</source>
+        <translation>Zur Liste oder zum Text davor</translation>
     </message>
     <message>
         <source>Go to the match before</source>
@@ -5969,6 +5985,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
     </message>
     <message>
+        <source>Ne&amp;xt tab</source>
+        <translation>Nä&amp;chster Reiter</translation>
+    </message>
+    <message>
         <source>Never called the tool</source>
         <translation>Hat das Werkzeug nie aufgerufen</translation>
     </message>
@@ -5983,6 +6003,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Next c&amp;onflict</source>
         <translation>Nächster K&amp;onflikt</translation>
+    </message>
+    <message>
+        <source>Next p&amp;ane</source>
+        <translation>Nächster &amp;Bereich</translation>
     </message>
     <message>
         <source>No background run starts once the last 24 hours have used this many tokens; 0 allows none.</source>
@@ -6265,6 +6289,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vor&amp;ige Datei</translation>
     </message>
     <message>
+        <source>Pre&amp;vious pane</source>
+        <translation>&amp;Voriger Bereich</translation>
+    </message>
+    <message>
         <source>Preference</source>
         <translation>Vorliebe</translation>
     </message>
@@ -6279,6 +6307,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Previous confli&amp;ct</source>
         <translation>Voriger Konfli&amp;kt</translation>
+    </message>
+    <message>
+        <source>Previous ta&amp;b</source>
+        <translation>Vori&amp;ger Reiter</translation>
     </message>
     <message>
         <source>Project</source>
@@ -6327,6 +6359,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Recovery</source>
         <translation>Wiederherstellung</translation>
+    </message>
+    <message>
+        <source>Red&amp;o last change</source>
+        <translation>Letzte Änderung &amp;wiederholen</translation>
     </message>
     <message>
         <source>Rejected by a rail</source>
@@ -7287,6 +7323,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is none: no run failed here while traces were kept.</source>
         <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
+    </message>
+    <message>
+        <source>There is nothing to do again.</source>
+        <translation>Es gibt nichts zu wiederholen.</translation>
     </message>
     <message>
         <source>There is nothing to take back.</source>

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QAbstractScrollArea,
     QProxyStyle,
     QStyle,
     QStyleHintReturn,
@@ -500,9 +501,11 @@ def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) 
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
+    """The outline of a list or text, the accent's while it has the focus."""
     theme = theme_of(option.palette)
+    focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
-    painter.setPen(QPen(theme.line, 1))
+    painter.setPen(QPen(theme.accent if focused else theme.line, 1))
     painter.setBrush(QBrush())
     painter.drawRect(option.rect.adjusted(0, 0, -1, -1))
     painter.restore()
