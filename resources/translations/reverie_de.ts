@@ -2722,28 +2722,16 @@
 <context>
     <name>ReaderBar</name>
     <message>
-        <source>&amp;Beginning</source>
-        <translation>&amp;Anfang</translation>
-    </message>
-    <message>
-        <source>&amp;End</source>
-        <translation>&amp;Ende</translation>
-    </message>
-    <message>
-        <source>&amp;Next prompt</source>
-        <translation>&amp;Nächste Eingabe</translation>
-    </message>
-    <message>
-        <source>&amp;Previous prompt</source>
-        <translation>&amp;Vorige Eingabe</translation>
-    </message>
-    <message>
         <source>&amp;Unfold all</source>
         <translation>Alles a&amp;ufklappen</translation>
     </message>
     <message>
         <source>Cop&amp;y entry</source>
         <translation>Eintrag &amp;kopieren</translation>
+    </message>
+    <message>
+        <source>Ctrl+Up and Ctrl+Down go from prompt to prompt, Ctrl+Home and Ctrl+End to the ends</source>
+        <translation>Strg+Auf und Strg+Ab führen von Eingabe zu Eingabe, Strg+Pos1 und Strg+Ende zu den Enden</translation>
     </message>
     <message>
         <source>Next place</source>
@@ -2768,22 +2756,6 @@
     <message>
         <source>The entry at the cursor, as it is</source>
         <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
-    </message>
-    <message>
-        <source>The first entry (Ctrl+Home)</source>
-        <translation>Der erste Eintrag (Strg+Pos1)</translation>
-    </message>
-    <message>
-        <source>The last entry; new ones are followed (Ctrl+End)</source>
-        <translation>Der letzte Eintrag; neuen wird gefolgt (Strg+Ende)</translation>
-    </message>
-    <message>
-        <source>What was typed after this (Ctrl+Down)</source>
-        <translation>Was danach eingegeben wurde (Strg+Unten)</translation>
-    </message>
-    <message>
-        <source>What was typed before this (Ctrl+Up)</source>
-        <translation>Was davor eingegeben wurde (Strg+Oben)</translation>
     </message>
 </context>
 <context>

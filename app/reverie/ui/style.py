@@ -65,6 +65,8 @@ _METRICS = {
     _Metric.PM_ButtonShiftHorizontal: 0,
     _Metric.PM_ButtonShiftVertical: 0,
     _Metric.PM_DefaultFrameWidth: 1,
+    _Metric.PM_FocusFrameHMargin: 5,  # beside the text of an item
+    _Metric.PM_HeaderMargin: 6,
 }
 _FIELDS = (_Content.CT_PushButton, _Content.CT_ComboBox, _Content.CT_LineEdit)
 _HINTS = {
@@ -116,11 +118,15 @@ class CalmStyle(QProxyStyle):
         self, kind: QStyle.ContentsType, option: QStyleOption, size: QSize, widget: QWidget | None = None
     ) -> QSize:
         found = super().sizeFromContents(kind, option, size, widget)  # type: ignore[arg-type]
-        if widget is not None and kind in (
-            _Content.CT_PushButton,
-            _Content.CT_ComboBox,
-            _Content.CT_LineEdit,
-        ):
+        if (
+            widget is not None
+            and kind
+            in (
+                _Content.CT_PushButton,
+                _Content.CT_ComboBox,
+                _Content.CT_LineEdit,
+            )
+        ) or (kind == _Content.CT_ItemViewItem and widget is not None):
             found.setHeight(max(found.height(), row_height(widget.font())))
         elif kind == _Content.CT_ToolButton and widget is not None:
             least = scaled(widget.font(), _LEAST_TARGET)
