@@ -368,7 +368,12 @@ class TracesTab(TabPage):
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
         self.pages = stacked(self.empty, self.area)
         self.views = stacked(self.pages, self.checks, self.log)
-        column(self, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+        inside = Column()
+        column(inside, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+        # In large type the answer alone may be higher than a low window.
+        whole = scrolled(inside)
+        whole.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        column(self, whole, margin=0, gap=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -378,7 +378,7 @@ class RowDelegate(QStyledItemDelegate):
         """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
         right = area.right()
         side = icon_size(option.font)
-        if look.has_use and option.rect.right() > _WIDE:
+        if look.has_use and option.rect.right() > scaled(option.font, _WIDE):
             width = self._width_of_use(option.font)
             if look.use:
                 painter.setFont(tabular(option.font))
