@@ -1442,6 +1442,10 @@
         <translation>{name} gelöscht</translation>
     </message>
     <message>
+        <source>Done again: {name}</source>
+        <translation>Wiederholt: {name}</translation>
+    </message>
+    <message>
         <source>Moved {what} to {folder}</source>
         <translation>{what} nach {folder} verschoben</translation>
     </message>
@@ -2718,28 +2722,16 @@
 <context>
     <name>ReaderBar</name>
     <message>
-        <source>&amp;Beginning</source>
-        <translation>&amp;Anfang</translation>
-    </message>
-    <message>
-        <source>&amp;End</source>
-        <translation>&amp;Ende</translation>
-    </message>
-    <message>
-        <source>&amp;Next prompt</source>
-        <translation>&amp;Nächste Eingabe</translation>
-    </message>
-    <message>
-        <source>&amp;Previous prompt</source>
-        <translation>&amp;Vorige Eingabe</translation>
-    </message>
-    <message>
         <source>&amp;Unfold all</source>
         <translation>Alles a&amp;ufklappen</translation>
     </message>
     <message>
         <source>Cop&amp;y entry</source>
         <translation>Eintrag &amp;kopieren</translation>
+    </message>
+    <message>
+        <source>Ctrl+Up and Ctrl+Down go from prompt to prompt, Ctrl+Home and Ctrl+End to the ends</source>
+        <translation>Strg+Auf und Strg+Ab führen von Eingabe zu Eingabe, Strg+Pos1 und Strg+Ende zu den Enden</translation>
     </message>
     <message>
         <source>Next place</source>
@@ -2764,22 +2756,6 @@
     <message>
         <source>The entry at the cursor, as it is</source>
         <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
-    </message>
-    <message>
-        <source>The first entry (Ctrl+Home)</source>
-        <translation>Der erste Eintrag (Strg+Pos1)</translation>
-    </message>
-    <message>
-        <source>The last entry; new ones are followed (Ctrl+End)</source>
-        <translation>Der letzte Eintrag; neuen wird gefolgt (Strg+Ende)</translation>
-    </message>
-    <message>
-        <source>What was typed after this (Ctrl+Down)</source>
-        <translation>Was danach eingegeben wurde (Strg+Unten)</translation>
-    </message>
-    <message>
-        <source>What was typed before this (Ctrl+Up)</source>
-        <translation>Was davor eingegeben wurde (Strg+Oben)</translation>
     </message>
 </context>
 <context>
@@ -5371,6 +5347,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Tun</translation>
     </message>
     <message>
+        <source>Do again what was taken back last</source>
+        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
+    </message>
+    <message>
         <source>Done, {made}. {summary}</source>
         <translation>Fertig, {made}. {summary}</translation>
     </message>
@@ -5545,6 +5525,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Go to &amp;memories</source>
         <translation>Zu den &amp;Notizen</translation>
+    </message>
+    <message>
+        <source>Go to the list or text after this one, in the tab that is shown</source>
+        <translation>Zur Liste oder zum Text danach, im gezeigten Reiter</translation>
+    </message>
+    <message>
+        <source>Go to the list or text before this one</source>
+        <translation>Zur Liste oder zum Text davor</translation>
     </message>
     <message>
         <source>Go to the match before</source>
@@ -6039,6 +6027,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
     </message>
     <message>
+        <source>Ne&amp;xt tab</source>
+        <translation>Nä&amp;chster Reiter</translation>
+    </message>
+    <message>
         <source>Never called the tool</source>
         <translation>Hat das Werkzeug nie aufgerufen</translation>
     </message>
@@ -6053,6 +6045,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Next c&amp;onflict</source>
         <translation>Nächster K&amp;onflikt</translation>
+    </message>
+    <message>
+        <source>Next p&amp;ane</source>
+        <translation>Nächster &amp;Bereich</translation>
     </message>
     <message>
         <source>No background run starts once the last 24 hours have used this many tokens; 0 allows none.</source>
@@ -6335,6 +6331,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vor&amp;ige Datei</translation>
     </message>
     <message>
+        <source>Pre&amp;vious pane</source>
+        <translation>&amp;Voriger Bereich</translation>
+    </message>
+    <message>
         <source>Preference</source>
         <translation>Vorliebe</translation>
     </message>
@@ -6349,6 +6349,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Previous confli&amp;ct</source>
         <translation>Voriger Konfli&amp;kt</translation>
+    </message>
+    <message>
+        <source>Previous ta&amp;b</source>
+        <translation>Vori&amp;ger Reiter</translation>
     </message>
     <message>
         <source>Project</source>
@@ -6397,6 +6401,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Recovery</source>
         <translation>Wiederherstellung</translation>
+    </message>
+    <message>
+        <source>Red&amp;o last change</source>
+        <translation>Letzte Änderung &amp;wiederholen</translation>
     </message>
     <message>
         <source>Rejected by a rail</source>
@@ -7369,6 +7377,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is none: no run failed here while traces were kept.</source>
         <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
+    </message>
+    <message>
+        <source>There is nothing to do again.</source>
+        <translation>Es gibt nichts zu wiederholen.</translation>
     </message>
     <message>
         <source>There is nothing to take back.</source>

@@ -7,6 +7,9 @@ is a clean window. The rules:
 - No two widgets of one parent cover each other.
 - Text on its background has at least the contrast of WCAG AA (4.5), measured in the pixels that were drawn;
   disabled controls are exempt, as in WCAG.
+- What one presses or types in has an outline that differs from what it lies on by 3.0, or is a button without
+  one whose sign does; it is at least 24 pixels wide and high.
+- The rows of a list are of one height.
 - Everything that takes the focus has a name that a screen reader gets through QAccessible, is reached by Tab,
   and Tab never leads back up to the left within one group of controls.
 - The window has a name, and nothing a screen reader is told holds markup or the sign of a mnemonic.
@@ -40,17 +43,23 @@ from PySide6.QtWidgets import (
     QScrollBar,
     QSplitterHandle,
     QStackedWidget,
+    QStyle,
+    QStyleOptionButton,
     QTabBar,
     QToolButton,
     QWidget,
 )
 
 from reverie.ui.app import finish_layouts
-from reverie.ui.appearance import TEXT_CONTRAST, contrast
+from reverie.ui.appearance import SIGN_CONTRAST, TEXT_CONTRAST, contrast
+
+LEAST_TARGET = 24
+"""Pixels, each way, of what a pointer is to meet."""
 
 # Antialiasing leaves thin strokes a little paler than their colour.
 _BLUR = 0.85
 _ROWS = 12
+_MOST_ROWS = 60
 _ARROW = 16
 _MOST_STOPS = 400
 _MOST_SPOKEN = 5_000
@@ -65,6 +74,9 @@ def problems(window: QWidget) -> list[str]:
         *_cut(window),
         *_overlaps(window),
         *_pale(window, image),
+        *_faint(window, image),
+        *_small(window),
+        *_uneven(window),
         *_nameless(window),
         *_keyboard(window),
         *_spoken(window),
@@ -219,6 +231,8 @@ def _pale(window: QWidget, image: QImage) -> Iterator[str]:
                 if not index.isValid():
                     break
                 area = widget.visualRect(index).intersected(view.rect())
+                if not view.visibleRegion().boundingRect().contains(area):
+                    break
                 if index.flags() & Qt.ItemFlag.ItemIsEnabled and area.height() > 8 and index.data():
                     name = f"{_called(widget)}, row {str(index.data())[:40]!r}"
                     yield from _pale_area(window, view, area, name, image, ratio)
@@ -228,6 +242,15 @@ def _pale(window: QWidget, image: QImage) -> Iterator[str]:
 def _pale_area(
     window: QWidget, widget: QWidget, area: QRect, name: str, image: QImage, ratio: float
 ) -> Iterator[str]:
+    back, best = _back_and_best(window, widget, area, image, ratio)
+    if 1.05 < best < TEXT_CONTRAST * _BLUR:
+        yield f"{name}: contrast {best:.1f} on {back.name()}"
+
+
+def _back_and_best(
+    window: QWidget, widget: QWidget, area: QRect, image: QImage, ratio: float
+) -> tuple[QColor, float]:
+    """The colour that there is most of, and the contrast of what differs from it most; 0 without an area."""
     top = widget.mapTo(window, area.topLeft())
     place = QRect(top, area.size()).intersected(window.rect())
     inner = place.adjusted(1, 1, -1, -1)
@@ -235,11 +258,87 @@ def _pale_area(
     cut = image.copy(QRect(corner, inner.size() * ratio))
     seen = Counter(memoryview(cut.constBits()).cast("I")) if not cut.isNull() else Counter[int]()
     if not seen:
-        return
+        return QColor(), 0.0
     back = QColor(seen.most_common(1)[0][0])
-    best = max(contrast(QColor(pixel), back) for pixel in seen)
-    if 1.05 < best < TEXT_CONTRAST * _BLUR:
-        yield f"{name}: contrast {best:.1f} on {back.name()}"
+    return back, max(contrast(QColor(pixel), back) for pixel in seen)
+
+
+# Controls and rows
+
+
+def _outlined(widget: QWidget) -> bool:
+    """It has an edge of its own; the others are told by what they show."""
+    if isinstance(widget, QPushButton):
+        return not widget.isFlat()
+    if isinstance(widget, QToolButton):
+        return not widget.autoRaise()
+    return isinstance(widget, QComboBox | QAbstractSpinBox) or (
+        isinstance(widget, QLineEdit) and widget.hasFrame()
+    )
+
+
+def _faint(window: QWidget, image: QImage) -> Iterator[str]:
+    """Edges of controls and signs of buttons, against what surrounds them."""
+    for widget in _shown(window):
+        whole = widget.visibleRegion().boundingRect().contains(widget.rect())
+        if _inner(widget) or not widget.isEnabled() or not whole:
+            continue
+        if isinstance(widget, QCheckBox | QRadioButton):
+            option = QStyleOptionButton()
+            option.initFrom(widget)
+            box = QStyle.SubElement.SE_CheckBoxIndicator
+            if isinstance(widget, QRadioButton):
+                box = QStyle.SubElement.SE_RadioButtonIndicator
+            area = widget.style().subElementRect(box, option, widget)
+            yield from _faint_area(widget, area, window, image)
+        elif _outlined(widget):
+            yield from _faint_area(widget, widget.rect(), window, image)
+        elif isinstance(widget, QToolButton) and not widget.text() and not widget.icon().isNull():
+            _back, best = _back_and_best(window, widget, widget.rect(), image, image.devicePixelRatio())
+            if best < SIGN_CONTRAST * _BLUR:
+                yield f"{_called(widget)}: its sign has a contrast of {best:.1f}"
+
+
+def _faint_area(widget: QWidget, area: QRect, window: QWidget, image: QImage) -> Iterator[str]:
+    """From the left inwards: what it lies on, the edge, and what is inside. An edge that differs from one of
+    them shows where the control is."""
+    ratio, middle = image.devicePixelRatio(), area.center().y()
+    seen = []
+    for x in range(area.left() - 2, area.left() + 5):
+        place = widget.mapTo(window, QPoint(x, middle))
+        if window.rect().contains(place):
+            seen.append(image.pixelColor(round(place.x() * ratio), round(place.y() * ratio)))
+    best = max(contrast(one, other) for one in seen for other in seen)
+    if best < SIGN_CONTRAST:
+        yield f"{_called(widget)}: its edge has a contrast of {best:.1f}"
+
+
+def _small(window: QWidget) -> Iterator[str]:
+    for widget in _shown(window):
+        pressed = isinstance(widget, QAbstractButton | QComboBox | QLineEdit | QAbstractSpinBox)
+        if not pressed or _inner(widget) or not widget.isEnabled():
+            continue
+        if min(widget.width(), widget.height()) < LEAST_TARGET:
+            size = f"{widget.width()} x {widget.height()}"
+            yield f"{_called(widget)}: {size} px is too small to be pressed"
+
+
+def _uneven(window: QWidget) -> Iterator[str]:
+    for widget in _shown(window):
+        if not isinstance(widget, QAbstractItemView) or _inner(widget):
+            continue
+        index, heights = widget.indexAt(QPoint(2, 2)), set[int]()
+        for _row in range(_MOST_ROWS):
+            if not index.isValid():
+                break
+            area = widget.visualRect(index)
+            if index.flags() & Qt.ItemFlag.ItemIsSelectable:  # the others are captions
+                heights.add(area.height())
+            index = widget.indexAt(QPoint(2, area.bottom() + 2))
+        if len(heights) > 1:
+            yield f"{_called(widget)}: rows of {sorted(heights)} px"
+        if heights and min(heights) < LEAST_TARGET:
+            yield f"{_called(widget)}: a row of {min(heights)} px is too small to be pressed"
 
 
 # Names and keys

@@ -77,6 +77,8 @@ def test_with_nothing_open_only_opening_leaving_and_help_are_possible(window: Ma
         ("dream.run", ActionState(home=True, context=True), False),
         ("dream.cancel", ActionState(running=True), True),
         ("memory.undo", ActionState(undo=True), True),
+        ("memory.redo", ActionState(undo=True), False),
+        ("memory.redo", ActionState(redo=True), True),
     ],
 )
 def test_an_action_is_possible_only_when_it_makes_sense(id_: str, now: ActionState, possible: bool) -> None:
@@ -105,7 +107,7 @@ def test_the_sheet_lists_every_key(qtbot: Any, window: MainWindow) -> None:
 
 def test_keys_of_the_tree_are_not_the_editors(window: MainWindow) -> None:
     tree_keys = {action.objectName() for action in window.tab.tree.actions()}
-    assert tree_keys == {"memory.rename", "memory.delete", "memory.undo"}
+    assert tree_keys == {"memory.rename", "memory.delete", "memory.undo", "memory.redo"}
     assert window.actions_["memory.delete"] not in window.tab.pane.text.actions()
 
 

@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QColor, QKeySequence, QPalette
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QColor, QFontMetrics, QKeySequence, QPalette
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QMenu,
+    QPushButton,
+    QStyleFactory,
+    QWidget,
+)
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
@@ -20,10 +31,13 @@ from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
+from reverie.ui.widgets import lists
 from reverie.ui.window.actions import ACTIONS
 from reverie.ui.window.palette import Palette
 
 NARROW = 360
+MOST_NAME = 24
+"""Letters of a file's name that always have room; a few in the samples are longer."""
 
 
 class Page(QDialog):
@@ -103,6 +117,38 @@ def test_pale_text_is_told_and_disabled_text_is_not(page: Page) -> None:
         page.put(label, 10, at, 100)
     page.show()
     assert [each.partition(":")[0] for each in problems(page)] == ["QLabel 'Pale'"]
+
+
+def test_faint_edges_and_what_is_too_small_to_be_pressed_are_told(page: Page) -> None:
+    """B17."""
+    field, small, box, fine = QLineEdit(), QPushButton("S"), QCheckBox("Box"), QPushButton("Fine")
+    for at, (widget, height) in enumerate(((field, 28), (small, 20), (box, 28), (fine, 28))):
+        widget.setAccessibleName(f"control {at}")
+        page.put(widget, 10, 10 + 40 * at, 100, height)
+    page.show()
+    assert [each for each in problems(page) if "control 1" not in each] == []
+    found = " ".join(problems(page))
+    assert "'control 1': 100 x 20 px is too small" in found
+    # As Fusion drew it before the style was ours: an outline a little darker than the window.
+    fusion = QStyleFactory.create("Fusion")
+    box.setStyle(fusion)
+    found = " ".join(problems(page))
+    assert "QCheckBox 'control 2': its edge" in found
+    assert "'control 3'" not in found
+
+
+def test_rows_of_different_heights_and_low_rows_are_told(page: Page) -> None:
+    rows = QListWidget()
+    rows.setAccessibleName("rows")
+    rows.addItems(["one", "two", "three"])
+    page.put(rows, 10, 10, 200, 150)
+    page.show()
+    assert problems(page) == []
+    rows.item(1).setSizeHint(QSize(0, 60))
+    assert "QListWidget 'rows': rows of [26, 60] px" in " ".join(problems(page))
+    for row in range(3):
+        rows.item(row).setSizeHint(QSize(0, 18))
+    assert "a row of 18 px is too small" in " ".join(problems(page))
 
 
 def test_what_the_keyboard_cannot_reach_or_name_or_meets_out_of_order_is_told(page: Page) -> None:
@@ -301,6 +347,61 @@ def test_every_tool_and_what_is_asked_around_a_run_is_clean(
     driver.window.resize(width, 780)
     found = [f"{name}: {each}" for name, shown in _tool_states(driver, home) for each in problems(shown)]
     assert found == []
+
+
+def high_contrast() -> QPalette:
+    """White on black as a system has it, with a loud highlight."""
+    palette, roles = QPalette(QColor("black")), QPalette.ColorRole
+    for role in (roles.Window, roles.Base, roles.AlternateBase, roles.Button, roles.ToolTipBase):
+        palette.setColor(role, QColor("black"))
+    for role in (roles.WindowText, roles.Text, roles.ButtonText, roles.PlaceholderText, roles.ToolTipText):
+        palette.setColor(role, QColor("white"))
+    palette.setColor(roles.Highlight, QColor("#1aebff"))
+    palette.setColor(roles.HighlightedText, QColor("black"))
+    return palette
+
+
+def test_every_page_is_clean_in_high_contrast(
+    windows: Windows, home: Path, look: AppearanceControl, qapp: QApplication
+) -> None:
+    """B17."""
+    look.begin(WindowStyle(0, "en", "light"))
+    qapp.setPalette(high_contrast())
+    driver = windows.open(home)
+    driver.tree.setFocus()
+    found = [f"{name}: {each}" for name, shown in _states(driver) for each in problems(shown)]
+    assert found == []
+
+
+@pytest.mark.parametrize(("size", "width"), [(0, 1240), (0, NARROW), (20, 1240)])
+def test_no_file_name_is_shortened(
+    windows: Windows,
+    home: Path,
+    look: AppearanceControl,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    width: int,
+) -> None:
+    """B16, and the names at any width."""
+    shortened: set[str] = set()
+    fit = lists._fitted
+
+    def fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
+        shown, needed = fit(metrics, text, mode, room)
+        if shown != text and mode == Qt.TextElideMode.ElideMiddle:
+            shortened.add(text)
+        return shown, needed
+
+    monkeypatch.setattr(lists, "_fitted", fitted)
+    look.begin(WindowStyle(size, "en", "light"))
+    driver = windows.open(home)
+    if width == NARROW:
+        driver.window.toggle_picker()
+    driver.window.resize(width, 780)
+    for _name, shown in _states(driver):
+        shown.grab()
+    names = {name for name in shortened if name.endswith(".md")}
+    assert {name for name in names if len(name) <= MOST_NAME} == set()
 
 
 def test_a_narrow_window_with_large_type_stays_as_it_is_whatever_is_first_looked_at_in_it(

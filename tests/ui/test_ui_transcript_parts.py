@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 
 from reverie.agents.base import TranscriptSource
+from reverie.ui.metrics import row_height
 from reverie.ui.transcripts.tab import SourceList
 
 
@@ -53,3 +54,20 @@ def test_the_column_and_the_filter_call_a_project_by_its_name(qtbot: Any) -> Non
     assert [each.id for each in shown.shown] == ["b"]
     shown.show_sources([sources[0]])
     assert [shown.project.itemText(at) for at in range(1, shown.project.count())] == ["The alpha project"]
+
+
+def test_a_narrow_list_shows_the_title_and_as_many_columns_as_have_room_none_of_them_cut(qtbot: Any) -> None:
+    shown = SourceList(lambda: 10_000)
+    qtbot.addWidget(shown)
+    named = TranscriptSource("a", "session", Path("/x/a"), "A title of some length", "/p", 1, 900, "archived")
+    shown.show_sources([named])
+    header, view = shown.view.header(), shown.view
+    for width, columns in ((900, [0, 1, 2, 3, 4]), (560, [0, 1, 2, 3]), (360, [0, 2]), (240, [0])):
+        shown.resize(width, 300)
+        shown.show()
+        assert [each for each in range(header.count()) if not header.isSectionHidden(each)] == columns, width
+        assert header.length() <= view.viewport().width()
+        texts = {each: str(shown.model.data(shown.model.index(0, each))) for each in columns}
+        for section, text in texts.items():
+            assert view.fontMetrics().horizontalAdvance(text) < header.sectionSize(section), text
+    assert view.rowHeight(shown.model.index(0, 0)) == row_height(view.font())

@@ -82,6 +82,7 @@ WHY_ALONE: dict[str, str] = {
     "ui.traces.replay": "a dialog, and comparing of two traces",
     "ui.window.layout": "imports actions and dialogs, after the first paint",
     "ui.window.lazy_tabs": "which tabs are loaded when",
+    "ui.window.panes": "where the focus goes among any widgets; the window only calls it",
     "ui.window.splash_tree": "names before the heavy imports; goes with the engine process",
 }
 """A module with a single importer -> why it is a file of its own."""

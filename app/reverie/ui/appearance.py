@@ -245,6 +245,7 @@ def theme_of(palette: QPalette) -> Theme:
             palette.color(group, QPalette.ColorRole.Window).rgb(),
             palette.color(group, QPalette.ColorRole.Text).rgb(),
             palette.color(group, QPalette.ColorRole.WindowText).rgb(),
+            palette.color(group, QPalette.ColorRole.Highlight).rgb(),
         )
     return found
 
@@ -256,12 +257,12 @@ _MOST_THEMES = 64
 
 
 @lru_cache(maxsize=8)
-def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int) -> Theme:
+def _theme(base_rgb: int, window_rgb: int, text_rgb: int, window_text_rgb: int, selected_rgb: int) -> Theme:
     base, window, text = (QColor.fromRgb(rgb) for rgb in (base_rgb, window_rgb, text_rgb))
     for tokens in (_LIGHT, _DARK):
         if (base, window, text) == (QColor(tokens.surface), QColor(tokens.canvas), QColor(tokens.text)):
             return _own_theme(tokens)
-    return _foreign_theme(base, window, text, QColor.fromRgb(window_text_rgb))
+    return _foreign_theme(base, window, text, QColor.fromRgb(window_text_rgb), QColor.fromRgb(selected_rgb))
 
 
 def _own_theme(tokens: _Tokens) -> Theme:
@@ -302,14 +303,18 @@ def _own_theme(tokens: _Tokens) -> Theme:
     )
 
 
-def _foreign_theme(base: QColor, window: QColor, text: QColor, window_text: QColor) -> Theme:
+def _foreign_theme(
+    base: QColor, window: QColor, text: QColor, window_text: QColor, highlight: QColor
+) -> Theme:
     """The theme of a palette that is not ours: the system's own in high contrast, or one that a person
     set."""
     added, removed = mixed(_GREEN, base, 0.16), mixed(_RED, base, 0.15)
     text = readable(text, base)
     # Where window and base are one colour, only edges tell one control from the next.
-    edge = window_text if is_high_contrast(base, window, text) else readable(_GREY, base, SIGN_CONTRAST)
-    selected = mixed(_BLUE, base, 0.22)
+    strict = is_high_contrast(base, window, text)
+    edge = window_text if strict else readable(_GREY, base, SIGN_CONTRAST)
+    # In high contrast the texts of selected rows are made for the system's highlight, and for no mixture.
+    selected = highlight if strict else mixed(_BLUE, base, 0.22)
     accent = readable(_BLUE, base, SIGN_CONTRAST)
     return Theme(
         dark=luminance(base) < luminance(text),
@@ -323,7 +328,7 @@ def _foreign_theme(base: QColor, window: QColor, text: QColor, window_text: QCol
         edge=readable(edge, window, SIGN_CONTRAST),
         hover=mixed(text, base, 0.06),
         selected=selected,
-        selected_idle=mixed(text, base, 0.12),
+        selected_idle=highlight if strict else mixed(text, base, 0.12),
         accent=accent,
         on_accent=readable(base, accent),
         good=readable(_GREEN, base, SIGN_CONTRAST),

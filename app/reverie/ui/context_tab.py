@@ -300,7 +300,8 @@ class BudgetGauge(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         left = 0
-        if self.gauge.cap:
+        # Where there is no room for both, the words say it.
+        if self.gauge.cap and self.width() >= self.sizeHint().width():
             share = min(1.0, self.gauge.used / self.gauge.cap)
             groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -312,7 +313,9 @@ class BudgetGauge(QWidget):
                 painter.drawRoundedRect(filled, 3, 3)
             left = _BAR + GAP
         painter.setPen(theme.dim_window)
-        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
+        area = self.rect().adjusted(left, 0, 0, 0)
+        text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
 
 
 MOST_DAYS = 28

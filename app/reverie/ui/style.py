@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QAbstractScrollArea,
     QProxyStyle,
     QStyle,
     QStyleHintReturn,
@@ -64,8 +65,10 @@ _METRICS = {
     _Metric.PM_ButtonShiftHorizontal: 0,
     _Metric.PM_ButtonShiftVertical: 0,
     _Metric.PM_DefaultFrameWidth: 1,
+    _Metric.PM_FocusFrameHMargin: 5,  # beside the text of an item
+    _Metric.PM_HeaderMargin: 6,
 }
-_FIELDS = (_Content.CT_PushButton, _Content.CT_ComboBox, _Content.CT_LineEdit)
+_FIELDS = (_Content.CT_PushButton, _Content.CT_ComboBox, _Content.CT_LineEdit, _Content.CT_ItemViewItem)
 _HINTS = {
     _Hint.SH_DialogButtonBox_ButtonsHaveIcons: 0,
     _Hint.SH_ItemView_ShowDecorationSelected: 1,
@@ -115,18 +118,18 @@ class CalmStyle(QProxyStyle):
         self, kind: QStyle.ContentsType, option: QStyleOption, size: QSize, widget: QWidget | None = None
     ) -> QSize:
         found = super().sizeFromContents(kind, option, size, widget)  # type: ignore[arg-type]
-        if widget is not None and kind in (
-            _Content.CT_PushButton,
-            _Content.CT_ComboBox,
-            _Content.CT_LineEdit,
-        ):
+        if widget is None:
+            return found
+        if kind in _FIELDS:
             found.setHeight(max(found.height(), row_height(widget.font())))
-        elif kind == _Content.CT_ToolButton and widget is not None:
+        elif kind in (_Content.CT_CheckBox, _Content.CT_RadioButton):
+            found.setHeight(max(found.height(), scaled(widget.font(), _LEAST_TARGET)))
+        elif kind == _Content.CT_ToolButton:
             least = scaled(widget.font(), _LEAST_TARGET)
             found = found.expandedTo(QSize(least, least))
-        elif kind == _Content.CT_TabBarTab and widget is not None:
+        elif kind == _Content.CT_TabBarTab:
             found.setHeight(max(found.height(), scaled(widget.font(), 34)))
-        elif kind == _Content.CT_MenuItem and widget is not None and size.height() > RING * 4:
+        elif kind == _Content.CT_MenuItem and size.height() > RING * 4:
             found.setHeight(max(found.height(), row_height(widget.font()) - 2))
         return found
 
@@ -249,7 +252,7 @@ class CalmStyle(QProxyStyle):
         super().drawControl(_Control.CE_ToolButtonLabel, label, painter, widget)
         _chevron(painter, menu, _ink(option, theme), down=True)
         if _has(option.state, _State.State_HasFocus):
-            _ring(painter, QRectF(whole.rect), theme)
+            _ring(painter, QRectF(whole.rect), theme.accent)
 
 
 # What stands in a scroll bar: no arrows, so the groove is all of it.
@@ -308,11 +311,11 @@ def _boxed(
     painter.restore()
 
 
-def _ring(painter: QPainter, area: QRectF, theme: Theme) -> None:
-    """The focus: two pixels of accent, inside of `area`."""
+def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
+    """The focus: two pixels, usually of accent, inside of `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(theme.accent, RING))
+    painter.setPen(QPen(colour, RING))
     painter.setBrush(QBrush())
     painter.drawRoundedRect(area.adjusted(1, 1, -1, -1), RADIUS, RADIUS)
     painter.restore()
@@ -395,7 +398,8 @@ def _draw_row(
     focused = _has(option.state, _State.State_HasFocus)
     if not (selected or hovered or focused):
         return
-    theme = theme_of(option.palette)
+    # Not the palette of the item, whose text may have a colour of its own.
+    theme = theme_of(option.palette if widget is None else widget.palette())
     owner = widget is not None and widget.hasFocus()
     area = QRectF(option.rect).adjusted(2 if begins else -20, 1, -2 if ends else 20, -1)
     painter.save()
@@ -411,14 +415,17 @@ def _draw_row(
         _filled(painter, area, colour)
     if selected and owner and begins:
         _filled(painter, QRectF(area.left(), area.top() + 4, 2, area.height() - 8), theme.accent, 1)
-    if focused and not selected and owner:
-        _ring(painter, area, theme)
+    if focused and owner and not selected:
+        _ring(painter, area, theme.accent)
+    elif focused and owner and theme.selected == theme.selected_idle:
+        # In high contrast a selected row looks the same with the focus and without it.
+        _ring(painter, area.adjusted(2, 2, -2, -2), option.palette.color(QPalette.ColorRole.HighlightedText))
     painter.restore()
 
 
 def _focus(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     if not isinstance(widget, QAbstractItemView):  # rows draw their own
-        _ring(painter, QRectF(option.rect).adjusted(-1, -1, 1, 1), theme_of(option.palette))
+        _ring(painter, QRectF(option.rect).adjusted(-1, -1, 1, 1), theme_of(option.palette).accent)
     return True
 
 
@@ -447,7 +454,7 @@ def _tool_button(option: QStyleOption, painter: QPainter, widget: QWidget | None
     elif down or over:
         _filled(painter, QRectF(option.rect), theme.selected_idle if down else theme.hover)
     if flat and _has(option.state, _State.State_HasFocus):
-        _ring(painter, QRectF(option.rect), theme)
+        _ring(painter, QRectF(option.rect), theme.accent)
     return True
 
 
@@ -500,9 +507,11 @@ def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) 
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
+    """The outline of a list or text, the accent's while it has the focus."""
     theme = theme_of(option.palette)
+    focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
-    painter.setPen(QPen(theme.line, 1))
+    painter.setPen(QPen(theme.accent if focused else theme.line, 1))
     painter.setBrush(QBrush())
     painter.drawRect(option.rect.adjusted(0, 0, -1, -1))
     painter.restore()
@@ -535,7 +544,7 @@ def _tab(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> boo
     if _has(option.state, _State.State_Selected):
         _filled(painter, QRectF(area.left() + 8, area.bottom() - 2, area.width() - 16, 2), theme.accent, 1)
     if _has(option.state, _State.State_HasFocus):
-        _ring(painter, area.adjusted(1, 1, -1, -1), theme)
+        _ring(painter, area.adjusted(1, 1, -1, -1), theme.accent)
     return True
 
 

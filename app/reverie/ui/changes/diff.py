@@ -34,7 +34,7 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.metrics import row_height
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
-from reverie.ui.widgets.layouts import FlowLayout, column, pane, row_of, split, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _colours(theme: Theme, kind: str) -> tuple[QColor, QColor | None, QColor | N
 _SIGNS = {"same": "=", "moved": "→", "reworded": "≈", "gone": "✕", "": " "}
 
 
-class MergeView(QWidget):
+class MergeView(Column):
     """Two memories beside each other, of which the second goes into the first."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -10,7 +10,7 @@ Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +50,20 @@ class ShownPlace:
 REMEMBERED = 50
 
 
+@dataclass(frozen=True, slots=True)
+class _TreeChange:
+    """What was done by hand, how to take it back, and how to do it again."""
+
+    session: HomeSession
+    undo: Undo
+    name: str
+    job: Request[Undo]
+
+
 class Edits(QObject):
     """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
-    `undone(sentence, path)`, `failed(UserError)`; `removed(HomeSession, Undo)` for any change that
-    deleted memories or folders."""
+    `undone(sentence, path)`, `redone(Undo)`, `failed(UserError)`; `removed(HomeSession, Undo)` for any change
+    that deleted memories or folders."""
 
     created = Signal(str)
     renamed = Signal(str, str)
@@ -61,15 +71,21 @@ class Edits(QObject):
     removed = Signal(object, object)
     pinned = Signal(object, bool)
     undone = Signal(str, str)
+    redone = Signal(object)
     failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._undos: list[tuple[HomeSession, Undo]] = []
+        self._undos: list[_TreeChange] = []
+        self._redos: list[_TreeChange] = []
 
     @property
     def last(self) -> Undo | None:
-        return self._undos[-1][1] if self._undos else None
+        return self._undos[-1].undo if self._undos else None
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._redos)
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
         """A new memory with its description and template; `created` or `failed` says what came of it."""
@@ -131,7 +147,8 @@ class Edits(QObject):
         to `failed(error)`, or to the signal of that name."""
 
         def changed(undo: Undo) -> None:
-            self._remember(session, undo)
+            self._redos.clear()
+            self._remember(_TreeChange(session, undo, name, job))
             done(undo)
 
         failed = failed or self.failed.emit
@@ -141,30 +158,49 @@ class Edits(QObject):
         """Take back the last change."""
         if not self._undos:
             return
-        session, undo = self._undos.pop()
+        change = self._undos.pop()
+        session, undo = change.session, change.undo
         workbench = session.workbench
 
         def failed(error: UserError) -> None:
             # The place may be free again later.
-            self._undos.append((session, undo))
+            self._undos.append(change)
             self.failed.emit(error)
 
         def done(sentence: str) -> None:
+            self._redos.append(change)
             for old, new in undo.moved.items():
                 self.renamed.emit(new, old)
             self.undone.emit(sentence, undo.path)
 
         session.lanes.scan.submit("undo", ask(workbench.undo, undo), done=done, failed=failed)
 
+    def redo(self) -> None:
+        """Do again what was taken back last, as long as nothing else was done since."""
+        if not self._redos:
+            return
+        change = self._redos.pop()
+
+        def failed(error: UserError) -> None:
+            self._redos.append(change)
+            self.failed.emit(error)
+
+        def done(undo: Undo) -> None:
+            self._remember(replace(change, undo=undo))
+            self.redone.emit(undo)
+
+        change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
+
     def forget(self) -> None:
         """Another home: its edits are not to be taken back from here."""
         self._undos.clear()
+        self._redos.clear()
 
-    def _remember(self, session: HomeSession, undo: Undo) -> None:
-        self._undos.append((session, undo))
+    def _remember(self, change: _TreeChange) -> None:
+        self._undos.append(change)
         del self._undos[:-REMEMBERED]
-        if undo.removed:
-            self.removed.emit(session, undo)
+        if change.undo.removed:
+            self.removed.emit(change.session, change.undo)
 
     def _submit(self, session: HomeSession, name: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         session.lanes.scan.submit(name, work, done=done, failed=self.failed.emit)
@@ -253,15 +289,12 @@ class HandControl(QObject):
         self.edits.removed.connect(self._on_removed)
         self.edits.pinned.connect(self._on_pinned)
         self.edits.undone.connect(self._on_undone)
+        self.edits.redone.connect(self._on_redone)
         self.edits.failed.connect(self._on_failed)
         undo_bar.chosen.connect(self._on_undo_chosen)
         self._model.rename_asked.connect(self._rename)
         tree.name_judged.connect(self._on_name_judged)
         self._model.move_asked.connect(self._drop)
-
-    @property
-    def last(self) -> Undo | None:
-        return self.edits.last
 
     def forget(self) -> None:
         """Another home: nothing of the old one is to be taken back from here."""
@@ -480,6 +513,24 @@ class HandControl(QObject):
         self._undo_bar.say(visible(sentence))
         self._select_soon(path, focus=False)
         self.state_changed.emit()
+
+    @Slot(object)
+    def _on_redone(self, undo: Undo) -> None:
+        """Told as when it was done first."""
+        pairs = list(undo.moved.items())
+        if len(pairs) == 1 and pairs[0][0].rpartition("/")[0] == pairs[0][1].rpartition("/")[0]:
+            self._on_renamed(*pairs[0])
+        elif pairs:
+            self.moved(undo)
+        elif undo.removed:
+            self.offer_undo(
+                self.tr("Deleted {name}").format(
+                    name=things(undo.count) if undo.count > 1 else _name(undo.path)
+                )
+            )
+        else:
+            self._select_soon(undo.path, focus=False)
+            self.offer_undo(self.tr("Done again: {name}").format(name=_name(undo.path)))
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:

@@ -40,7 +40,7 @@ from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, split, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, pane, split, stacked
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
@@ -108,7 +108,7 @@ class OrphansPage(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        facts = QWidget()
+        facts = Column()
         about = (self.name, self.reason, self.match, self.target_label, self.target)
         buttons = FlowLayout(self.merge, self.history, self.remove)
         column(facts, *about, buttons, margin=(MARGIN, GAP, MARGIN, GAP))

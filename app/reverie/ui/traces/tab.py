@@ -366,11 +366,12 @@ class TracesTab(TabPage):
         )
         self.pages = stacked(self.empty, self.splitter)
         self.views = stacked(self.pages, self.checks, self.log)
-        inside = QWidget()
+        inside = Column()
         column(inside, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
+        # In large type the answer alone may be higher than a low window.
         self.area = scrolled(inside)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
-        column(self, self.area, margin=0, gap=None)
+        column(self, self.area, margin=0, gap=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

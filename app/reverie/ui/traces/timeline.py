@@ -24,6 +24,8 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QPlainTextEdit,
     QSizePolicy,
+    QStyle,
+    QStyleOptionFocusRect,
     QToolTip,
     QTreeWidget,
     QTreeWidgetItem,
@@ -212,6 +214,11 @@ class TimelineView(QWidget):
             painter.setPen(theme.dim)
             text = self.tr("The trace does not say when anything happened.")
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
+        if self.hasFocus():
+            ring = QStyleOptionFocusRect()
+            ring.initFrom(self)
+            ring.rect = self.rect().adjusted(1, 1, -1, -1)
+            self.style().drawPrimitive(QStyle.PrimitiveElement.PE_FrameFocusRect, ring, painter, self)
         painter.end()
 
     def _paint_axis(self, painter: QPainter, theme: Theme) -> None:

@@ -46,33 +46,22 @@ class ReaderBar(QWidget):
         self.search = SearchField(self.tr("Search this transcript"))
         self.back = self._button("↑", self.tr("Previous place with these words (Shift+F3)"))
         self.forth = self._button("↓", self.tr("Next place with these words (F3)"))
-        self.prompt_back = self._button(
-            self.tr("&Previous prompt"), self.tr("What was typed before this (Ctrl+Up)")
-        )
-        self.prompt_forth = self._button(
-            self.tr("&Next prompt"), self.tr("What was typed after this (Ctrl+Down)")
-        )
-        self.to_start = self._button(self.tr("&Beginning"), self.tr("The first entry (Ctrl+Home)"))
-        self.to_end = self._button(
-            self.tr("&End"), self.tr("The last entry; new ones are followed (Ctrl+End)")
-        )
         self.copy = self._button(self.tr("Cop&y entry"), self.tr("The entry at the cursor, as it is"))
         self.unfold = QCheckBox(self.tr("&Unfold all"))
         self.back.setAccessibleName(self.tr("Previous place"))
         self.forth.setAccessibleName(self.tr("Next place"))
-        row = FlowLayout(
-            *(self.search, self.back, self.forth, self.prompt_back, self.prompt_forth),
-            *(self.to_start, self.to_end, self.copy, self.unfold),
-        )
+        row = FlowLayout(self.search, self.back, self.forth, self.copy, self.unfold)
         self.search.setMinimumWidth(200)
+        self.search.setToolTip(
+            self.tr("Ctrl+Up and Ctrl+Down go from prompt to prompt, Ctrl+Home and Ctrl+End to the ends")
+        )
         for button in (self.back, self.forth):
             button.setFixedWidth(34)
         column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
         """Enabled is what can be done; `there`: a transcript is shown."""
-        for button in (self.prompt_back, self.prompt_forth, self.to_start, self.to_end, self.copy):
-            button.setEnabled(there)
+        self.copy.setEnabled(there)
         for button in (self.back, self.forth):
             button.setEnabled(there and bool(self.search.text()))
         for control in (self.search, self.unfold):
@@ -251,10 +240,6 @@ class TranscriptView(QWidget):
         self.search.textChanged.connect(self.finding.start_again)
         self.bar.forth.clicked.connect(self.finding.find_next)
         self.bar.back.clicked.connect(self.finding.find_previous)
-        self.bar.prompt_back.clicked.connect(self.finding.previous_prompt)
-        self.bar.prompt_forth.clicked.connect(self.finding.next_prompt)
-        self.bar.to_start.clicked.connect(self.go_to_start)
-        self.bar.to_end.clicked.connect(self.go_to_end)
         self.bar.copy.clicked.connect(self._copy)
         self.bar.unfold.toggled.connect(self.text.unfold_all)
         self.text.near_start.connect(self._read_before)

@@ -22,12 +22,11 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
-    QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -42,7 +41,6 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import (
     SIGN_CONTRAST,
-    UNIT,
     Icons,
     readable,
     tabular,
@@ -69,8 +67,9 @@ if TYPE_CHECKING:
 
 
 Index = QModelIndex | QPersistentModelIndex
-_WIDTHS = (360, 150, 110, 76, 130)
-_CHARS = 13
+_WIDTHS = (200, 150, 110, 76, 130)
+_GOES = (4, 3, 1, 2)
+_CHARS = 18
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
 
@@ -87,7 +86,6 @@ class SourceModel(QAbstractTableModel):
         self._project: str | None = None
         self._column, self._down = 2, True
         self._known_facts: dict[str, TranscriptSource] = {}
-        self._height = QFontMetrics(parent.font()).height() + UNIT
         self._heads = (
             self.tr("Title"), self.tr("Project"), self.tr("Changed"), self.tr("Size"), self.tr("State"),
         )  # fmt: skip
@@ -198,8 +196,6 @@ class SourceModel(QAbstractTableModel):
             return as_tooltip(source.title, source.project_path or "", updated, str(source.path))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == _SIZE:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.SizeHintRole:
-            return QSize(40, self._height)
         return None
 
     def _shown(self, source: TranscriptSource, column: int) -> str:
@@ -256,7 +252,7 @@ class SourceList(SearchedTable):
         self._projects: tuple[tuple[str, str], ...] = ()
         self._selected = ""
         self._restoring = False
-        self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, stretches=True)
+        self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, goes=_GOES)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
         self.model.modelAboutToBeReset.connect(self._before_reset)
         self.model.modelReset.connect(self._after_reset)

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT
+from reverie.ui.metrics import scaled
 
 Part = QWidget | QLayout
 Margins = int | tuple[int, int, int, int]
@@ -35,6 +36,7 @@ Margins = int | tuple[int, int, int, int]
 _Box = TypeVar("_Box", bound=QBoxLayout)
 
 _LEAST_COLUMN = 300
+_LEAST_NAMES = 205
 _USUAL_LINE = 14
 """How high a line is, in pixels, of the type that widths of columns are given for."""
 
@@ -61,7 +63,8 @@ class Column(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         hint, layout = super().minimumSizeHint(), self.layout()
-        width = max(hint.width(), _LEAST_COLUMN)
+        # In large type the names of files keep their room, though not all that is beside them.
+        width = max(hint.width(), _LEAST_COLUMN, scaled(self.font(), _LEAST_NAMES))
         if layout is None or not layout.hasHeightForWidth():
             return QSize(width, hint.height())
         return QSize(width, max(hint.height(), layout.minimumHeightForWidth(max(1, self.width()))))

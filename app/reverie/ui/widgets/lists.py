@@ -48,11 +48,11 @@ from reverie.ui.appearance import (
     tabular,
     theme_of,
 )
-from reverie.ui.metrics import icon_size, row_height, two_line_height
+from reverie.ui.metrics import icon_size, row_height, scaled, two_line_height
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
-from reverie.ui.widgets.layouts import column, row_of, size_sections
+from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
     from reverie.context.view import LoadState
@@ -378,7 +378,7 @@ class RowDelegate(QStyledItemDelegate):
         """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
         right = area.right()
         side = icon_size(option.font)
-        if look.has_use and option.rect.right() > _WIDE:
+        if look.has_use and option.rect.right() > scaled(option.font, _WIDE):
             width = self._width_of_use(option.font)
             if look.use:
                 painter.setFont(tabular(option.font))
@@ -539,33 +539,43 @@ class SearchedTable(QWidget):
         *,
         widths: Sequence[int],
         newest_by: int,
-        many: bool = False,
-        stretches: bool = False,
+        goes: Sequence[int],
     ) -> None:
-        """`widths` of the columns; `newest_by`: the column it is sorted by at first, downwards; `many`: more
-        than one row can be selected; `stretches`: the last column takes the room that is left."""
-        modes = QAbstractItemView.SelectionMode
+        """`widths`: the first column is at least as wide and takes what is left, the others are as wide;
+        `newest_by`: the column it is sorted by at first, downwards; `goes`: the columns that are not shown in
+        a narrow table, the first one first."""
         view = self.view
         view.setModel(model)
         view.setRootIsDecorated(False)
         view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
         view.setAllColumnsShowFocus(True)
         view.setFrameShape(QTreeView.Shape.NoFrame)
-        view.setSelectionMode(modes.ExtendedSelection if many else modes.SingleSelection)
         view.setSortingEnabled(True)
         view.sortByColumn(newest_by, Qt.SortOrder.DescendingOrder)
         view.setFont(tabular(view.font()))
         view.setTextElideMode(Qt.TextElideMode.ElideRight)
         header = view.header()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(stretches)
-        size_sections(header, widths)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self._widths, self._goes = tuple(widths), tuple(goes)
         follow_pointer(view)
         self._lay_out(boxes)
         self.text.textChanged.connect(self.narrow)
         for box in boxes:
             box.currentIndexChanged.connect(self.narrow)
+
+    def _show_columns(self, room: int) -> None:
+        """As many as have room."""
+        widths = [scaled(self.view.font(), width) for width in self._widths]
+        header, hidden = self.view.header(), set[int]()
+        for section in self._goes:
+            if sum(widths) - sum(widths[each] for each in hidden) <= room:
+                break
+            hidden.add(section)
+        for section in self._goes:
+            header.setSectionHidden(section, section in hidden)
+            if section not in hidden:
+                header.resizeSection(section, widths[section])
 
     def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
         self._narrowing = QWidget()
@@ -585,6 +595,7 @@ class SearchedTable(QWidget):
         fits = event.size().width() >= readable + self._narrowing.sizeHint().width() + 3 * GAP
         ways = QBoxLayout.Direction
         self._head.setDirection(ways.LeftToRight if fits else ways.TopToBottom)
+        self._show_columns(event.size().width())
 
     @Slot()
     def narrow(self) -> None:

@@ -38,6 +38,7 @@ class ActionState:
     any_modified: bool = False
     conflicts: bool = False
     undo: bool = False
+    redo: bool = False
     running: bool = False
     can_consolidate: bool = False
     services: bool = False
@@ -181,6 +182,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
                _("Take back the last deletion, move, renaming, pin, merge, restore or change of a record"),
                lambda now: now.undo, where="tree"),
+    ActionSpec("memory.redo", "memory", _("Red&o last change"), "tab.edits.redo", ("Ctrl+Shift+Z", "Ctrl+Y"),
+               "", _("Do again what was taken back last"), lambda now: now.redo, where="tree"),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.history", "memory", _("&History"), "lazy_tabs.show_history", ("Ctrl+H",), "runs",
@@ -286,6 +289,12 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("view.search", "view", _("&Search everything"), "focus_search", ("Ctrl+Shift+F", "Ctrl+F"), "",
                _("Names and contents of every memory of every open home"), lambda now: now.home),
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
+    ActionSpec("view.next-pane", "view", _("Next p&ane"), "next_pane", ("F6",), "",
+               _("Go to the list or text after this one, in the tab that is shown"), separator=True),
+    ActionSpec("view.previous-pane", "view", _("Pre&vious pane"), "previous_pane", ("Shift+F6",), "",
+               _("Go to the list or text before this one")),
+    ActionSpec("view.next-tab", "view", _("Ne&xt tab"), "next_tab", ("Ctrl+Tab",)),
+    ActionSpec("view.previous-tab", "view", _("Previous ta&b"), "previous_tab", ("Ctrl+Shift+Tab",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "dialogs.show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
     ActionSpec("help.privacy", "help", _("&Privacy…"), "dialogs.show_privacy", (), "",

@@ -37,6 +37,7 @@ from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.metrics import scaled
+from reverie.ui.window.panes import go_to_pane
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -602,6 +603,27 @@ class MainWindow(QMainWindow):
     def focus_editor(self) -> None:
         self.show_memory()
         self.tab.pane.focus_text()
+
+    @Slot()
+    def next_pane(self) -> None:
+        go_to_pane(self, 1)
+
+    @Slot()
+    def previous_pane(self) -> None:
+        go_to_pane(self, -1)
+
+    @Slot()
+    def next_tab(self) -> None:
+        self._go_to_tab(1)
+
+    @Slot()
+    def previous_tab(self) -> None:
+        self._go_to_tab(-1)
+
+    def _go_to_tab(self, step: int) -> None:
+        shown = [at for at in range(self.tabs.count()) if self.tabs.isTabVisible(at)]
+        at = shown.index(self.tabs.currentIndex())
+        self.tabs.setCurrentIndex(shown[(at + step) % len(shown)])
 
     @Slot()
     def show_memory(self) -> None:

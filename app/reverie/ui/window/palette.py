@@ -160,6 +160,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "any_modified": tr("Nothing is unsaved."),
         "conflicts": tr("There is no conflict to decide."),
         "undo": tr("There is nothing to take back."),
+        "redo": tr("There is nothing to do again."),
         "running": tr("Nothing is running."),
         "can_consolidate": tr("A consolidation is not possible now."),
         "services": tr("No background services run here."),
