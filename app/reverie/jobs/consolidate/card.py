@@ -1,0 +1,481 @@
+"""The report card of a consolidation: what became of the facts, computed from the texts before and after.
+
+It does not matter who made the change: the rules, a model, the agent itself. Nothing here asks a model, and
+nothing is guessed in favour of the change: a fact that cannot be found again counts as lost, a sentence
+without a source as invented.
+
+Facts are those of the files that changed. `kept` counts those that stand somewhere afterwards, also in other
+words; one that changed in meaning is kept and listed under `changed`.
+
+Pure; any thread. `check` is called every few facts and may raise to stop.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from reverie.jobs.consolidate.facts import (
+    VALUES,
+    Compared,
+    Fact,
+    FactIndex,
+    What,
+    are_crossed,
+    are_versions,
+    compare,
+    contradictions,
+    is_generalised,
+    read_facts,
+)
+from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
+from reverie.text.summaries import estimate_tokens
+
+KEPT_PERCENT = 99.0
+"""Less than this kept, and a person looks at it first."""
+_SOURCES = 4
+_SOURCED = 0.6
+# What a fact may say beyond its sources, by weight of words: where it only adds to one, and where it rewords.
+_WHOLE = 0.95
+_ADDED = 2.0
+_REWORDED = 3.0
+_LISTED = 200
+"""So many of a kind are listed; the counts are of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFact:
+    """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
+    `new_line` where it stands now."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+    what: What
+    new_path: str
+    new_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFact:
+    """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A link that leads to nothing and did not before."""
+
+    path: str
+    line: int
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """A number before the change and after it."""
+
+    before: int = 0
+    after: int = 0
+
+    @property
+    def less(self) -> int:
+        return self.before - self.after
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCard:
+    """What a consolidation did to the facts."""
+
+    facts: int = 0
+    kept: int = 0
+    changed: tuple[ChangedFact, ...] = ()
+    invented: tuple[PlacedFact, ...] = ()
+    lost: tuple[PlacedFact, ...] = ()
+    below_cut: tuple[PlacedFact, ...] = ()
+    contradictions: BeforeAfter = field(default_factory=BeforeAfter)
+    broken_links: tuple[BrokenLink, ...] = ()
+    tokens: BeforeAfter = field(default_factory=BeforeAfter)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a person has to look before it may stand."""
+        kept = 100.0 if not self.facts else 100.0 * self.kept / self.facts
+        return kept < KEPT_PERCENT or bool(self.changed) or bool(self.invented)
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable shape for scripts, and as a run's record keeps it."""
+        return {
+            "facts": self.facts,
+            "kept": self.kept,
+            "changed": [
+                {
+                    "path": each.path,
+                    "line": each.line,
+                    "before": each.before,
+                    "after": each.after,
+                    "what": each.what,
+                    "newPath": each.new_path,
+                    "newLine": each.new_line,
+                }
+                for each in self.changed[:_LISTED]
+            ],
+            "invented": [asdict(each) for each in self.invented[:_LISTED]],
+            "lost": [asdict(each) for each in self.lost[:_LISTED]],
+            "belowCut": [asdict(each) for each in self.below_cut[:_LISTED]],
+            "contradictions": asdict(self.contradictions),
+            "brokenLinks": [asdict(each) for each in self.broken_links[:_LISTED]],
+            "tokens": asdict(self.tokens),
+        }
+
+
+Texts = Mapping[str, str]
+Loaded = Callable[[Texts], Texts]
+"""Which text of each memory an agent gets when a session starts, out of the texts of all; what it makes of
+them itself, such as an index, under a name of its own."""
+
+
+def report_card(
+    before: Texts,
+    after: Texts,
+    *,
+    loaded: Loaded = lambda texts: {},
+    check: Callable[[], None] = lambda: None,
+) -> ReportCard:
+    """The card of a change from `before` to `after`: all texts that an agent has, by memory path."""
+    touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+    if not touched:
+        return ReportCard()
+    grader = _Grader(before, after, touched, check)
+    grader.run()
+    start_before, start_after = loaded(before), loaded(after)
+    return ReportCard(
+        grader.total,
+        grader.total - len(grader.lost),
+        tuple(grader.changed),
+        tuple(_placed(fact) for fact in grader.invented),
+        tuple(_placed(fact) for fact in grader.lost),
+        tuple(_below_cut(before, after, start_before, start_after)),
+        grader.contradictions(),
+        tuple(broken_links(before, after)),
+        BeforeAfter(*(sum(map(estimate_tokens, start.values())) for start in (start_before, start_after))),
+    )
+
+
+def _placed(fact: Fact) -> PlacedFact:
+    return PlacedFact(fact.path, fact.line, fact.text)
+
+
+class _Partner(NamedTuple):
+    """What a fact may have become, or what may have become it."""
+
+    fact: Fact
+    compared: Compared
+
+
+class _Grader:
+    """Looks for each fact of the files that changed: word for word, then in other words, then anywhere."""
+
+    def __init__(
+        self, before: Texts, after: Texts, touched: Collection[str], check: Callable[[], None]
+    ) -> None:
+        self._check = check
+        self._others = {path: text for path, text in before.items() if path not in touched}
+        self._before = [fact for path in touched if path in before for fact in read_facts(path, before[path])]
+        self._after = [fact for path in touched if path in after for fact in read_facts(path, after[path])]
+        self._other_facts: list[Fact] | None = None
+        self.total = sum(fact.counts for fact in self._before)
+        self.lost: list[Fact] = []
+        self.invented: list[Fact] = []
+        self._changes: dict[tuple[Fact, Fact], What] = {}
+        self._partners: dict[int, list[_Partner]] = defaultdict(list)
+
+    def run(self) -> None:
+        """Fill `lost`, `changed` and `invented`."""
+        stands = _by_key(self._after)
+        stood = _by_key(self._before)
+        missing = [fact for fact in self._before if fact.key not in stands]
+        self._moved(stands, stood)
+        if missing:
+            others = {fact.key for fact in self._others_facts()}
+            missing = [fact for fact in missing if fact.key not in others]
+        new = [fact for fact in self._after if fact.key not in stood]
+        if new:
+            others = {fact.key for fact in self._others_facts()}
+            new = [fact for fact in new if fact.key not in others]
+        self._find(missing, new)
+        self._sources(new)
+
+    @property
+    def changed(self) -> Iterator[ChangedFact]:
+        """What says something else."""
+        for (fact, other), what in self._changes.items():
+            yield ChangedFact(fact.path, fact.line, fact.text, other.text, what, other.path, other.line)
+
+    def contradictions(self) -> BeforeAfter:
+        """Those among all texts."""
+        others = self._others_facts()
+        return BeforeAfter(
+            contradictions((*self._before, *others)), contradictions((*self._after, *others))
+        )
+
+    def _others_facts(self) -> list[Fact]:
+        if self._other_facts is None:
+            self._other_facts = []
+            for path, text in self._others.items():
+                self._check()
+                self._other_facts += read_facts(path, text)
+        return self._other_facts
+
+    # Word for word, under another heading
+
+    def _moved(self, stands: Mapping[str, Sequence[Fact]], stood: Mapping[str, Sequence[Fact]]) -> None:
+        for key, facts in stood.items():
+            now = stands.get(key)
+            if now is None or not facts[0].counts:
+                continue
+            places = {fact.place.casefold() for fact in facts}
+            for fact in facts:
+                if all(_excluding(fact.place, each.place) for each in now):
+                    self._change(fact, now[0], "place")
+            for each in now:
+                if each.place.casefold() not in places and all(
+                    _excluding(each.place, fact.place) for fact in facts
+                ) and not all(_excluding(fact.place, other.place) for fact in facts for other in now):
+                    self._change(facts[0], each, "place")
+
+    # In other words
+
+    def _find(self, missing: Sequence[Fact], new: Sequence[Fact]) -> None:
+        among_new = FactIndex(new)
+        everywhere: FactIndex | None = None
+        for fact in missing:
+            self._check()
+            partner = _best(fact, among_new.like(fact))
+            if partner is not None and (partner.compared.is_contained or not fact.counts):
+                self._judge(fact, partner)
+                continue
+            if not fact.counts:
+                continue
+            everywhere = everywhere or FactIndex((*self._after, *self._others_facts()))
+            if any(compare(fact, each).is_contained for each in everywhere.like(fact)):
+                continue
+            if partner is not None:
+                self._judge(fact, partner)
+            else:
+                self.lost.append(fact)
+
+    def _judge(self, fact: Fact, partner: _Partner) -> None:
+        compared, other = partner.compared, partner.fact
+        self._partners[id(other)].append(partner._replace(fact=fact))
+        if compared.what:
+            self._change(fact, other, compared.what)
+        elif fact.counts and is_generalised(fact, other, compared):
+            self._change(fact, other, "generalised")
+
+    def _change(self, fact: Fact, other: Fact, what: What) -> None:
+        self._changes[fact, other] = what
+
+    # Where new sentences come from
+
+    def _sources(self, new: Sequence[Fact]) -> None:
+        """`invented`, and values of two facts in one."""
+        index: FactIndex | None = None
+        changed = {id(other) for _fact, other in self._changes}
+        for fact in new:
+            self._check()
+            partners = self._partners.get(id(fact), [])
+            left = _left(fact, [each.fact for each in partners])
+            if not left and len(partners) < 2:
+                continue
+            index = index or FactIndex((*self._before, *self._others_facts()))
+            became = {id(each.fact) for each in partners}
+            sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
+            if self._mixes(fact, partners, sources):
+                continue
+            if id(fact) not in changed and _is_invented(fact, partners, sources):
+                self.invented.append(fact)
+
+    def _mixes(self, fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
+        """Whether it has values of two facts as if they were of one."""
+        found = False
+        for number, partner in enumerate(partners):
+            others = [each.fact for each in partners if each is not partner]
+            instead = {token.canon for token in partner.compared.more_second if token.kind in VALUES}
+            takes = any(instead & each.wording.canons for each in others) and bool(partner.compared.what)
+            both = any(are_versions(partner.fact, each, fact) for each in (*others[number:], *sources))
+            crossed = any(are_crossed(partner.fact, each, fact) for each in others[number:])
+            if takes or both or crossed:
+                self._change(partner.fact, fact, "merged")
+                found = True
+        return found
+
+
+def _by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    found: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        found[fact.key].append(fact)
+    return found
+
+
+def _comparable(fact: Fact, other: Fact) -> bool:
+    return (fact.kind == "label") == (other.kind == "label") and (fact.kind == "code") == (
+        other.kind == "code"
+    )
+
+
+def _excluding(place: str, other: str) -> bool:
+    if place.casefold() == other.casefold() or not place or not other:
+        return False
+    return excludes(read_wording(place).seen, read_wording(other).seen)
+
+
+def _best(fact: Fact, candidates: Iterable[Fact]) -> _Partner | None:
+    """The one that keeps the most of it; None where none is about the same."""
+    partners = [_Partner(each, compare(fact, each)) for each in candidates if _comparable(fact, each)]
+    return max(
+        (each for each in partners if each.compared.is_about_the_same),
+        key=lambda each: (
+            each.compared.is_contained,
+            each.compared.of_first + each.compared.of_second,
+            not each.compared.what,
+        ),
+        default=None,
+    )
+
+
+def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
+    """Its tokens that stand in none of the sources, but those that say little."""
+    canons = set[str]().union(*(each.wording.canons for each in sources))
+    return [each for each in fact.wording.tokens if each.canon not in canons and each.kind != "weak"]
+
+
+def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
+    """Whether it says more than what it came from, as far as that is known."""
+    left = _left(fact, (*(each.fact for each in partners), *sources))
+    paired = {id(each) for partner in partners for each in partner.compared.more_second}
+    left = [each for each in left if not partners or id(each) in paired]
+    if any(each.kind in ("number", "identifier") for each in left):
+        return True
+    if fact.kind == "label" or not left:
+        return False
+    weight = sum(each.weight for each in left)
+    adds = any(each.compared.of_first >= _WHOLE for each in partners)
+    return weight > (1 - _SOURCED) * fact.wording.weight or weight >= (_ADDED if adds else _REWORDED)
+
+
+# Links
+
+
+_MARKDOWN = re.compile(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+_WIKI = re.compile(r"\[\[([^\[\]|#\n]+)")
+_NAMED = re.compile(r"(?<![\w/.-])(?:/memories/)?[\w.-]+(?:/[\w.-]+)*\.md\b")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
+    """Links and names of memories that lead to nothing afterwards: what they name went, or they name another
+    thing than before."""
+    gone = {path for path in before if path not in after}
+    for path, text in after.items():
+        if text == before.get(path) and not gone:
+            continue
+        own = {target for _line, target, _is_link in _links(before.get(path, ""))}
+        moved_here = {target for gone_path in gone for _l, target, _i in _links(before[gone_path])}
+        for line, target, is_link in _links(text):
+            found = _resolved(path, target, after)
+            if found or not _could_be(target):
+                continue
+            was = _resolved(path, target, before)
+            is_new = is_link and target not in own and target not in moved_here
+            if was or (is_new and _looks_like_memory(target)) or (
+                is_link and target in moved_here and target not in own and _found_from(gone, before, target)
+            ):
+                yield BrokenLink(path, line, target)
+
+
+def _links(text: str) -> Iterator[tuple[int, str, bool]]:
+    if "](" not in text and "[[" not in text and ".md" not in text:
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        targets: dict[str, bool] = {}
+        for found in _MARKDOWN.findall(line):
+            targets[unquote(found).split("#")[0]] = True
+        for found in _WIKI.findall(line):
+            targets[found.strip()] = True
+        for found in _NAMED.findall(line):
+            targets.setdefault(found, False)
+        for target, is_link in targets.items():
+            if target and not _SCHEME.match(target):
+                yield number, target, is_link
+
+
+def _could_be(target: str) -> bool:
+    return bool(target) and not target.startswith("#")
+
+
+def _looks_like_memory(target: str) -> bool:
+    return target.endswith(".md") or "." not in target.rpartition("/")[2]
+
+
+def _found_from(gone: Collection[str], before: Texts, target: str) -> bool:
+    return any(_resolved(path, target, before) for path in gone)
+
+
+def _resolved(path: str, target: str, texts: Texts) -> str:
+    """The memory that it names, seen from `path`; empty where there is none."""
+    names = [target, f"{target}.md"]
+    for name in names:
+        if name in texts:
+            return name
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        if beside in texts:
+            return beside
+    scope = "/".join(path.split("/")[:3])
+    for name in names:
+        under = f"{scope}/{name.lstrip('/')}"
+        if under in texts:
+            return under
+    return _by_slug(scope, target, texts) if "/" not in target else ""
+
+
+def _by_slug(scope: str, target: str, texts: Texts) -> str:
+    wanted = {target.casefold(), f"{target.casefold()}.md"}
+    for path in texts:
+        if path.startswith(scope) and path.rpartition("/")[2].casefold() in wanted:
+            return path
+    return ""
+
+
+# The cut
+
+
+def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Texts) -> Iterator[PlacedFact]:
+    """Facts that a session started with and that still stand in the files, but are loaded no more."""
+    if not start_before:
+        return
+    loaded = {fact.key for path, text in start_after.items() for fact in read_facts(path, text)}
+    missed = {
+        fact.key: fact
+        for path, text in start_before.items()
+        for fact in read_facts(path, text)
+        if fact.counts and fact.key not in loaded
+    }
+    if not missed:
+        return
+    seen = set[str]()
+    for path, text in after.items():
+        if path in start_before or path not in before or before[path] != text:
+            for fact in read_facts(path, text):
+                if fact.key in missed and fact.key not in seen:
+                    seen.add(fact.key)
+                    yield _placed(fact)
