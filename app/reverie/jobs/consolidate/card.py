@@ -12,27 +12,26 @@ Pure; any thread. `check` is called every few facts and may raise to stop.
 
 from __future__ import annotations
 
-import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from reverie.jobs.consolidate.facts import (
     VALUES,
     Compared,
+    Contradictions,
     Fact,
     FactIndex,
     What,
     are_crossed,
     are_versions,
     compare,
-    contradictions,
     is_generalised,
     read_facts,
 )
+from reverie.jobs.consolidate.links import BrokenLink, Names, broken_links
 from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
 from reverie.text.summaries import estimate_tokens
 
@@ -42,6 +41,7 @@ _SOURCES = 4
 _SOURCED = 0.6
 # What a fact may say beyond its sources, by weight of words: where it only adds to one, and where it rewords.
 _WHOLE = 0.95
+_REWRITTEN = 0.7
 _ADDED = 2.0
 _REWORDED = 3.0
 _LISTED = 200
@@ -69,15 +69,6 @@ class PlacedFact:
     path: str
     line: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenLink:
-    """A link that leads to nothing and did not before."""
-
-    path: str
-    line: int
-    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +180,7 @@ class _Grader:
         self, before: Texts, after: Texts, touched: Collection[str], check: Callable[[], None]
     ) -> None:
         self._check = check
+        self._texts_before, self._texts_after = before, after
         self._others = {path: text for path, text in before.items() if path not in touched}
         self._before = [fact for path in touched if path in before for fact in read_facts(path, before[path])]
         self._after = [fact for path in touched if path in after for fact in read_facts(path, after[path])]
@@ -201,19 +193,20 @@ class _Grader:
 
     def run(self) -> None:
         """Fill `lost`, `changed` and `invented`."""
-        stands = _by_key(self._after)
-        stood = _by_key(self._before)
-        missing = [fact for fact in self._before if fact.key not in stands]
+        stands, stood = _by_key(self._after), _by_key(self._before)
         self._moved(stands, stood)
-        if missing:
+        names = Names(self._texts_before, self._texts_after, stands, stood)
+        missing = [names.before(fact) for fact in self._before if fact.key not in stands]
+        new = [names.after(fact) for fact in self._after if fact.key not in stood]
+        now = {names.after(fact).key for fact in self._after} if missing else set[str]()
+        then = {names.before(fact).key for fact in self._before} if new else set[str]()
+        if missing or new:
             others = {fact.key for fact in self._others_facts()}
-            missing = [fact for fact in missing if fact.key not in others]
-        new = [fact for fact in self._after if fact.key not in stood]
-        if new:
-            others = {fact.key for fact in self._others_facts()}
-            new = [fact for fact in new if fact.key not in others]
-        self._find(missing, new)
-        self._sources(new)
+            self._find(
+                [fact for fact in missing if fact.key not in now and fact.key not in others],
+                fresh := [fact for fact in new if fact.key not in then and fact.key not in others],
+            )
+            self._sources(fresh)
 
     @property
     def changed(self) -> Iterator[ChangedFact]:
@@ -223,9 +216,9 @@ class _Grader:
 
     def contradictions(self) -> BeforeAfter:
         """Those among all texts."""
-        others = self._others_facts()
+        others = Contradictions(self._others_facts())
         return BeforeAfter(
-            contradictions((*self._before, *others)), contradictions((*self._after, *others))
+            Contradictions(self._before, others).count, Contradictions(self._after, others).count
         )
 
     def _others_facts(self) -> list[Fact]:
@@ -235,6 +228,10 @@ class _Grader:
                 self._check()
                 self._other_facts += read_facts(path, text)
         return self._other_facts
+
+    @cached_property
+    def _others_index(self) -> FactIndex:
+        return FactIndex(self._others_facts())
 
     # Word for word, under another heading
 
@@ -261,13 +258,13 @@ class _Grader:
         for fact in missing:
             self._check()
             partner = _best(fact, among_new.like(fact))
-            if partner is not None and (partner.compared.is_contained or not fact.counts):
-                self._judge(fact, partner)
+            if not fact.counts or (partner is not None and _is_edited(fact, partner)):
+                if partner is not None and not _is_split(fact, among_new.like(fact)):
+                    self._judge(fact, partner)
                 continue
-            if not fact.counts:
-                continue
-            everywhere = everywhere or FactIndex((*self._after, *self._others_facts()))
-            if any(compare(fact, each).is_contained for each in everywhere.like(fact)):
+            everywhere = everywhere or FactIndex(self._after, self._others_index)
+            near = [*among_new.like(fact), *everywhere.like(fact)]
+            if any(_is_whole(compare(fact, each)) for each in near) or _is_split(fact, near):
                 continue
             if partner is not None:
                 self._judge(fact, partner)
@@ -297,7 +294,7 @@ class _Grader:
             left = _left(fact, [each.fact for each in partners])
             if not left and len(partners) < 2:
                 continue
-            index = index or FactIndex((*self._before, *self._others_facts()))
+            index = index or FactIndex(self._before, self._others_index)
             became = {id(each.fact) for each in partners}
             sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
             if self._mixes(fact, partners, sources):
@@ -353,6 +350,23 @@ def _best(fact: Fact, candidates: Iterable[Fact]) -> _Partner | None:
     )
 
 
+def _is_edited(fact: Fact, partner: _Partner) -> bool:
+    """Whether it was rewritten where it stands, so that no other place counts."""
+    compared = partner.compared
+    return compared.is_contained or (partner.fact.path == fact.path and compared.of_first >= _REWRITTEN)
+
+
+def _is_whole(compared: Compared) -> bool:
+    return compared.is_contained and compared.of_first >= _WHOLE
+
+
+def _is_split(fact: Fact, candidates: Iterable[Fact]) -> bool:
+    """Whether several of them together say it, and nothing else."""
+    compared = ((each, compare(fact, each)) for each in candidates)
+    pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]
+    return len(pieces) > 1 and not _left(fact, pieces)
+
+
 def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
     """Its tokens that stand in none of the sources, but those that say little."""
     canons = set[str]().union(*(each.wording.canons for each in sources))
@@ -373,89 +387,6 @@ def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fac
     return weight > (1 - _SOURCED) * fact.wording.weight or weight >= (_ADDED if adds else _REWORDED)
 
 
-# Links
-
-
-_MARKDOWN = re.compile(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
-_WIKI = re.compile(r"\[\[([^\[\]|#\n]+)")
-_NAMED = re.compile(r"(?<![\w/.-])(?:/memories/)?[\w.-]+(?:/[\w.-]+)*\.md\b")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-
-def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
-    """Links and names of memories that lead to nothing afterwards: what they name went, or they name another
-    thing than before."""
-    gone = {path for path in before if path not in after}
-    for path, text in after.items():
-        if text == before.get(path) and not gone:
-            continue
-        own = {target for _line, target, _is_link in _links(before.get(path, ""))}
-        moved_here = {target for gone_path in gone for _l, target, _i in _links(before[gone_path])}
-        for line, target, is_link in _links(text):
-            found = _resolved(path, target, after)
-            if found or not _could_be(target):
-                continue
-            was = _resolved(path, target, before)
-            is_new = is_link and target not in own and target not in moved_here
-            if was or (is_new and _looks_like_memory(target)) or (
-                is_link and target in moved_here and target not in own and _found_from(gone, before, target)
-            ):
-                yield BrokenLink(path, line, target)
-
-
-def _links(text: str) -> Iterator[tuple[int, str, bool]]:
-    if "](" not in text and "[[" not in text and ".md" not in text:
-        return
-    for number, line in enumerate(text.split("\n"), start=1):
-        targets: dict[str, bool] = {}
-        for found in _MARKDOWN.findall(line):
-            targets[unquote(found).split("#")[0]] = True
-        for found in _WIKI.findall(line):
-            targets[found.strip()] = True
-        for found in _NAMED.findall(line):
-            targets.setdefault(found, False)
-        for target, is_link in targets.items():
-            if target and not _SCHEME.match(target):
-                yield number, target, is_link
-
-
-def _could_be(target: str) -> bool:
-    return bool(target) and not target.startswith("#")
-
-
-def _looks_like_memory(target: str) -> bool:
-    return target.endswith(".md") or "." not in target.rpartition("/")[2]
-
-
-def _found_from(gone: Collection[str], before: Texts, target: str) -> bool:
-    return any(_resolved(path, target, before) for path in gone)
-
-
-def _resolved(path: str, target: str, texts: Texts) -> str:
-    """The memory that it names, seen from `path`; empty where there is none."""
-    names = [target, f"{target}.md"]
-    for name in names:
-        if name in texts:
-            return name
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-        if beside in texts:
-            return beside
-    scope = "/".join(path.split("/")[:3])
-    for name in names:
-        under = f"{scope}/{name.lstrip('/')}"
-        if under in texts:
-            return under
-    return _by_slug(scope, target, texts) if "/" not in target else ""
-
-
-def _by_slug(scope: str, target: str, texts: Texts) -> str:
-    wanted = {target.casefold(), f"{target.casefold()}.md"}
-    for path in texts:
-        if path.startswith(scope) and path.rpartition("/")[2].casefold() in wanted:
-            return path
-    return ""
-
-
 # The cut
 
 
@@ -473,8 +404,9 @@ def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Te
     if not missed:
         return
     seen = set[str]()
-    for path, text in after.items():
-        if path in start_before or path not in before or before[path] != text:
+    for path in sorted(after, key=lambda path: path not in start_before):
+        text = after[path]
+        if path in start_before or before.get(path) != text:
             for fact in read_facts(path, text):
                 if fact.key in missed and fact.key not in seen:
                     seen.add(fact.key)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -34,6 +34,7 @@ from reverie.jobs.consolidate.rules.wording import (
     NEGATING,
     NEGATIONS_CLAUSE,
     NEGATIONS_FORWARD,
+    PREPOSITIONS,
     QUALIFIERS,
     UNIVERSALS,
     Wording,
@@ -55,13 +56,14 @@ _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
+_LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
 _START = 5
 """So many characters of a word tell which facts may be about the same: endings differ."""
 _COMMON = 60
 _CANDIDATES = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fact:
     """`line` counts from 1 in the text; `key` is equal for facts that are the same but for markup and case;
     `place` is what it stands under."""
@@ -73,11 +75,13 @@ class Fact:
     key: str
     place: str = ""
     capital_nouns: bool = False
+    meant: str = ""
+    """The text with the names of memories as they are now; empty for as it stands."""
 
     @cached_property
     def wording(self) -> Wording:
         """Its tokens."""
-        return read_wording(self.text, code=self.kind == "code", capital_nouns=self.capital_nouns)
+        return read_wording(self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns)
 
     @cached_property
     def starts(self) -> frozenset[str]:
@@ -88,6 +92,12 @@ class Fact:
     def counts(self) -> bool:
         """Whether a reader could miss it."""
         return self.kind != "label"
+
+    def meaning(self, text: str) -> Fact:
+        """The same fact, with the names in it in other words."""
+        if text == self.text:
+            return self
+        return replace(self, meant=text, key=fact_key(text))
 
 
 def read_facts(path: str, text: str) -> list[Fact]:
@@ -140,6 +150,13 @@ def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
 
 def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
     lines = [line.strip().lstrip(">").strip() for line in passage.lines]
+    for number in range(1, len(lines)):
+        if passage.kind == "prose" and _LABELLED.match(lines[number]):
+            yield from _sentences(replace(passage, lines=passage.lines[:number]))
+            yield from _sentences(
+                replace(passage, lines=passage.lines[number:], first=passage.first + number)
+            )
+            return
     whole = " ".join(lines)
     text = BULLET.sub("", whole, count=1) if passage.kind == "item" else whole
     kind: FactKind = "item" if passage.kind == "item" else "prose"
@@ -166,28 +183,29 @@ def _line_at(lines: Sequence[str], offset: int) -> int:
 
 
 class FactIndex:
-    """Facts by the words they share with another one."""
+    """Facts by the words they share with another one; with those of `base`."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self.facts = list(facts)
-        self._where: dict[str, list[int]] = defaultdict(list)
-        for number, fact in enumerate(self.facts):
+    def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
+        self._base = base
+        self._where: dict[str, list[Fact]] = defaultdict(list)
+        for fact in facts:
             for start in fact.starts:
-                self._where[start].append(number)
+                self._where[start].append(fact)
 
     def like(self, fact: Fact, *, most: int = _CANDIDATES) -> list[Fact]:
         """The few that share the most with it; rare words count most, the same place a little."""
-        shared: dict[int, float] = defaultdict(float)
-        for start in sorted(fact.starts, key=lambda start: (len(self._where.get(start, ())), start)):
-            where = self._where.get(start, ())
-            for number in where[:_COMMON]:
-                shared[number] += 1.0 / (1 + len(where)) + 0.05
-        for number in shared:
-            other = self.facts[number]
+        shared: dict[Fact, float] = defaultdict(float)
+        for start in sorted(fact.starts):
+            where = self._where.get(start, [])
+            if self._base is not None:
+                where = [*where[:_COMMON], *self._base._where.get(start, ())[:_COMMON]]
+            weight = 1.0 / (1 + len(where)) + 0.05
+            for other in where[:_COMMON]:
+                shared[other] += weight
+        for other in shared:
             if other.path == fact.path:
-                shared[number] += 0.02 + (0.02 if other.place == fact.place else 0.0)
-        best = sorted(shared, key=lambda number: (-shared[number], number))[:most]
-        return [self.facts[number] for number in best]
+                shared[other] *= 1.1 + (0.1 if other.place == fact.place else 0.0)
+        return sorted(shared, key=lambda other: (-shared[other], other.path, other.line))[:most]
 
 
 # Two wordings: how much they share, and what differs.
@@ -195,6 +213,7 @@ class FactIndex:
 
 VALUES = ("number", "identifier", "name")
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
+_DIGITS = re.compile(r"\d+")
 _NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 _COVERED = 0.6
 _CONTAINED = 0.85
@@ -205,7 +224,8 @@ _MUCH = 0.34
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A fact beside another one: how much of each is in the other, what each has more, and what differs."""
+    """A fact beside another one: how much of each is in the other, what each has more, and what differs.
+    `context`: how much of both they share, values that differ left out."""
 
     of_first: float
     of_second: float
@@ -241,13 +261,11 @@ def compare(first: Fact, second: Fact) -> Compared:
     paired_a, paired_b = {one for one, _ in match.pairs}, {other for _, other in match.pairs}
     more_a = tuple(token for number, token in enumerate(a.tokens) if number not in paired_a)
     more_b = tuple(token for number, token in enumerate(b.tokens) if number not in paired_b)
-    context_a, context_b = _context(a.tokens), _context(b.tokens)
-    shared = _context([a.tokens[number] for number in paired_a])
-    context = shared / max(context_a, context_b) if context_a and context_b else 0.0
+    rest = max(a.weight - _weight_of_values(more_a), b.weight - _weight_of_values(more_b))
     return Compared(
         match.weight / a.weight if a.weight else 0.0,
         match.weight / b.weight if b.weight else 0.0,
-        context,
+        match.weight / rest if rest else 0.0,
         more_a,
         more_b,
         match.weight,
@@ -255,8 +273,8 @@ def compare(first: Fact, second: Fact) -> Compared:
     )
 
 
-def _context(tokens: Collection[WordToken]) -> float:
-    return sum(token.weight for token in tokens if token.kind not in VALUES)
+def _weight_of_values(tokens: Collection[WordToken]) -> float:
+    return sum(token.weight for token in tokens if token.kind in VALUES)
 
 
 def _what(
@@ -285,7 +303,8 @@ def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> 
         return "version"
     if ids_a and ids_b:
         versions = any(map(_VERSION.match, ids_a)) and any(map(_VERSION.match, ids_b))
-        return "version" if versions else "name"
+        digits = {_DIGITS.sub("", each) for each in ids_a} & {_DIGITS.sub("", each) for each in ids_b}
+        return "version" if versions else "number" if digits else "name"
     named_a = bool(ids_a or of(more_a, "name"))
     named_b = bool(ids_b or of(more_b, "name"))
     may_a = named_a or any(token.capital and token.kind == "word" for token in more_a)
@@ -316,12 +335,12 @@ def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
         return True
     if (b.seen & UNIVERSALS) - a.seen:
         return True
-    strong = [token for token in compared.more_first if token.kind not in ("weak",)]
-    if strong and (a.seen & QUALIFIERS) - b.seen:
-        return True
+    gone = sum(token.weight for token in compared.more_first if token.kind != "weak")
     new = sum(token.weight for token in compared.more_second if token.kind != "weak")
-    gone = sum(token.weight for token in strong)
-    return gone >= 2.0 and gone - new >= _MUCH * a.weight
+    limits = (a.seen & (QUALIFIERS | PREPOSITIONS)) - b.seen
+    if not new:
+        return gone >= (1.0 if limits else 2.0)
+    return (gone >= 1.0 and bool(limits & QUALIFIERS)) or (gone >= 2.0 and gone - new >= _MUCH * a.weight)
 
 
 def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
@@ -359,31 +378,47 @@ def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
 # Contradictions: facts with the same words and other values.
 
 
-def contradictions(facts: Iterable[Fact]) -> int:
-    """How often facts say the same of the same thing with another number, version or sign."""
-    said: dict[frozenset[str], set[tuple[frozenset[str], bool]]] = defaultdict(set)
-    for fact in facts:
-        if fact.kind in ("item", "prose", "row"):
-            words, values, negated = _signature(fact)
-            if len(words) >= 2:
-                said[words].add((values, negated))
-    return sum(_conflicts(versions) for versions in said.values() if len(versions) > 1)
+class Contradictions:
+    """Facts by what they are about; `base`: those that are there in any case."""
+
+    def __init__(self, facts: Iterable[Fact], base: Contradictions | None = None) -> None:
+        self._base = base
+        self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
+        for fact in facts:
+            if fact.kind in ("item", "prose", "row"):
+                words, version = _signature(fact)
+                if len(words) >= 2:
+                    self._said[words].add(version)
+
+    @property
+    def count(self) -> int:
+        """How often facts say otherwise of the same thing: another number, another version, the opposite."""
+        if self._base is None:
+            return sum(_conflicts(versions) for versions in self._said.values() if len(versions) > 1)
+        known = self._base._said
+        more = sum(
+            _conflicts(versions | known.get(words, set())) - _conflicts(known.get(words, ()))
+            for words, versions in self._said.items()
+        )
+        return self._base.count + more
 
 
+_Version = tuple[frozenset[str], bool]
+"""The values of a fact, and whether it denies."""
 _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
-def _signature(fact: Fact) -> tuple[frozenset[str], frozenset[str], bool]:
+def _signature(fact: Fact) -> tuple[frozenset[str], _Version]:
     values = frozenset(each.strip(".:/-") for each in _VALUED.findall(fact.key))
     rest = _WORD.findall(_VALUED.sub(" ", fact.key))
     negated = sum(word in _NEGATIONS for word in rest) % 2 == 1
     words = {word[:_START] for word in rest if word not in FUNCTION_WORDS}
     if len(words) < 4:
         words |= {f"§{word[:_START]}" for word in _WORD.findall(fact.place.casefold())}
-    return frozenset(words), values, negated
+    return frozenset(words), (values, negated)
 
 
-def _conflicts(versions: Collection[tuple[frozenset[str], bool]]) -> int:
+def _conflicts(versions: Collection[_Version]) -> int:
     """One for each version beyond the first that says otherwise."""
     signs = {negated for _values, negated in versions}
     valued = {values for values, _negated in versions if values}
