@@ -1,8 +1,8 @@
 """Scripted consolidations with one harm each, and clean ones, made of any notes: what a report card must say.
 
 Each case first does honest work on a store (a merge under the notes' own headings, other bullets, another
-order, a rename with its links) and then, unless it is clean, one harm of a named kind at a named place. Seeded:
-the same notes and seed give the same cases.
+order, a rename with its links) and then, unless it is clean, one harm of a named kind at a named place.
+Seeded: the same notes and seed give the same cases.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _INVENTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class CardCase:
-    """`before` and `after`: all texts of a store; `where`: the line that the harm was done to, or that it left."""
+    """`before` and `after`: all texts of a store; `where`: the line that was harmed, or the harm's own."""
 
     name: str
     harm: Harm
@@ -297,7 +297,9 @@ def invent(random_: random.Random, store: Store) -> str | None:
 
 
 def generalise(random_: random.Random, store: Store) -> str | None:
-    items = [each for each in _items(store.after) if (found := _CLAUSE.search(each[2])) and found.start() > 12]
+    items = [
+        each for each in _items(store.after) if (found := _CLAUSE.search(each[2])) and found.start() > 12
+    ]
     if not items:
         return None
     chosen = random_.choice(items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -33,6 +33,7 @@ class ScriptedEngine:
         *,
         limits: StopCheck,
         progress: Callable[[Progress], None],
+        faults: Sequence[str] = (),
     ) -> str:
         overlay.notes(limits.check)
         self.answers = [

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reverie.jobs.consolidate.facts import (
     VALUES,
@@ -24,19 +23,17 @@ from reverie.jobs.consolidate.facts import (
     Contradictions,
     Fact,
     FactIndex,
-    What,
     are_crossed,
     are_versions,
     compare,
     is_generalised,
     read_facts,
 )
-from reverie.jobs.consolidate.links import BrokenLink, Names, broken_links
+from reverie.jobs.consolidate.links import Names, broken_links
 from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
+from reverie.runs.card import BeforeAfter, ChangedFact, PlacedFact, ReportCard, What
 from reverie.text.summaries import estimate_tokens
 
-KEPT_PERCENT = 99.0
-"""Less than this kept, and a person looks at it first."""
 _SOURCES = 4
 _SOURCED = 0.6
 # What a fact may say beyond its sources, by weight of words: where it only adds to one, and where it rewords.
@@ -44,90 +41,6 @@ _WHOLE = 0.95
 _REWRITTEN = 0.7
 _ADDED = 2.0
 _REWORDED = 3.0
-_LISTED = 200
-"""So many of a kind are listed; the counts are of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFact:
-    """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
-    `new_line` where it stands now."""
-
-    path: str
-    line: int
-    before: str
-    after: str
-    what: What
-    new_path: str
-    new_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedFact:
-    """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
-
-    path: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeAfter:
-    """A number before the change and after it."""
-
-    before: int = 0
-    after: int = 0
-
-    @property
-    def less(self) -> int:
-        return self.before - self.after
-
-
-@dataclass(frozen=True, slots=True)
-class ReportCard:
-    """What a consolidation did to the facts."""
-
-    facts: int = 0
-    kept: int = 0
-    changed: tuple[ChangedFact, ...] = ()
-    invented: tuple[PlacedFact, ...] = ()
-    lost: tuple[PlacedFact, ...] = ()
-    below_cut: tuple[PlacedFact, ...] = ()
-    contradictions: BeforeAfter = field(default_factory=BeforeAfter)
-    broken_links: tuple[BrokenLink, ...] = ()
-    tokens: BeforeAfter = field(default_factory=BeforeAfter)
-
-    @property
-    def fails(self) -> bool:
-        """Whether a person has to look before it may stand."""
-        kept = 100.0 if not self.facts else 100.0 * self.kept / self.facts
-        return kept < KEPT_PERCENT or bool(self.changed) or bool(self.invented)
-
-    def as_json(self) -> dict[str, Any]:
-        """The stable shape for scripts, and as a run's record keeps it."""
-        return {
-            "facts": self.facts,
-            "kept": self.kept,
-            "changed": [
-                {
-                    "path": each.path,
-                    "line": each.line,
-                    "before": each.before,
-                    "after": each.after,
-                    "what": each.what,
-                    "newPath": each.new_path,
-                    "newLine": each.new_line,
-                }
-                for each in self.changed[:_LISTED]
-            ],
-            "invented": [asdict(each) for each in self.invented[:_LISTED]],
-            "lost": [asdict(each) for each in self.lost[:_LISTED]],
-            "belowCut": [asdict(each) for each in self.below_cut[:_LISTED]],
-            "contradictions": asdict(self.contradictions),
-            "brokenLinks": [asdict(each) for each in self.broken_links[:_LISTED]],
-            "tokens": asdict(self.tokens),
-        }
-
 
 Texts = Mapping[str, str]
 Loaded = Callable[[Texts], Texts]
@@ -139,25 +52,28 @@ def report_card(
     before: Texts,
     after: Texts,
     *,
+    final: Texts | None = None,
     loaded: Loaded = lambda texts: {},
     check: Callable[[], None] = lambda: None,
 ) -> ReportCard:
-    """The card of a change from `before` to `after`: all texts that an agent has, by memory path."""
+    """The card of a change from `before` to `after`: all texts that an agent has, by memory path. `final`:
+    those after with what only follows, such as the lines of an index; links and sizes are those of it."""
+    final = after if final is None else final
     touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     if not touched:
         return ReportCard()
     grader = _Grader(before, after, touched, check)
     grader.run()
-    start_before, start_after = loaded(before), loaded(after)
+    start_before, start_after = loaded(before), loaded(final)
     return ReportCard(
         grader.total,
         grader.total - len(grader.lost),
         tuple(grader.changed),
         tuple(_placed(fact) for fact in grader.invented),
         tuple(_placed(fact) for fact in grader.lost),
-        tuple(_below_cut(before, after, start_before, start_after)),
+        tuple(_below_cut(before, final, start_before, start_after)),
         grader.contradictions(),
-        tuple(broken_links(before, after)),
+        tuple(broken_links(before, final)),
         BeforeAfter(*(sum(map(estimate_tokens, start.values())) for start in (start_before, start_after))),
     )
 
@@ -195,7 +111,7 @@ class _Grader:
         """Fill `lost`, `changed` and `invented`."""
         stands, stood = _by_key(self._after), _by_key(self._before)
         self._moved(stands, stood)
-        names = Names(self._texts_before, self._texts_after, stands, stood)
+        names = self._names = Names(self._texts_before, self._texts_after, stands, stood)
         missing = [names.before(fact) for fact in self._before if fact.key not in stands]
         new = [names.after(fact) for fact in self._after if fact.key not in stood]
         now = {names.after(fact).key for fact in self._after} if missing else set[str]()
@@ -245,9 +161,11 @@ class _Grader:
                 if all(_excluding(fact.place, each.place) for each in now):
                     self._change(fact, now[0], "place")
             for each in now:
-                if each.place.casefold() not in places and all(
-                    _excluding(each.place, fact.place) for fact in facts
-                ) and not all(_excluding(fact.place, other.place) for fact in facts for other in now):
+                if (
+                    each.place.casefold() not in places
+                    and all(_excluding(each.place, fact.place) for fact in facts)
+                    and not all(_excluding(fact.place, other.place) for fact in facts for other in now)
+                ):
                     self._change(facts[0], each, "place")
 
     # In other words
@@ -268,7 +186,7 @@ class _Grader:
                 continue
             if partner is not None:
                 self._judge(fact, partner)
-            else:
+            elif not self._names.is_entry_of_gone(fact):
                 self.lost.append(fact)
 
     def _judge(self, fact: Fact, partner: _Partner) -> None:
@@ -297,6 +215,8 @@ class _Grader:
             index = index or FactIndex(self._before, self._others_index)
             became = {id(each.fact) for each in partners}
             sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
+            entry = self._names.is_entry_of(fact)
+            sources += [each for each in self._after if each.path == entry] if entry else []
             if self._mixes(fact, partners, sources):
                 continue
             if id(fact) not in changed and _is_invented(fact, partners, sources):

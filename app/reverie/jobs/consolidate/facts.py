@@ -43,17 +43,15 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
 )
 from reverie.memory import front_matter
+from reverie.runs.card import What
 from reverie.runs.guard import is_inbox_noise
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label"]
 """`label`: a heading, the head of a table or a line that introduces others; it is not counted."""
 
-What = Literal["number", "version", "name", "negation", "certainty", "merged", "generalised", "place"]
-"""What differs in meaning: another number, version or name; the opposite; how sure it is; values of two facts
-as if they were of one; a condition or a detail is gone; another section turns what it says."""
-
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
+_DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
 _LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
@@ -81,7 +79,9 @@ class Fact:
     @cached_property
     def wording(self) -> Wording:
         """Its tokens."""
-        return read_wording(self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns)
+        return read_wording(
+            self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns
+        )
 
     @cached_property
     def starts(self) -> frozenset[str]:
@@ -123,10 +123,11 @@ def fact_key(text: str) -> str:
 
 
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
-    said = front_matter.declared(text, key="description")
-    if not said or not said.strip():
+    at = _DESCRIBES.search(text[start:end])
+    # One that does not parse is still what a person wrote.
+    said = front_matter.declared(text, key="description") or (at[1] if at else "")
+    if not said.strip():
         return []
-    at = re.search(r"^description:", text[start:end], re.MULTILINE)
     line = text.count("\n", 0, start + (at.start() if at else 0)) + 1
     return [Fact(path, line, said.strip(), "description", fact_key(said))]
 
@@ -312,9 +313,7 @@ def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> 
     return "name" if (named_a and may_b) or (named_b and may_a) else ""
 
 
-def _opposite(
-    a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Sequence[WordToken]
-) -> bool:
+def _opposite(a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> bool:
     if excludes(a.seen, b.seen):
         return True
     left_a, left_b = ({token.canon for token in more} for more in (more_a, more_b))
@@ -403,6 +402,8 @@ class Contradictions:
         return self._base.count + more
 
 
+_MOST_VERSIONS = 4
+"""With more values it is a list of like things."""
 _Version = tuple[frozenset[str], bool]
 """The values of a fact, and whether it denies."""
 _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
@@ -423,4 +424,6 @@ def _conflicts(versions: Collection[_Version]) -> int:
     signs = {negated for _values, negated in versions}
     valued = {values for values, _negated in versions if values}
     alone = {values for values in valued if not any(values < other for other in valued)}
+    if len(alone) > _MOST_VERSIONS:
+        return 0
     return max(0, len(alone) - 1) + max(0, len(signs) - 1)

@@ -1,5 +1,5 @@
-"""Links and names of memories in texts: which memory each means, what is broken, and which say the same once a
-memory has another name.
+"""Links and names of memories in texts: which memory each means, what is broken, and which say the same once
+a memory has another name.
 
 A memory that went lives on under the name of the one that has most of its facts. Pure; any thread.
 """
@@ -10,26 +10,18 @@ import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from reverie.jobs.consolidate.facts import Fact
+from reverie.runs.card import BrokenLink
 
 Texts = Mapping[str, str]
 
 _MARKDOWN = re.compile(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _WIKI = re.compile(r"\[\[([^\[\]|#\n]+)")
 _NAMED = re.compile(r"(?<![\w/.-])(?:\.{0,2}/)*[\w.-]+(?:/[\w.-]+)*\.md\b")
+_ENTRY = re.compile(r"^(?:\*\*)?(?:\[[^\[\]]*\]\(<?([^()\s<>#]+)[^()]*\)|`?([\w./-]+\.md)`?\s*[:—–-])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenLink:
-    """A link that leads to nothing and did not before."""
-
-    path: str
-    line: int
-    target: str
 
 
 class Places:
@@ -42,6 +34,10 @@ class Places:
             name = path.rpartition("/")[2].casefold()
             self._by_name[_scope(path), name].append(path)
             self._by_name[_scope(path), name.removesuffix(".md")].append(path)
+
+    def has(self, path: str) -> bool:
+        """Whether there is a memory of this path."""
+        return path in self._texts
 
     def of(self, path: str, target: str) -> str:
         """The memory that `target` means in the text of `path`; empty where there is none, or several."""
@@ -81,6 +77,19 @@ class Names:
     def after(self, fact: Fact) -> Fact:
         """A fact that stands now."""
         return self._meant(fact, self._after)
+
+    def is_entry_of_gone(self, fact: Fact) -> bool:
+        """Whether it is a line of an index about a memory that went, whose own facts are looked for."""
+        return (path := self._entry(fact, self._before)) != "" and not self._after.has(path)
+
+    def is_entry_of(self, fact: Fact) -> str:
+        """The memory that a line of an index is about now; empty where it is none."""
+        return self._entry(fact, self._after)
+
+    @staticmethod
+    def _entry(fact: Fact, places: Places) -> str:
+        found = _ENTRY.match(fact.text)
+        return places.of(fact.path, unquote(found[1] or found[2])) if found else ""
 
     def _meant(self, fact: Fact, places: Places) -> Fact:
         def name(match: re.Match[str]) -> str:
