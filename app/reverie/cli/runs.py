@@ -47,6 +47,7 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
+from reverie.runs.card import card_from_json, sentence
 from reverie.runs.record import numbers_taken, taken_as_json
 from reverie.services.host import Host
 from reverie.text.summaries import some
@@ -166,7 +167,7 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
-    return {**body, **ended, "costUsd": result.cost_usd}
+    return {**body, **ended, "costUsd": result.cost_usd, "card": result.details.get("card")}
 
 
 def consolidate(session: Invocation) -> int:
@@ -191,6 +192,8 @@ def consolidate(session: Invocation) -> int:
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
+        if (card := card_from_json(result.details.get("card"))) is not None and card.facts:
+            print_text(f"{sentence(card.counts).capitalize()}.")
     return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
@@ -239,17 +242,16 @@ def show_diff(session: Invocation) -> int:
         for change in shown.files
     ]
     if session.as_json:
-        print_json(
-            [
-                {
-                    "path": change.path,
-                    "note": change.note,
-                    "diff": text,
-                    "takenBack": taken_as_json(taken.get(change.path, frozenset())),
-                }
-                for change, text in diffs
-            ]
-        )
+        files = [
+            {
+                "path": change.path,
+                "note": change.note,
+                "diff": text,
+                "takenBack": taken_as_json(taken.get(change.path, frozenset())),
+            }
+            for change, text in diffs
+        ]
+        print_json({"files": files, "card": None if shown.card is None else shown.card.as_json()})
     elif diffs:
         text = "".join(text for _change, text in diffs).rstrip("\n")
         # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.

@@ -169,7 +169,7 @@ def card_from_json(data: object) -> ReportCard | None:
 
 
 def _changed(each: Mapping[str, Any]) -> ChangedFact:
-    what = each["what"] if each["what"] in get_args(What) else "generalised"
+    what: What = each["what"] if each["what"] in get_args(What) else "generalised"
     return ChangedFact(
         str(each["path"]),
         int(each["line"]),

@@ -53,7 +53,7 @@ def report_card(
     after: Texts,
     *,
     final: Texts | None = None,
-    loaded: Loaded = lambda texts: {},
+    loaded: Loaded | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> ReportCard:
     """The card of a change from `before` to `after`: all texts that an agent has, by memory path. `final`:
@@ -64,7 +64,7 @@ def report_card(
         return ReportCard()
     grader = _Grader(before, after, touched, check)
     grader.run()
-    start_before, start_after = loaded(before), loaded(final)
+    start_before, start_after = (loaded(texts) if loaded else {} for texts in (before, final))
     return ReportCard(
         grader.total,
         grader.total - len(grader.lost),
