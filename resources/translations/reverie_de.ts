@@ -168,7 +168,7 @@
     </message>
     <message>
         <source>The agent took facts out of its memories. Undo all brings them back.</source>
-        <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig“ holt sie zurück.</translation>
+        <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig machen“ holt sie zurück.</translation>
     </message>
     <message>
         <source>These files were there when Reverie saw them first.</source>

@@ -12,9 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from reverie.agents.memory_index import cut_of
+from reverie.jobs.consolidate.card import report_card
+from reverie.jobs.consolidate.facts import fact_key
+from reverie.runs.card import ReportCard
 
 Harm = Literal["", "dropped", "number", "negation", "merged", "invented", "generalised", "link", "cut"]
 HARMS: tuple[Harm, ...] = (
@@ -23,6 +27,7 @@ HARMS: tuple[Harm, ...] = (
 """The eight kinds; "" is a clean case."""
 PROJECT = "/memories/project"
 INDEX = f"{PROJECT}/MEMORY.md"
+_OWN = Path(__file__).parent.parent / "labelled" / "card_notes"
 
 _ITEM = re.compile(r"^(?P<lead>\s*(?:[-*+]|\d+\.)\s+)(?P<said>\S.*)$")
 _NUMBER = re.compile(r"(?<![\w.#/:-])\d{1,5}(?:\.\d+)?(?![\w/:-]|\.\d)")
@@ -373,3 +378,47 @@ def make_case(name: str, notes: Mapping[str, str], harm: Harm, seed: int) -> Car
     if where is None or store.before == store.after:
         return None
     return CardCase(name, harm, store.before, store.after, where)
+
+
+# Judging
+
+
+def own_notes() -> dict[str, str]:
+    """Notes of our own, by memory path."""
+    return {f"{PROJECT}/{path.name}": path.read_text("utf-8") for path in sorted(_OWN.glob("*.md"))}
+
+
+def judged(
+    notes: Mapping[str, str], harm: Harm, *, count: int, seed: int
+) -> list[tuple[CardCase, ReportCard]]:
+    """So many cases of these notes with their cards."""
+    found: list[tuple[CardCase, ReportCard]] = []
+    for number in range(40 * count):
+        if len(found) == count:
+            break
+        case = make_case(str(number), notes, harm, seed)
+        if case is not None:
+            found.append((case, report_card(case.before, case.after, loaded=loaded_of_index)))
+    return found
+
+
+def is_named(case: CardCase, card: ReportCard) -> bool:
+    """Whether the card names the harm with its kind and place; of a clean case, whether it names nothing."""
+    if not case.harm:
+        return not (card.changed or card.invented or card.lost or card.broken_links or card.below_cut)
+    wanted = fact_key(case.where)
+    if case.harm == "link":
+        return any(each.target == case.where for each in card.broken_links)
+    if case.harm in ("dropped", "invented", "cut"):
+        placed = {"dropped": card.lost, "invented": card.invented, "cut": card.below_cut}[case.harm]
+        return any(_same(fact_key(each.text), wanted) for each in placed)
+    kinds = {"number": {"number", "version"}}.get(case.harm, {case.harm})
+    return any(
+        each.what in kinds and (_same(fact_key(each.before), wanted) or _same(fact_key(each.after), wanted))
+        for each in card.changed
+    )
+
+
+def _same(found: str, wanted: str) -> bool:
+    """Whether it is that line, or a sentence of it."""
+    return found in wanted or wanted in found

@@ -112,8 +112,10 @@ class _Grader:
         stands, stood = _by_key(self._after), _by_key(self._before)
         self._moved(stands, stood)
         names = self._names = Names(self._texts_before, self._texts_after, stands, stood)
-        missing = [names.before(fact) for fact in self._before if fact.key not in stands]
-        new = [names.after(fact) for fact in self._after if fact.key not in stood]
+        missing = [
+            names.before(fact) for fact in self._before if fact.key not in stands and fact.kind != "key"
+        ]
+        new = [names.after(fact) for fact in self._after if fact.key not in stood and fact.kind != "key"]
         now = {names.after(fact).key for fact in self._after} if missing else set[str]()
         then = {names.before(fact).key for fact in self._before} if new else set[str]()
         if missing or new:

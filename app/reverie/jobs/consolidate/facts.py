@@ -35,6 +35,7 @@ from reverie.jobs.consolidate.rules.wording import (
     NEGATIONS_CLAUSE,
     NEGATIONS_FORWARD,
     PREPOSITIONS,
+    PRODUCTS,
     QUALIFIERS,
     UNIVERSALS,
     Wording,
@@ -46,8 +47,9 @@ from reverie.memory import front_matter
 from reverie.runs.card import What
 from reverie.runs.guard import is_inbox_noise
 
-FactKind = Literal["item", "prose", "row", "code", "description", "label"]
-"""`label`: a heading, the head of a table or a line that introduces others; it is not counted."""
+FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
+"""`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front
+matter. Neither is counted."""
 
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
@@ -91,7 +93,7 @@ class Fact:
     @property
     def counts(self) -> bool:
         """Whether a reader could miss it."""
-        return self.kind != "label"
+        return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
         """The same fact, with the names in it in other words."""
@@ -123,13 +125,16 @@ def fact_key(text: str) -> str:
 
 
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
+    first = text.count("\n", 0, start) + 1
+    lines = enumerate(text[start:end].splitlines(), first)
+    found = [Fact(path, number, line.strip(), "key", fact_key(line)) for number, line in lines]
     at = _DESCRIBES.search(text[start:end])
     # One that does not parse is still what a person wrote.
     said = front_matter.declared(text, key="description") or (at[1] if at else "")
     if not said.strip():
-        return []
-    line = text.count("\n", 0, start + (at.start() if at else 0)) + 1
-    return [Fact(path, line, said.strip(), "description", fact_key(said))]
+        return found
+    line = first + text.count("\n", start, start + (at.start() if at else 0))
+    return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]
 
 
 def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
@@ -245,6 +250,7 @@ class Compared:
         return (
             (self.of_first >= _COVERED and self.context >= 0.5)
             or (self.of_second >= _CONTAINED and long_enough)
+            or not any(token.kind != "weak" for token in self.more_second)
             or self.context >= _SAME_CONTEXT
         )
 
@@ -284,11 +290,36 @@ def _what(
     values = _value_differs(more_a, more_b)
     if values:
         return values
-    if polarity_differs(a, b, match) or _opposite(a, b, more_a, more_b):
+    if excludes(a.seen, b.seen) and _are_named((*more_a, *more_b)):
+        return "name"
+    if _is_turned(a, b, match, more_b) or _opposite(a, b, more_a, more_b):
         return "negation"
     if (a.seen & HEDGES and not b.seen & HEDGES) or ("question" in a.marks) != ("question" in b.marks):
         return "certainty"
     return ""
+
+
+def _are_named(tokens: Iterable[WordToken]) -> bool:
+    """Whether a product or another name is among them."""
+    return any(token.kind == "name" or token.canon in PRODUCTS for token in tokens)
+
+
+def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[WordToken]) -> bool:
+    """Whether what one says is denied by the other one."""
+    if not polarity_differs(a, b, match):
+        return False
+    new = any(token.kind != "weak" for token in more_b)
+    paired = {one for one, _other in match.pairs}
+    if a.seen & _NEGATIONS == b.seen & _NEGATIONS and not new:
+        # The same words in another order: what they deny is turned only where it changes places.
+        turned = {
+            a.tokens[one].negated
+            for one, other in match.pairs
+            if a.tokens[one].negated != b.tokens[other].negated
+        }
+        return len(turned) == 2
+    # A denial that went with all of its clause leaves less said, not the opposite.
+    return new or not a.negations or any(paired.intersection(group.reach) for group in a.negations)
 
 
 def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> What | Literal[""]:
