@@ -389,11 +389,11 @@ def own_notes() -> dict[str, str]:
 
 
 def judged(
-    notes: Mapping[str, str], harm: Harm, *, count: int, seed: int
+    notes: Mapping[str, str], harm: Harm, *, count: int, seed: int, tries: int = 400
 ) -> list[tuple[CardCase, ReportCard]]:
     """So many cases of these notes with their cards."""
     found: list[tuple[CardCase, ReportCard]] = []
-    for number in range(40 * count):
+    for number in range(tries):
         if len(found) == count:
             break
         case = make_case(str(number), notes, harm, seed)
