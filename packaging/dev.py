@@ -46,6 +46,8 @@ USER_TESTS = (
     "tests/end2end/test_bad_homes.py",
 )
 USER_SHARE = 20
+OWN_TEXTS = ("README.md", "CHANGELOG.md", "resources/guide.md")
+"""What this project says of itself."""
 TEST_COUNTS = re.compile(r"^(\d+ passed.*?)(?:, \d+ deselected)?(?: in [\d.]+s.*)?$", re.MULTILINE)
 """What pytest says at its end: the counts without the time."""
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
@@ -281,10 +283,11 @@ def test(arguments: Sequence[str]) -> int:
     python = set_up()
     # import-linter has no `__main__`, and its console script names the place where .venv was made.
     floors = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
-    checks = {
+    checks: dict[str, Sequence[str | Path]] = {
         "ruff check": ["-m", "ruff", "check", "--quiet", "."],
         "ruff format --check": ["-m", "ruff", "format", "--check", "--quiet", "."],
         "floors": ["-c", floors],
+        "README, guide and docs are true": stale_check(),
     }
     failed = [title for title, words in checks.items() if not step(title, [python, *words])]
     # Without a cache mypy takes half a minute on one core; the tests are prepared on the other meanwhile.
@@ -303,6 +306,12 @@ def test(arguments: Sequence[str]) -> int:
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
+
+
+def stale_check() -> list[str | Path]:
+    """`reverie check` over what this project says of itself; fails where that is not true any more."""
+    files = [word for name in OWN_TEXTS for word in ("--file", name)]
+    return [*REVERIE, "--profile", ROOT / "build" / "check", "check", "--project", ROOT, *files]
 
 
 def is_root() -> bool:

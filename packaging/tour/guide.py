@@ -23,7 +23,7 @@ from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.ui.app import is_loaded, make_application, qt_message, select_a_file
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.appearance import Icons, StartupOptions, light_palette
 from reverie.ui.jobs import stuck_lanes
 from reverie.ui.session import HomeSession
 from reverie.ui.window.main_window import MainWindow
@@ -62,6 +62,7 @@ def _tour(directory: Path, home: Path, scratch: Path, make_camera: type[Camera])
     copy = scratch / ".xum"
     shutil.copytree(home, copy, symlinks=True)
     application = make_application()
+    application.setPalette(light_palette())
     handled_before = qInstallMessageHandler(qt_message)
     profile = Profile.under(scratch / "profile")
     profile.config.mkdir(parents=True)

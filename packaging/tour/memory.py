@@ -150,7 +150,7 @@ def show_cost(camera: Camera) -> None:
 
     noted: list[None] = []
     window.lanes.scan.submit("note a cost", note, done=noted.append)
-    camera.wait("the cost", lambda: "0.17" in footer.rows[Scope.GLOBAL].words.note)
+    camera.wait("the cost", lambda: "0.17" in footer.rows[Scope.GLOBAL].words.tooltip)
     camera.picture("12-cost", footer)
 
 

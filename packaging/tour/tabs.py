@@ -135,6 +135,7 @@ def _context(camera: Camera) -> None:
     marked = next((row for row, one in enumerate(tab.part.entries) if one.marks), 0) if tab.part else 0
     tab.list.setCurrentIndex(tab.list.rows.index(marked, 0))
     _in_all_ways(camera, "20-context")
+    window.tab.show_beside(None)
 
 
 def _in_all_ways(camera: Camera, name: str) -> None:

@@ -300,6 +300,17 @@
     </message>
 </context>
 <context>
+    <name>ColumnParts</name>
+    <message>
+        <source>Back to the memories</source>
+        <translation>Zurück zu den Notizen</translation>
+    </message>
+    <message>
+        <source>‹ &amp;Back</source>
+        <translation>‹ &amp;Zurück</translation>
+    </message>
+</context>
+<context>
     <name>CompareDialog</name>
     <message>
         <source>Both versions are the same.</source>
@@ -310,12 +321,12 @@
         <translation>Vergleichen</translation>
     </message>
     <message>
-        <source>Keep mine</source>
-        <translation>Meine behalten</translation>
+        <source>Discard mine</source>
+        <translation>Meine verwerfen</translation>
     </message>
     <message>
-        <source>Reload</source>
-        <translation>Neu laden</translation>
+        <source>Overwrite theirs</source>
+        <translation>Andere überschreiben</translation>
     </message>
     <message>
         <source>{path}: “-” is on disk, “+” is yours</source>
@@ -337,24 +348,12 @@
         <translation>Konflikt {number} von {count}.</translation>
     </message>
     <message>
-        <source>Keep &amp;both</source>
-        <translation>&amp;Beide behalten</translation>
-    </message>
-    <message>
-        <source>Keep &amp;mine</source>
-        <translation>&amp;Meine behalten</translation>
-    </message>
-    <message>
         <source>Next conflict (F8)</source>
         <translation>Nächster Konflikt (F8)</translation>
     </message>
     <message>
         <source>Previous conflict (Shift+F8)</source>
         <translation>Voriger Konflikt (Umschalt+F8)</translation>
-    </message>
-    <message>
-        <source>Take &amp;theirs</source>
-        <translation>&amp;Ihre nehmen</translation>
     </message>
     <message>
         <source>Their lines replace yours; Ctrl+Z asks again (Shift+F9)</source>
@@ -365,7 +364,19 @@
         <translation>Diese Zeilen wurden auf der Platte gelöscht.</translation>
     </message>
     <message>
-        <source>What stands on disk</source>
+        <source>Use &amp;both</source>
+        <translation>&amp;Beide nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;mine</source>
+        <translation>&amp;Meine nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;theirs</source>
+        <translation>&amp;Andere nehmen</translation>
+    </message>
+    <message>
+        <source>What is on disk</source>
         <translation>Was auf der Platte steht</translation>
     </message>
     <message>
@@ -439,8 +450,8 @@
         <translation>Für diesen Agenten nicht bekannt</translation>
     </message>
     <message>
-        <source>What {agent} would be told is not worked out here.</source>
-        <translation>Was {agent} gesagt bekäme, wird hier nicht ermittelt.</translation>
+        <source>Reverie does not know what {agent} loads.</source>
+        <translation>Reverie weiß nicht, was {agent} lädt.</translation>
     </message>
 </context>
 <context>
@@ -486,8 +497,8 @@
         <translation>Anheften</translation>
     </message>
     <message>
-        <source>Select a workspace or a project at the left: what its agent would be told shows here.</source>
-        <translation>Links einen Workspace oder ein Projekt wählen: Hier steht dann, was dessen Agent gesagt bekäme.</translation>
+        <source>Select a workspace or a project on the left to see what its agent would load.</source>
+        <translation>Links einen Workspace oder ein Projekt wählen, um zu sehen, was dessen Agent laden würde.</translation>
     </message>
     <message>
         <source>Show the selected memory in the editor</source>
@@ -809,16 +820,12 @@
         <translation>Die Datei mit dem eigenen Text anlegen</translation>
     </message>
     <message>
-        <source>Decide</source>
-        <translation>Entscheiden</translation>
+        <source>Discard mine</source>
+        <translation>Meine verwerfen</translation>
     </message>
     <message>
         <source>Go to the place and choose whose lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
-    </message>
-    <message>
-        <source>Keep mine</source>
-        <translation>Meine behalten</translation>
     </message>
     <message>
         <source>Let Reverie change these memories although it does not know their layout</source>
@@ -833,8 +840,12 @@
         <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
     </message>
     <message>
-        <source>Reload</source>
-        <translation>Neu laden</translation>
+        <source>Overwrite theirs</source>
+        <translation>Andere überschreiben</translation>
+    </message>
+    <message>
+        <source>Resolve…</source>
+        <translation>Lösen …</translation>
     </message>
     <message>
         <source>Save again</source>
@@ -869,7 +880,7 @@
         <translation>So weit liest der Agent nicht.</translation>
     </message>
     <message>
-        <source>The agent does not read what stands below the dashed line: the text is too large.</source>
+        <source>The agent does not read what is below the dashed line: the text is too large.</source>
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
@@ -966,6 +977,10 @@
         <translation>Rollouts extrahieren</translation>
     </message>
     <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
         <source>Offline, by fixed rules</source>
         <translation>Offline, nach festen Regeln</translation>
     </message>
@@ -992,10 +1007,6 @@
     <message>
         <source>Threads and directories</source>
         <translation>Threads und Verzeichnisse</translation>
-    </message>
-    <message>
-        <source>Told</source>
-        <translation>Meldung</translation>
     </message>
     <message>
         <source>What is kept stays; the rest comes next time</source>
@@ -1028,8 +1039,8 @@
 <context>
     <name>FailuresTab</name>
     <message>
-        <source>Copy the details as they stand below</source>
-        <translation>Die Einzelheiten kopieren, wie sie unten stehen</translation>
+        <source>Copy the details below</source>
+        <translation>Die Einzelheiten unten kopieren</translation>
     </message>
     <message>
         <source>Copy the text</source>
@@ -1070,10 +1081,6 @@
     <message>
         <source>No episode has failed.</source>
         <translation>Keine Episode ist fehlgeschlagen.</translation>
-    </message>
-    <message>
-        <source>Nobody knows it here: what you type shows which anti-patterns would be told</source>
-        <translation>Hier kennt es niemand: Was eingegeben wird, zeigt, welche Anti-Patterns gesagt würden</translation>
     </message>
     <message>
         <source>Nothing has failed here yet</source>
@@ -1132,12 +1139,12 @@
         <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
     </message>
     <message>
-        <source>What a failed iteration leaves for the next one shows here.</source>
-        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+        <source>Type a goal to see which warnings match</source>
+        <translation>Ein Ziel eingeben, um zu sehen, welche Warnungen passen</translation>
     </message>
     <message>
-        <source>anti-patterns are told by its words</source>
-        <translation>Anti-Patterns werden nach seinen Wörtern gesagt</translation>
+        <source>What a failed iteration leaves for the next one shows here.</source>
+        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
     </message>
 </context>
 <context>
@@ -1259,8 +1266,8 @@
 <context>
     <name>FindingsList</name>
     <message>
-        <source>1 thing to look at</source>
-        <translation>1 Hinweis</translation>
+        <source>1 warning</source>
+        <translation>1 Warnung</translation>
     </message>
     <message>
         <source>Nothing to look at</source>
@@ -2372,7 +2379,7 @@
         <translation>Der Abschnitt „{name}“ fehlt</translation>
     </message>
     <message>
-        <source>The sections stand in another order than in the template</source>
+        <source>The sections are in another order than in the template</source>
         <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
     </message>
     <message>
@@ -2759,8 +2766,8 @@
         <translation>Diese Mitschrift durchsuchen</translation>
     </message>
     <message>
-        <source>The entry the caret is in, as it stands</source>
-        <translation>Der Eintrag, in dem die Schreibmarke steht, wie er ist</translation>
+        <source>The entry at the cursor, as it is</source>
+        <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
     </message>
     <message>
         <source>The first entry (Ctrl+Home)</source>
@@ -2918,6 +2925,14 @@
         <translation>&amp;Speichern</translation>
     </message>
     <message>
+        <source>How this error was resolved</source>
+        <translation>Wie dieser Fehler behoben wurde</translation>
+    </message>
+    <message>
+        <source>How this error was resolved: its cause and what helped</source>
+        <translation>Wie dieser Fehler behoben wurde: Ursache und was geholfen hat</translation>
+    </message>
+    <message>
         <source>Resolution of an error</source>
         <translation>Lösung eines Fehlers</translation>
     </message>
@@ -2926,16 +2941,8 @@
         <translation>Der Block bleibt: Der Agent sagt Art und Meldung. Lösungen werden später zu Rat.</translation>
     </message>
     <message>
-        <source>The next iteration is told something else then.</source>
-        <translation>Der nächsten Iteration wird dann etwas anderes gesagt.</translation>
-    </message>
-    <message>
-        <source>What came of this error</source>
-        <translation>Was aus diesem Fehler wurde</translation>
-    </message>
-    <message>
-        <source>What came of this error: its cause, and what helped</source>
-        <translation>Was aus diesem Fehler wurde: seine Ursache und was geholfen hat</translation>
+        <source>The next attempt then gets something else.</source>
+        <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
     </message>
 </context>
 <context>
@@ -4186,10 +4193,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Lehre</numerusform><numerusform>%n Lehren</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lessons are told now</source>
-        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n lines</source>
         <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
     </message>
@@ -4246,10 +4249,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n places were changed by you and on disk.</source>
-        <translation><numerusform>%n Stelle wurde hier und auf der Platte geändert.</numerusform><numerusform>%n Stellen wurden hier und auf der Platte geändert.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n projects</source>
         <translation><numerusform>%n Projekt</numerusform><numerusform>%n Projekte</numerusform></translation>
     </message>
@@ -4268,10 +4267,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n records say the same; one of them stays.</source>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n things to look at</source>
-        <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n things to mend</source>
@@ -4316,6 +4311,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
         <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n warnings</source>
+        <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n without a source</source>
@@ -4388,10 +4387,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Copy path</source>
         <translation>Pfad &amp;kopieren</translation>
-    </message>
-    <message>
-        <source>&amp;Decide</source>
-        <translation>&amp;Entscheiden</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
@@ -4468,10 +4463,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Keep both, with a number</source>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
-    </message>
-    <message>
-        <source>&amp;Keep mine</source>
-        <translation>&amp;Meine behalten</translation>
     </message>
     <message>
         <source>&amp;Keep session notes up to date</source>
@@ -4589,6 +4580,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>&amp;Replace…</source>
         <translation>&amp;Ersetzen…</translation>
     </message>
+    <message>
+        <source>&amp;Resolve…</source>
+        <translation>&amp;Lösen …</translation>
+    </message>
     <message numerus="yes">
         <source>&amp;Restore %n memories</source>
         <translation><numerusform>%n Notiz &amp;wiederherstellen</numerusform><numerusform>%n Notizen &amp;wiederherstellen</numerusform></translation>
@@ -4642,10 +4637,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Über&amp;nehmen</translation>
     </message>
     <message>
-        <source>&amp;Take theirs</source>
-        <translation>&amp;Andere nehmen</translation>
-    </message>
-    <message>
         <source>&amp;Tell Codex…</source>
         <translation>Codex mi&amp;tteilen…</translation>
     </message>
@@ -4660,6 +4651,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Update every</source>
         <translation>Aktualisieren &amp;alle</translation>
+    </message>
+    <message>
+        <source>&amp;Use mine</source>
+        <translation>Meine &amp;nehmen</translation>
     </message>
     <message>
         <source>&amp;View</source>
@@ -4744,10 +4739,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>A consolidation that takes longer is stopped and changes nothing.</source>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
-    </message>
-    <message>
-        <source>A folder stands where the note would be, or a note where its folder would be.</source>
-        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
     </message>
     <message>
         <source>A home was moved</source>
@@ -5246,16 +5237,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fertige Antworten des Assistenten zwischen zwei Läufen, wenn der Agent nichts anderes vorgibt.</translation>
     </message>
     <message>
+        <source>Conflict not resolved</source>
+        <translation>Konflikt nicht gelöst</translation>
+    </message>
+    <message>
         <source>Consolidate &amp;with</source>
         <translation>Konsolidieren &amp;mit</translation>
     </message>
     <message>
         <source>Consolidate with a model that you name</source>
         <translation>Mit einem selbst genannten Modell konsolidieren</translation>
-    </message>
-    <message>
-        <source>Consolidate with the offline rules engine</source>
-        <translation>Mit den Regeln konsolidieren, ohne Netz</translation>
     </message>
     <message>
         <source>Consolidate without a model</source>
@@ -5554,14 +5545,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Handbuch eines Verzeichnisses</translation>
     </message>
     <message>
-        <source>Harvest</source>
-        <translation>Ernte</translation>
-    </message>
-    <message>
-        <source>Harvests</source>
-        <translation>Ernten</translation>
-    </message>
-    <message>
         <source>Held for review, nothing was written. {reason}</source>
         <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
     </message>
@@ -5572,10 +5555,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>History</source>
         <translation>Geschichte</translation>
-    </message>
-    <message>
-        <source>Hot set</source>
-        <translation>Hot-Set</translation>
     </message>
     <message>
         <source>How long the service may be silent. Default: two minutes, and ten for a service on this machine.</source>
@@ -5702,6 +5681,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist leer.</translation>
     </message>
     <message>
+        <source>It is in the older store, which nothing writes any more.</source>
+        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+    </message>
+    <message>
         <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
         <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
     </message>
@@ -5752,10 +5735,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>It runs after every %n turns</source>
         <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
-    </message>
-    <message>
-        <source>It stands in the older store, which nothing writes any more.</source>
-        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
     <message>
         <source>It stays pinned.</source>
@@ -5814,10 +5793,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sein Trace sagt: {text}</translation>
     </message>
     <message>
-        <source>Keep &amp;both</source>
-        <translation>&amp;Beide behalten</translation>
-    </message>
-    <message>
         <source>Keep a &amp;trace of</source>
         <translation>&amp;Trace behalten von</translation>
     </message>
@@ -5838,12 +5813,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.</source>
-        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesagt, nichts aufgezeichnet.</translation>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent, nothing is recorded.</source>
+        <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesendet, nichts aufgezeichnet.</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.</source>
-        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Fehlgeschlagene Iterationen werden der nächsten gesagt.</translation>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.</source>
+        <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Der nächste Versuch bekommt die Lehren der gescheiterten.</translation>
     </message>
     <message>
         <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
@@ -5870,8 +5845,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Führt ins Leere: {target}</translation>
     </message>
     <message>
-        <source>Leave out what stands on disk at this conflict</source>
+        <source>Leave out what is on disk at this conflict</source>
         <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Left out: in a namespace</source>
+        <translation>Ausgelassen: in einem Namensraum</translation>
+    </message>
+    <message>
+        <source>Left out: older than a day</source>
+        <translation>Ausgelassen: älter als ein Tag</translation>
+    </message>
+    <message>
+        <source>Left out: there are newer ones</source>
+        <translation>Ausgelassen: es gibt neuere</translation>
     </message>
     <message>
         <source>Less precise than before: {before}</source>
@@ -5940,6 +5927,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Loaded</source>
         <translation>Geladen</translation>
+    </message>
+    <message>
+        <source>Loaded in full</source>
+        <translation>Ganz geladen</translation>
     </message>
     <message>
         <source>Looking for duplicates…</source>
@@ -6086,10 +6077,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
     </message>
     <message>
-        <source>No lesson is told now</source>
-        <translation>Keine Lehre wird jetzt gesagt</translation>
-    </message>
-    <message>
         <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
         <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
@@ -6158,10 +6145,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Noch nicht konsolidiert</translation>
     </message>
     <message>
-        <source>Not decided yet</source>
-        <translation>Noch nicht entschieden</translation>
-    </message>
-    <message>
         <source>Not everything could be saved; the home stays open.</source>
         <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
     </message>
@@ -6226,8 +6209,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts läuft.</translation>
     </message>
     <message>
-        <source>Nothing is told.</source>
-        <translation>Nichts wird gesagt.</translation>
+        <source>Nothing is sent.</source>
+        <translation>Nichts wird gesendet.</translation>
     </message>
     <message>
         <source>Nothing is turned on, so nothing has to run.</source>
@@ -6328,6 +6311,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Phase</source>
         <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Picked up</source>
+        <translation>Aufgelesen</translation>
     </message>
     <message>
         <source>Pinned</source>
@@ -6570,6 +6557,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>An den nächsten &amp;Versuch gesendet</translation>
     </message>
     <message>
+        <source>Sent to the next attempt</source>
+        <translation>Was der nächste Versuch bekommt</translation>
+    </message>
+    <message>
         <source>Sent with every request, as “Name: value; another: value”. Values are secret and never shown; a name without a value removes it.</source>
         <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
@@ -6782,7 +6773,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
     </message>
     <message>
-        <source>Take what stands on disk at this conflict</source>
+        <source>Take what is on disk at this conflict</source>
         <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
@@ -6826,8 +6817,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent lädt, was geschrieben wird</translation>
     </message>
     <message>
-        <source>The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read.</source>
-        <translation>Der Agent lädt {loaded} von {lines} Zeilen: Was unter der gestrichelten Linie steht, wird nicht gelesen.</translation>
+        <source>The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line.</source>
+        <translation>Der Agent lädt {loaded} von {lines} Zeilen. Was unter der gestrichelten Linie steht, liest er nicht.</translation>
     </message>
     <message>
         <source>The agent of this home does not load it.</source>
@@ -7161,6 +7152,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The model's call was no valid JSON: {quote}</source>
         <translation>Der Aufruf des Modells war kein gültiges JSON: {quote}</translation>
     </message>
+    <message numerus="yes">
+        <source>The next attempt gets %n lessons</source>
+        <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
+    </message>
+    <message>
+        <source>The next attempt gets no lessons</source>
+        <translation>Der nächste Versuch bekommt keine Lehren</translation>
+    </message>
     <message>
         <source>The next one in the background comes after 6 hours.</source>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
@@ -7322,6 +7321,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es gibt keine.</translation>
     </message>
     <message>
+        <source>There is a folder where the note would be, or a note where its folder would be.</source>
+        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
+    </message>
+    <message>
         <source>There is enough disk space</source>
         <translation>Es ist genug Speicherplatz da</translation>
     </message>
@@ -7376,10 +7379,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>This expression needs too many steps in this text; make it simpler.</source>
         <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
-    </message>
-    <message>
-        <source>This file was changed by you and on disk.</source>
-        <translation>Diese Datei wurde hier und auf der Platte geändert.</translation>
     </message>
     <message>
         <source>This home does not list the project {path} any more.</source>
@@ -7490,6 +7489,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
     </message>
     <message>
+        <source>Use &amp;both</source>
+        <translation>&amp;Beide nehmen</translation>
+    </message>
+    <message>
+        <source>Use &amp;theirs</source>
+        <translation>&amp;Andere nehmen</translation>
+    </message>
+    <message>
         <source>Use, size, last changes and warnings of the open memory</source>
         <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
     </message>
@@ -7566,10 +7573,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was die Hintergrunddienste getan haben und warum</translation>
     </message>
     <message>
-        <source>What the next iteration is told</source>
-        <translation>Was der nächsten Iteration gesagt wird</translation>
-    </message>
-    <message>
         <source>What was deleted, by whom, and bringing it back</source>
         <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
     </message>
@@ -7608,6 +7611,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Why nothing happened: what each run asked, what it was given and what it did</source>
         <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
+    </message>
+    <message>
+        <source>Will be sent</source>
+        <translation>Wird gesendet</translation>
     </message>
     <message>
         <source>With enough growth, an update runs at the end of an answer or after this many tool calls.</source>
@@ -7680,6 +7687,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>You</source>
         <translation>Selbst</translation>
+    </message>
+    <message numerus="yes">
+        <source>You and another program changed the same lines in %n places.</source>
+        <translation><numerusform>Sie und ein anderes Programm haben an %n Stelle dieselben Zeilen geändert.</numerusform><numerusform>Sie und ein anderes Programm haben an %n Stellen dieselben Zeilen geändert.</numerusform></translation>
+    </message>
+    <message>
+        <source>You and another program changed this file.</source>
+        <translation>Sie und ein anderes Programm haben diese Datei geändert.</translation>
     </message>
     <message>
         <source>You chose to write anyway.</source>
@@ -7804,10 +7819,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>by a consolidation</source>
         <translation>von einer Konsolidierung</translation>
-    </message>
-    <message>
-        <source>by a harvest</source>
-        <translation>von einer Ernte</translation>
     </message>
     <message>
         <source>by an extraction</source>
@@ -7954,6 +7965,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zuerst gesehen</translation>
     </message>
     <message>
+        <source>from the conversation</source>
+        <translation>aus dem Gespräch</translation>
+    </message>
+    <message>
         <source>from the environment</source>
         <translation>aus der Umgebung</translation>
     </message>
@@ -8012,6 +8027,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>insert</source>
         <translation>einfügen</translation>
+    </message>
+    <message>
+        <source>instructions file</source>
+        <translation>Anweisungsdatei</translation>
     </message>
     <message>
         <source>interrupted</source>
@@ -8218,18 +8237,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>wird nicht gemerkt</translation>
     </message>
     <message>
-        <source>not told any more: older than a day</source>
-        <translation>nicht mehr gesagt: älter als ein Tag</translation>
-    </message>
-    <message>
-        <source>not told: in a namespace</source>
-        <translation>nicht gesagt: in einem Namensraum</translation>
-    </message>
-    <message>
-        <source>not told: only the newest are</source>
-        <translation>nicht gesagt: nur die neuesten</translation>
-    </message>
-    <message>
         <source>not tried</source>
         <translation>nicht versucht</translation>
     </message>
@@ -8274,8 +8281,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nur ältere Versionen laden es</translation>
     </message>
     <message>
-        <source>only the newest lessons are told</source>
-        <translation>nur die neuesten Lehren werden gesagt</translation>
+        <source>only the newest lessons are sent</source>
+        <translation>nur die neuesten Lehren werden gesendet</translation>
     </message>
     <message>
         <source>others</source>
@@ -8304,10 +8311,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>read by another part of the agent</source>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
-    </message>
-    <message>
-        <source>read by the agent</source>
-        <translation>vom Agenten gelesen</translation>
     </message>
     <message>
         <source>read once it was approved</source>
@@ -8390,6 +8393,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n-mal gesehen</numerusform><numerusform>%n-mal gesehen</numerusform></translation>
     </message>
     <message>
+        <source>sent for this goal</source>
+        <translation>wird zu diesem Ziel gesendet</translation>
+    </message>
+    <message>
         <source>shown from number {number}</source>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
@@ -8464,14 +8471,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>to merge</source>
         <translation>zusammenzuführen</translation>
-    </message>
-    <message>
-        <source>told for this goal</source>
-        <translation>für dieses Ziel gesagt</translation>
-    </message>
-    <message>
-        <source>told now</source>
-        <translation>jetzt gesagt</translation>
     </message>
     <message>
         <source>too far down in the ranking</source>

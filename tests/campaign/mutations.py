@@ -216,15 +216,15 @@ MUTATIONS = (
     Mutation(
         "reverting gives back every byte",
         "runs/revert.py",
-        "current, wanted, intent.mode, intent.place)",
-        'current, (wanted or b"") + b" ", intent.mode, intent.place)',
+        "current, becomes, intent.mode, intent.place)",
+        'current, (becomes or b"") + b" ", intent.mode, intent.place)',
         ("tests/unit/runs/test_revert.py",),
     ),
     Mutation(
         "reverting keeps what people changed since",
         "runs/revert.py",
-        "    if merge.content == current:\n        return None\n",
-        "    merge = type(merge)(wanted, False)\n",
+        "    return merge.content\n",
+        "    return wanted\n",
         ("tests/unit/runs/test_revert.py",),
     ),
     Mutation(

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import cards, churn, faults, mutations, paths, sweep, whole_suite
+from campaign import cards, churn, claims, faults, mutations, paths, sweep, whole_suite
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
 from helpers import ssh_machine
@@ -228,12 +228,18 @@ def report_cards(directory: Path) -> tuple[list[str], bool]:
     return cards.run(directory, NOTES)
 
 
+def stale(_directory: Path) -> tuple[list[str], bool]:
+    """The labelled statements of real notes, checked against their repositories (`--repositories`)."""
+    return claims.measured(REPOSITORIES)
+
+
 def pythons(directory: Path) -> tuple[list[str], bool]:
     """The whole suite in fresh clones: each minor version of Python, the system's own, and `--pythons`."""
     return whole_suite.run_pythons(directory, PYTHONS)
 
 
 PYTHONS: tuple[Path, ...] = ()
+REPOSITORIES: Path | None = None
 AGENTS = Sources(default_cache())
 AGENT_CHECKS = agents_part.MODULES
 AGENT_MINUTES = agents_part.LIMIT_S / 60
@@ -267,6 +273,7 @@ PARTS: dict[str, Part] = {
     "tour": tour,
     "late": late,
     "extraction": extraction,
+    "claims": stale,
     "packages": packages,
     "user": whole_suite.run_user,
     "pythons": pythons,
@@ -308,6 +315,9 @@ def main() -> int:
         help="interpreters to test with, too",
     )
     parser.add_argument("--notes", type=Path, help="notes of repositories, as DIR/OWNER+NAME/PATH")
+    parser.add_argument(
+        "--repositories", type=Path, help="bare public repositories, `owner+name/repo`, for the part `claims`"
+    )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
     globals().update(
@@ -323,6 +333,7 @@ def main() -> int:
         AGENT_MINUTES=arguments.agent_minutes,
         PYTHONS=tuple(arguments.pythons),
         NOTES=arguments.notes and arguments.notes.absolute(),
+        REPOSITORIES=arguments.repositories,
         AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
     )
     # What a part started is ended by its own clean-up, which a plain SIGTERM would skip.

@@ -60,7 +60,7 @@ def test_people_read_why_and_the_text(tmp_path: Path, profile: Path) -> None:
     home = copy_sample("mux-home", tmp_path)
     code, out, _ = run_here(home, profile, "context", "--workspace", ACME, now=NOW)
     assert code == 0
-    assert "Hot set: " in out
+    assert "Loaded in full: " in out
     assert "  in  /memories/global/preferences.md  pinned, score " in out
     assert "  out /memories/workspace/findings/retry-loop.md  the set is full" in out
     assert "  | <hot_memories>" in out

@@ -30,6 +30,7 @@ from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
+from reverie.services.timeline import State
 from reverie.services.views import HandChange
 from reverie.services.workbench import Workbench
 
@@ -206,8 +207,9 @@ def edited(world: World) -> None:
 def restore_point(world: World, _prepared: Any) -> None:
     timeline = world.bench.timeline
     target = timeline.target(world.context, world.note)
-    newest = timeline.page(target).points[0]
-    world.bench.restore(timeline.plan(target, newest.before))
+    newest = world.bench.change_log.page(target=target).changes[0]
+    assert newest.place is not None
+    world.bench.restore(timeline.plan(target, State(newest.parent, newest.place)))
 
 
 def rename(world: World, _prepared: Any) -> None:
@@ -444,7 +446,7 @@ def test_what_is_not_written_is_read_as_ever(
         assert world.cli(*words) == "", words
     world.bench.start_history()
     target = world.bench.timeline.target(world.context, world.note)
-    assert world.bench.timeline.page(target).points
+    assert world.bench.change_log.page(target=target).changes
     assert stamps(world.root) == before
 
 

@@ -145,9 +145,11 @@ def test_every_version_a_scan_saw_comes_back_byte_for_byte(tmp_path: Path) -> No
         assert {inner: desk.read(State(commit, everything), inner) for inner in files} == files
         assert set(desk.files(State(commit, everything))) == set(files)
     scope = desk.target(context, SCOPE)
-    points = desk.page(scope, limit=1000).points
-    assert {point.who for point in points} == {"outside"}
-    desk.compare(State(reverie.seen[0][0], everything), desk.now(scope))
+    changes = bench.change_log.page(target=scope, limit=1000).changes
+    assert {change.who for change in changes} == {"outside"}
+    for rel in reverie.seen[0][1]:
+        place = HistoryPlace(KEY, rel)
+        desk.difference(State(reverie.seen[0][0], place), desk.on_disk(place))
     desk.plan(scope, State(reverie.seen[1][0], everything))
     assert snapshot(home) == before, "looking wrote something into the home"
 

@@ -14,9 +14,9 @@ from ui_windows import Driver, Windows
 from helpers.samples import copy_sample
 from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
+from reverie.memory.diff import word_spans
 from reverie.resources import resource
 from reverie.text.phrase import phrase, plain, plural, together
-from reverie.ui.traces.attempt import word_differences
 from reverie.ui.traces.checks import answer_of
 from reverie.ui.translation import said
 
@@ -61,10 +61,10 @@ def test_without_a_failed_run_of_the_agent_the_first_cause_is_the_answer() -> No
 
 
 def test_words_that_differ_are_told_from_those_that_do_not() -> None:
-    wanted, found = word_differences("- Postgres on 55432.", "- Postgres on 55432 here, not on 5432.")
-    assert "".join(text for text, _differs in wanted) == "- Postgres on 55432."
-    assert [text for text, differs in wanted if differs] == []
-    assert "".join(text for text, differs in found if differs) == " here, not on 5432"
+    there = "- Postgres on 55432 here, not on 5432."
+    wanted, found = word_spans("- Postgres on 55432.", there)
+    assert wanted == ()
+    assert "".join(there[start : start + length] for start, length in found) == " here, not on 5432"
 
 
 # In a window

@@ -17,13 +17,14 @@ from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
+from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
 from reverie.runs.result import RunResult
 from reverie.services.change_log import LoggedChange, LoggedFile
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control
-from reverie.ui.changes.diff import merge_words, word_spans
+from reverie.ui.changes.diff import merge_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, who
 from reverie.ui.memory.footer import can_revert, conflict_words
 from reverie.ui.widgets.text_views import DiffView
@@ -208,7 +209,7 @@ def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_le
     one, other = word_spans("No sleeps in tests.", "No naps in tests.")
     assert [("No sleeps in tests."[start : start + length]) for start, length in one] == ["sleeps"]
     assert [("No naps in tests."[start : start + length]) for start, length in other] == ["naps"]
-    assert word_spans("abc def", "ghi jkl mno") == ((), ())
+    assert word_spans("abc def", "ghi jkl mno", alike=0.4) == ((), ())
 
 
 # In a window.

@@ -88,7 +88,7 @@ def test_a_place_both_changed_is_decided_where_it_stands(
     assert card is not None
     assert "line 29 theirs" in file.text, "what does not meet the typing is merged"
     assert driver.pane.text.marks[2] == "conflict"
-    assert driver.pane.banner.text == "3 places were changed by you and on disk."
+    assert driver.pane.banner.text == "You and another program changed the same lines in 3 places."
 
     asked: list[int] = []
     monkeypatch.setattr(

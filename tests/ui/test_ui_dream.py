@@ -193,7 +193,7 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     assert driver.consolidate() == "completed"
     driver.settle()
     pane = driver.review()
-    assert pane.undo.accessibleName() == "&Undo all"
+    assert pane.undo.accessibleName() == "Undo all"
 
     def row(text: str, hunk: int | None) -> Any:
         return next(
@@ -205,7 +205,7 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     dreamt = style.read_bytes()
     row("global/commit-style.md", 0).setCheckState(0, Qt.CheckState.Unchecked)
     assert row("global/commit-style.md", 0).text(1) == "goes back"
-    assert pane.undo.accessibleName().startswith("&Take back 2 of "), "what it merged comes back too"
+    assert pane.undo.accessibleName().startswith("Take back 2 of "), "what it merged comes back too"
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))

@@ -85,7 +85,7 @@ def titles(tab: FailuresTab) -> list[str]:
 
 def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, view: FailuresView) -> None:
     tab.show_view(view, NOON)
-    assert tab.title.text() == "3 lessons are told now"
+    assert tab.title.text() == "The next attempt gets 3 lessons"
     assert tab.state.text().startswith("LOKI_FAILURE_MEMORY is on")
     assert [tab.bar.tabText(index) for index in range(3)] == [
         "Lessons · 5",
@@ -93,15 +93,15 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
         "Crashes · 2",
     ]
     block, *lessons = tab.list.shown
-    assert (block.look.title, block.look.below) == ("What the next iteration is told", "3 lessons")
+    assert (block.look.title, block.look.below) == ("Sent to the next attempt", "3 lessons")
     assert tab.text.toPlainText() == view.block().strip("\n")
     assert [row.look.sign for row in lessons] == ["check"] * 3 + [""] * 2
     assert [row.look.right for row in lessons[:2]] == ["1 h ago", "2 h ago"]
-    assert lessons[0].look.below == "told now · seen 4 times"
-    assert lessons[3].look.below == "not told: only the newest are · seen 4 times"
-    assert lessons[4].look.below == "not told any more: older than a day · resolved: asked Ada"
+    assert lessons[0].look.below == "Will be sent · seen 4 times"
+    assert lessons[3].look.below == "Left out: there are newer ones · seen 4 times"
+    assert lessons[4].look.below == "Left out: older than a day · resolved: asked Ada"
     assert lessons[4].look.title == "Odd\\u202e: long ago"
-    assert "told now" in lessons[0].spoken
+    assert "Will be sent" in lessons[0].spoken
     tab.list.pick(lessons[0].key)
     text = tab.text.toPlainText()
     assert "Resolution: none yet" in text
@@ -121,7 +121,7 @@ def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
     tab.bar.setCurrentIndex(1)
     first, *single = tab.list.shown
     assert (first.look.below, first.look.right) == ("3 records say the same", "to merge")
-    assert [row.look.below.partition(" · ")[0] for row in single][-1] == "told for this goal"
+    assert [row.look.below.partition(" · ")[0] for row in single][-1] == "sent for this goal"
     assert "Do: read the log" in tab.text.toPlainText()
     assert tab.merge.isVisible()
     assert not tab.resolve.isVisible()
@@ -278,7 +278,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     assert driver.tab.beside is late.failures
     assert window.actions_["view.failures"].isChecked()
     tab = settled(driver)
-    assert tab.title.text() == "3 lessons are told now"
+    assert tab.title.text() == "The next attempt gets 3 lessons"
     # A resolution, and what the watcher makes of it.
     row = tab.list.shown[1]
     assert isinstance(row.what, LessonView)

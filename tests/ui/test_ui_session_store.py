@@ -46,14 +46,13 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     store.keep(windows.profile, home.parent / "elsewhere")
 
     kept = read_remembered(windows.profile)
-    assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 2)
+    assert (kept.workspace, kept.file, kept.cursor, kept.tab) == (INGEST, f"/memories/global/{target}", 9, 3)
     again, store = _again(windows, home, kept)
     again.until(lambda: not store.restoring)
     window = again.window
     assert (window.width(), window.height()) == (790, 666)
     assert window.splitter.sizes()[0] == kept.picker_width
-    assert window.tab.splitter.sizes()[0] == kept.tree_width
-    assert window.tabs.currentIndex() == 2
+    assert window.tabs.currentIndex() == 3
     assert again.session.context.workspace_id == INGEST
     assert again.tree.opened_keys == opened
     assert again.tab.order.sort_key == "size"
@@ -63,6 +62,9 @@ def test_home_folders_file_cursor_splitters_and_tab_come_back(windows: Windows, 
     # A tree behind another tab has no height to scroll in.
     now = store.capture()
     assert replace(now, geometry="", tree_scroll=0) == replace(kept, geometry="", tree_scroll=0)
+    window.tabs.setCurrentIndex(0)
+    again.settle()
+    assert window.tab.splitter.sizes()[0] == kept.tree_width
 
     # What is gone is left out, and what stands in the command line comes first.
     gone = replace(kept, file="/memories/global/gone.md", cursor=10**6)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from reverie.ui.appearance import Icons
 from reverie.ui.widgets.message_bar import Toast
@@ -17,8 +18,10 @@ UNDO = [("undo", "Undo", "Take it back")]
 def below(qtbot: Any) -> QWidget:
     made = QWidget()
     made.resize(400, 300)
+    field = QLineEdit(made)
     qtbot.addWidget(made)
     made.show()
+    field.setFocus()  # else an active window gives the focus to the first button of the toast
     return made
 
 
@@ -45,11 +48,14 @@ def test_what_informs_goes_by_itself_and_what_warns_stays(below: QWidget) -> Non
     assert toast.isVisible()
 
 
-def test_it_stays_while_the_pointer_is_over_it(below: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_stays_while_the_pointer_is_over_it(below: QWidget) -> None:
     toast = Toast(Icons(), "undo", below)
     toast.say("Moved", buttons=UNDO)
-    monkeypatch.setattr(Toast, "underMouse", lambda _self: True)
+    QCursor.setPos(toast.mapToGlobal(toast.rect().center()))
     toast._until.timeout.emit()
     assert toast.isVisible()
     assert toast._until.isActive()
     assert isinstance(toast.button("undo"), QPushButton)
+    QCursor.setPos(below.mapToGlobal(below.rect().topLeft()))
+    toast._until.timeout.emit()
+    assert toast.isHidden()

@@ -108,6 +108,7 @@ COMMANDS: dict[str, str] = {
     "engine": "the process that keeps the homes open for windows and commands, until nobody needs it",
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
+    "check": "what memories and instruction files say of a project that is not true any more",
     "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
     "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
@@ -198,6 +199,11 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         add("--fix", metavar="CHECK", help="apply the fix of this check, look again")
     if name == "failures":
         _add_failures(command)
+    if name == "check":
+        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="the project; here without it")
+        add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be given again")
+        add("--at", metavar="COMMIT", help="as of this commit; also in a bare repository")
+        add("--fix", action="store_true", help="replace what has moved or changed")
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
@@ -440,6 +446,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "engine": ("engine", "engine"),
     "doctor": ("doctor", "doctor"),
     "context": ("context_report", "context"),
+    "check": ("check", "check"),
     "traces": ("runs", "traces"),
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),

@@ -156,7 +156,7 @@ def _(text: str) -> str:
 
 PARTS: Mapping[PartKey, str] = {
     "index": _("Index"),
-    "hot-set": _("Hot set"),
+    "hot-set": _("Loaded in full"),
     "summary": _("Memory summary"),
     "index-file": "MEMORY.md",
     "instructions": _("Instructions"),
@@ -190,7 +190,7 @@ REASONS: Mapping[Reason, str] = {
     "line": _("its line is loaded"),
     "lesson": _("one of the newest lessons"),
     "prior": _("an anti-pattern"),
-    "newest-only": _("only the newest lessons are told"),
+    "newest-only": _("only the newest lessons are sent"),
     "recorded-same": _("a new session would load the same"),
     "recorded-changed": _("changed since; a new session would load what it is now"),
     "recorded-gone": _("a new session would not load it: the file is not there"),

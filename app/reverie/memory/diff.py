@@ -8,10 +8,12 @@ Pure; any thread.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Generic, TypeVar
 
 from reverie.memory.front_matter import split
@@ -20,6 +22,11 @@ _T = TypeVar("_T", str, bytes)
 CONTEXT_LINES = 3
 _BINARY_PREFIX_BYTES = 8000
 _MODE = "100644"
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_MOST_WORDS = 4_000
+"""Longer texts are not compared word by word: that takes the square of it."""
+WordSpans = tuple[tuple[int, int], ...]
+"""(start, length) of parts of a text, in characters."""
 _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -32,6 +39,27 @@ class ChangedSpan:
     old_end: int
     new_start: int
     new_end: int
+
+
+def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
+    """The words of each that the other lacks; nothing where less than the share `alike` is in common, or the
+    texts are very long."""
+    texts = _WORD.findall(old), _WORD.findall(new)
+    if max(map(len, texts)) > _MOST_WORDS:
+        return (), ()
+    matcher = SequenceMatcher(None, *texts, autojunk=False)
+    if matcher.ratio() < alike:
+        return (), ()
+    differing = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+    return (
+        _in_characters(texts[0], [(start, end) for _tag, start, end, _, _ in differing]),
+        _in_characters(texts[1], [(start, end) for _tag, _, _, start, end in differing]),
+    )
+
+
+def _in_characters(words: Sequence[str], parts: Sequence[tuple[int, int]]) -> WordSpans:
+    places = [0, *accumulate(map(len, words))]
+    return tuple((places[start], places[end] - places[start]) for start, end in parts if start < end)
 
 
 def unified(

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.by_hand import RunsByHand
     from reverie.services.change_log import ChangeLogService
+    from reverie.services.claims import ClaimService
     from reverie.services.command_views import CommandViews
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
@@ -180,6 +181,17 @@ class Workbench:
         from reverie.services import traces as module
 
         return module.Replays
+
+    @service_made_by(lambda workbench, kind: workbench._claim_service(kind))
+    def claims() -> type[ClaimService]:
+        """Whether what the memories say of their project is still true."""
+        from reverie.services import claims as module
+
+        return module.ClaimService
+
+    def _claim_service(self, kind: type[ClaimService]) -> ClaimService:
+        change = partial(self.apply_changes, kind="restore", subject="Stale statements fixed by hand")
+        return kind(partial(self.view, names_only=True), lambda: self.timeline, change)
 
     @service
     def orphans() -> type[OrphanService]:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from PySide6.QtCore import (
     QByteArray,
-    QEvent,
     QLibraryInfo,
     QLocale,
     QObject,
@@ -49,8 +48,6 @@ TEXT_CONTRAST = 4.5
 SIGN_CONTRAST = 3.0
 HIGH_CONTRAST = 15.0
 _ROLE = QPalette.ColorRole
-# How much darker than the window Fusion draws outlines, in the percent of QColor.darker.
-_FUSION_OUTLINE = 140
 
 # One unit of distance; everything is a multiple of it, so that edges line up.
 UNIT = 4
@@ -352,46 +349,6 @@ def _foreign_theme(base: QColor, window: QColor, text: QColor, window_text: QCol
 def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
     """Whether these are the colours of a system's high contrast theme, which is then left as it is."""
     return contrast(text, base) >= HIGH_CONTRAST and base == window
-
-
-class CalmSelection(QObject):
-    """Keeps a list's highlight dark (or light) enough for its own highlighted text; Fusion's blue is not.
-
-    With `boxes` also the outline of boxes to tick is kept visible, which Fusion derives from the window's
-    colour: on a dark one it is darker still. Only that is set on the widget: all else goes on following the
-    system's palette live.
-    """
-
-    def __init__(self, view: QWidget, *, boxes: bool = False) -> None:
-        super().__init__(view)
-        self._view = view
-        self._boxes = boxes
-        self._applying = False
-        view.installEventFilter(self)
-        self._apply()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.PaletteChange and not self._applying:
-            self._apply()
-        return False
-
-    def _apply(self) -> None:
-        system = QApplication.palette(self._view)
-        own = QPalette()
-        own.setResolveMask(0)
-        for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
-            text = system.color(group, QPalette.ColorRole.HighlightedText)
-            back = system.color(group, QPalette.ColorRole.Highlight)
-            if contrast(text, back) < TEXT_CONTRAST:
-                own.setColor(group, QPalette.ColorRole.Highlight, readable(back, text))
-            if self._boxes:
-                base = system.color(group, QPalette.ColorRole.Base)
-                outline = system.color(group, QPalette.ColorRole.Window).darker(_FUSION_OUTLINE)
-                seen = readable(outline, base, SIGN_CONTRAST)
-                own.setColor(group, QPalette.ColorRole.Window, seen.lighter(_FUSION_OUTLINE))
-        self._applying = True
-        self._view.setPalette(own)
-        self._applying = False
 
 
 def light_palette() -> QPalette:

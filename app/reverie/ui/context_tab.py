@@ -383,9 +383,7 @@ class ContextTab(PartTab):
         self.nothing.say(
             title or self.tr("No context yet"),
             sentence
-            or self.tr(
-                "Select a workspace or a project at the left: what its agent would be told shows here."
-            ),
+            or self.tr("Select a workspace or a project on the left to see what its agent would load."),
         )
         self.turn_to(self.nothing)
 
@@ -644,9 +642,7 @@ class ContextControl(QObject):
             self._stale = False
             self.tab.forget(
                 self.tr("Not known for this agent"),
-                self.tr("What {agent} would be told is not worked out here.").format(
-                    agent=session.info.label
-                ),
+                self.tr("Reverie does not know what {agent} loads.").format(agent=session.info.label),
             )
             return
         now, before = self._clock(), self._facts

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN, CalmSelection
+from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.changes.review import review_shortcuts
 from reverie.ui.display_text import visible
 from reverie.ui.translation import counted, tr
@@ -162,7 +162,6 @@ class ConsentDialog(QDialog):
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setUniformItemSizes(True)
         self.list.addItems([visible(file) for file in consent.files])
-        CalmSelection(self.list)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.send = self.buttons.addButton(self.tr("&Send"), QDialogButtonBox.ButtonRole.AcceptRole)
         self.cancel = self.buttons.button(QDialogButtonBox.StandardButton.Cancel)

@@ -62,10 +62,10 @@ _SHOWN_FINGERPRINT = 12
 
 
 _STATES: dict[LessonState, str] = {
-    "injected": _("told now"),
-    "window": _("not told: only the newest are"),
-    "older": _("not told any more: older than a day"),
-    "elsewhere": _("not told: in a namespace"),
+    "injected": _("Will be sent"),
+    "window": _("Left out: there are newer ones"),
+    "older": _("Left out: older than a day"),
+    "elsewhere": _("Left out: in a namespace"),
 }
 
 
@@ -88,16 +88,16 @@ def headline(view: FailuresView) -> str:
     if not view.lessons:
         return tr("Nothing has failed here")
     if not view.injected:
-        return tr("No lesson is told now")
-    return counted("1 lesson is told now", "%n lessons are told now", len(view.injected))
+        return tr("The next attempt gets no lessons")
+    return counted("The next attempt gets 1 lesson", "The next attempt gets %n lessons", len(view.injected))
 
 
 def state(view: FailuresView) -> str:
     """The switch, the store's own settings, and what could not be read."""
     said = [
-        tr("LOKI_FAILURE_MEMORY is on in this environment: failed iterations are told to the next one.")
+        tr("LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.")
         if view.on
-        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is told, nothing is recorded.")
+        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent, nothing is recorded.")
     ]
     if not view.recorded:
         said.append(tr("The settings of the store stop the recording of episodes."))
@@ -136,7 +136,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
             below += " · " + counted("1 anti-pattern", "%n anti-patterns", len(priors))
         empty = not view.injected and not priors
         look = TwoLines(
-            tr("What the next iteration is told"),
+            tr("Sent to the next attempt"),
             tr("nothing") if empty else below,
             quiet=empty,
             sign="preview",
@@ -172,7 +172,7 @@ def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     seen_ids: dict[str, int] = {}
     for each in view.anti_patterns:
         is_told = id(each) in told
-        said = [tr("told for this goal")] if is_told else []
+        said = [tr("sent for this goal")] if is_told else []
         said.append(_short(each.prevention or each.why) or tr("nothing is known that helps"))
         store = tr("older store") if each.legacy else ""
         look = TwoLines(
@@ -224,7 +224,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
     """Everything about what a row stands for, as text."""
     what = row.what
     if what is None:
-        return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is told.")
+        return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is sent.")
     if isinstance(what, LessonView):
         return _text(_lesson_lines(what, view))
     if isinstance(what, Repeated):
@@ -298,7 +298,7 @@ def _legacy_lines(each: AntiPattern) -> Iterator[str]:
     for name, value in ((tr("Why"), each.why), (tr("Do"), each.prevention), (tr("Record"), each.id)):
         if value:
             yield f"{name}: {value}"
-    yield tr("It stands in the older store, which nothing writes any more.")
+    yield tr("It is in the older store, which nothing writes any more.")
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -388,11 +388,9 @@ class FailuresTab(PartTab):
             self.bar.addTab("")
         self.goal_name = QLabel(self.tr("Next &goal:"))
         self.goal = QLineEdit()
-        self.goal.setPlaceholderText(self.tr("anti-patterns are told by its words"))
+        self.goal.setPlaceholderText(self.tr("Type a goal to see which warnings match"))
         self.goal.setAccessibleName(self.tr("Goal of the next iteration"))
-        self.goal.setToolTip(
-            self.tr("Nobody knows it here: what you type shows which anti-patterns would be told")
-        )
+        self.goal.setToolTip(self.tr("Type a goal to see which warnings match"))
         self.goal.setClearButtonEnabled(True)
         self.goal_name.setBuddy(self.goal)
         self.list = RowList(icons)
@@ -410,7 +408,7 @@ class FailuresTab(PartTab):
         self.transcript = FitPushButton(
             self.tr("Open the transcript"), self.tr("The session of Claude Code that the store names")
         )
-        self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy the details as they stand below"))
+        self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy the details below"))
         self._arrange()
         self._connect()
         self.forget()
@@ -656,8 +654,8 @@ class ResolutionDialog(_Dialog):
         self.accept_button.setText(self.tr("&Save"))
         self.setWindowTitle(self.tr("Resolution of an error"))
         self.about.say(visible(lesson.lesson.line.removeprefix("- ")))
-        self.field.setAccessibleName(self.tr("What came of this error"))
-        self.field.setPlaceholderText(self.tr("What came of this error: its cause, and what helped"))
+        self.field.setAccessibleName(self.tr("How this error was resolved"))
+        self.field.setPlaceholderText(self.tr("How this error was resolved: its cause and what helped"))
         self.field.setTabChangesFocus(True)
         self.field.setFixedHeight(self.fontMetrics().lineSpacing() * 4 + 2 * GAP)
         self.before.setPlainText(_block(view.block(goal)))
@@ -678,7 +676,7 @@ class ResolutionDialog(_Dialog):
         self.note.say(
             self.tr("The block stays: the agent tells type and message. Resolutions become advice later.")
             if same
-            else self.tr("The next iteration is told something else then.")
+            else self.tr("The next attempt then gets something else.")
         )
         self.accept_button.setEnabled(self.resolution != lesson.resolution.strip())
 
@@ -733,7 +731,7 @@ def _control_text(name: str) -> QPlainTextEdit:
 
 
 def _block(block: str) -> str:
-    return visible_lines(block).strip("\n") or tr("Nothing is told.")
+    return visible_lines(block).strip("\n") or tr("Nothing is sent.")
 
 
 class FailuresControl(QObject):

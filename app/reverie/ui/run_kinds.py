@@ -45,9 +45,9 @@ RUN_KINDS = (
     ),
     RunKindLabels(
         "harvest",
-        title=_("Harvest"),
-        plural=_("Harvests"),
-        by=_("by a harvest"),
+        title=_("Picked up"),
+        plural=_("Picked up"),
+        by=_("from the conversation"),
     ),
     RunKindLabels(
         "extract",

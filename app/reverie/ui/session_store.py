@@ -44,8 +44,11 @@ class SessionStore(QObject):
         self._window = window
         self._wanted = remembered
         self._session: HomeSession | None = None
+        self._tree_width = remembered.tree_width
         self.restoring = place and bool(remembered.home)
         self._begin()
+        self._shown_tab = window.tabs.currentIndex()
+        window.tabs.currentChanged.connect(self._on_tab)
         if self.restoring:
             window.homes.opened.connect(self._on_opened)
 
@@ -62,6 +65,17 @@ class SessionStore(QObject):
             window.tabs.setCurrentIndex(wanted.tab)
         if wanted.sort:
             window.tab.order.sort_key = wanted.sort
+
+    @Slot(int)
+    def _on_tab(self, tab: int) -> None:
+        self._note_tree_width()
+        self._shown_tab = tab
+
+    def _note_tree_width(self) -> None:
+        """As it was seen last; behind another tab the trees are not laid out."""
+        tab = self._window.tab
+        if self._shown_tab == 0 and not tab.is_narrow:
+            self._tree_width = tab.splitter.sizes()[0]
 
     # Place
 
@@ -140,16 +154,16 @@ class SessionStore(QObject):
     def capture(self) -> Remembered:
         """The window as it is now (it may be closed already)."""
         window, tab = self._window, self._window.tab
-        sizes, inner = window.splitter.beside(), tab.splitter.sizes()
+        sizes = window.splitter.beside()
+        self._note_tree_width()
         shown = Remembered(
             geometry=bytes(window.saveGeometry().toBase64().data()).decode("ascii"),
             picker=not window.picker.isHidden(),
             picker_width=sizes[0] or self._wanted.picker_width,
+            tree_width=self._tree_width,
             tab=max(0, window.tabs.currentIndex()),
             sort=tab.order.sort_key,
         )
-        if tab.splitter.orientation().name == "Horizontal":
-            shown = replace(shown, tree_width=inner[0])
         roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
         # Those that were not opened this time, or could not be, are still the person's homes.
         closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))

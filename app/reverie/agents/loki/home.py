@@ -67,9 +67,9 @@ HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
 """What is no memory: lock files and hidden files."""
 
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
-_RECORD = "This is a record of the agent, told in words; the file itself is not edited as text."
+_RECORD = "This is a record of the agent in words; the file itself is not edited as text."
 _EPISODE = (
-    "This is a record of the agent, told in words; the file itself is not edited as text. It can be deleted; "
+    "This is a record of the agent in words; the file itself is not edited as text. It can be deleted; "
     "its id then still stands in the agent's index and patterns."
 )
 _DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."

@@ -172,7 +172,9 @@ class AgentLocks:
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
             if raw.get(_ENTRY) != left:
-                raise Busy("Another dream has begun.", next_step="Wait until it is done, then try again.")
+                raise Busy(
+                    "Another consolidation has begun.", next_step="Wait until it is done, then try again."
+                )
             return {_ENTRY: dict(entry)}
 
         self._sidecar.update(change)

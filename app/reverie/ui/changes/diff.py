@@ -7,10 +7,8 @@ escaped, long texts are cut. Threading: GUI thread; nothing is read here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal, Slot
@@ -28,6 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit, QToolButton, QWidget
 
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
+from reverie.memory.diff import WordSpans, word_spans
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, theme_of
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.display_text import shortened, visible, visible_lines
@@ -44,43 +43,19 @@ if TYPE_CHECKING:
 MOST_LINES = 4_000
 PAUSE_MS = 250
 _LEAST_BUTTON = 24
-_WORD = re.compile(r"\w+|\W")
-_LONGEST_COMPARED = 400
 _ALIKE = 0.4
+"""Lines that have less in common are not marked word by word."""
 _MOST_NOTES = 12
 _NOTE_CHARS = 160
 
-Spans = Sequence[tuple[int, int]]
 
-
-def word_spans(old: str, new: str) -> tuple[Spans, Spans]:
-    """Where two lines differ, as (start, length) in each; nothing where they have too little in common."""
-    if max(len(old), len(new)) > _LONGEST_COMPARED:
-        return (), ()
-    one, other = _WORD.findall(old), _WORD.findall(new)
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.ratio() < _ALIKE:
-        return (), ()
-    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        if tag != "equal":
-            for found, tokens, first, last in (
-                (spans[0], one, start, end),
-                (spans[1], other, new_start, new_end),
-            ):
-                length = sum(map(len, tokens[first:last]))
-                if length:
-                    found.append((sum(map(len, tokens[:first])), length))
-    return spans
-
-
-def hunk_spans(hunk: ReviewHunk) -> dict[int, Spans]:
+def hunk_spans(hunk: ReviewHunk) -> dict[int, WordSpans]:
     """By the number of a hunk's line: the words that differ from the line in whose place it is."""
     removed = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "-"]
     added = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "+"]
-    found: dict[int, Spans] = {}
+    found: dict[int, WordSpans] = {}
     for one, other in zip(removed, added, strict=False):
-        found[one], found[other] = word_spans(hunk.lines[one][1], hunk.lines[other][1])
+        found[one], found[other] = word_spans(hunk.lines[one][1], hunk.lines[other][1], alike=_ALIKE)
     return found
 
 
@@ -124,7 +99,7 @@ class ReadOnlyText(QTextEdit):
         colour: QColor | None = None,
         back: QColor | None = None,
         *,
-        marks: Spans = (),
+        marks: Sequence[tuple[int, int]] = (),
         mark: QColor | None = None,
         struck: bool = False,
         height: int = 0,
@@ -422,7 +397,7 @@ class MergeView(QWidget):
             if len(files) > 1:
                 self.gone.line(_name(file.path), theme.text, theme.accent_back)
             for line in lines[:MOST_LINES]:
-                marks = word_spans(line.text, line.match)[0] if line.fate == "reworded" else ()
+                marks = word_spans(line.text, line.match, alike=_ALIKE)[0] if line.fate == "reworded" else ()
                 self.gone.line(
                     f"{_SIGNS[line.fate]} {line.text}",
                     theme.dim if line.fate in ("same", "") else theme.text,

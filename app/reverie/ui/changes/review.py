@@ -24,7 +24,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
-    QApplication,
     QHeaderView,
     QMenu,
     QStyledItemDelegate,
@@ -43,7 +42,7 @@ from reverie.jobs.consolidate.review import (
     text_of,
     to_take_back,
 )
-from reverie.ui.appearance import CalmSelection, theme_of
+from reverie.ui.appearance import theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.metrics import row_height
@@ -98,7 +97,6 @@ class ReviewTree(QTreeWidget):
         header.setMinimumSectionSize(8)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        CalmSelection(self, boxes=True)
         self.setItemDelegate(FileRowDelegate(self))
         self.currentItemChanged.connect(self._on_current)
         self.itemChanged.connect(self._on_changed)
@@ -235,8 +233,7 @@ class ReviewTree(QTreeWidget):
             state = self.tr("edited")
         elif part.file is not None and part.hunk is None:
             state = _verbs().get(part.file.verb, "")
-        # The tree's own palette has another window colour, for its boxes: see `CalmSelection`.
-        theme = theme_of(QApplication.palette(self))
+        theme = theme_of(self.palette())
         item.setText(1, state)
         item.setToolTip(1, as_tooltip(reason))
         item.setForeground(1, theme.warn_text if reason else theme.dim)

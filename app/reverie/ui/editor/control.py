@@ -400,8 +400,8 @@ class CompareDialog(QDialog):
         self.diff = DiffView()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         role = QDialogButtonBox.ButtonRole.ActionRole
-        self.reload = self.buttons.addButton(self.tr("Reload"), role)
-        self.keep = self.buttons.addButton(self.tr("Keep mine"), role)
+        self.reload = self.buttons.addButton(self.tr("Discard mine"), role)
+        self.keep = self.buttons.addButton(self.tr("Overwrite theirs"), role)
         self.reload.clicked.connect(self._reload)
         self.keep.clicked.connect(self._keep)
         self.buttons.rejected.connect(self.reject)

@@ -259,16 +259,18 @@ class CoEditing(QObject):
 
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """What to do with `count` open conflicts (0: the file as a whole) before a save: mine, show or cancel."""
-    text = tr("This file was changed by you and on disk.")
+    text = tr("You and another program changed this file.")
     if count:
         text = counted(
-            "1 place was changed by you and on disk.", "%n places were changed by you and on disk.", count
+            "You and another program changed the same lines.",
+            "You and another program changed the same lines in %n places.",
+            count,
         )
     more = tr("What is on disk now cannot be written here.")
     if can_overwrite:
         more = tr("Saving your text replaces what others wrote there.")
-    box = message_box(parent, QMessageBox.Icon.Warning, tr("Not decided yet"), text, more)
-    show = box.addButton(tr("&Decide"), QMessageBox.ButtonRole.AcceptRole) if count else None
+    box = message_box(parent, QMessageBox.Icon.Warning, tr("Conflict not resolved"), text, more)
+    show = box.addButton(tr("&Resolve…"), QMessageBox.ButtonRole.AcceptRole) if count else None
     mine = None
     if can_overwrite:
         mine = box.addButton(tr("Save &mine"), QMessageBox.ButtonRole.DestructiveRole)
@@ -326,7 +328,7 @@ class ConflictChoice(QWidget):
         self.title = WrapLabel()
         self.theirs = QPlainTextEdit()
         self.theirs.setReadOnly(True)
-        self.theirs.setAccessibleName(self.tr("What stands on disk"))
+        self.theirs.setAccessibleName(self.tr("What is on disk"))
         self.theirs.setTabChangesFocus(True)
         self.theirs.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.theirs.setTextInteractionFlags(
@@ -354,13 +356,13 @@ class ConflictChoice(QWidget):
         head = row_of(self.title, self.previous, self.next, grows=self.title, gap=UNIT)
         row = FlowLayout()
         for key, label, tip in (
-            ("mine", self.tr("Keep &mine"), self.tr("Your lines stay, theirs are left out (F9)")),
+            ("mine", self.tr("Use &mine"), self.tr("Your lines stay, theirs are left out (F9)")),
             (
                 "theirs",
-                self.tr("Take &theirs"),
+                self.tr("Use &theirs"),
                 self.tr("Their lines replace yours; Ctrl+Z asks again (Shift+F9)"),
             ),
-            ("both", self.tr("Keep &both"), self.tr("Your lines, then theirs (Ctrl+F9)")),
+            ("both", self.tr("Use &both"), self.tr("Your lines, then theirs (Ctrl+F9)")),
         ):
             button = FitPushButton()
             button.setObjectName(key)

@@ -564,9 +564,11 @@ _LEAST_TEXT = 96
 
 
 class EditorPane(QWidget):
-    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close."""
+    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close. `came_forward`: the
+    text is about to get the focus."""
 
     chosen = Signal(str)
+    came_forward = Signal()
 
     def __init__(self, icons: Icons, settings_file: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -709,6 +711,8 @@ class EditorPane(QWidget):
         self.refresh()
 
     def focus_text(self) -> None:
+        """Into the text, wherever it has to be shown for that."""
+        self.came_forward.emit()
         self.view.focus()
 
     @Slot(object)
@@ -786,17 +790,25 @@ class EditorPane(QWidget):
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
         """What both sides changed, place by place where they could be merged, else as a whole."""
-        reload = ("reload", self.tr("Reload"), self.tr("Take the version on disk; Ctrl+Z brings yours back"))
-        keep = ("keep", self.tr("Keep mine"), self.tr("Your text stays; the next save replaces theirs"))
+        reload = (
+            "reload",
+            self.tr("Discard mine"),
+            self.tr("Take the version on disk; Ctrl+Z brings yours back"),
+        )
+        keep = (
+            "keep",
+            self.tr("Overwrite theirs"),
+            self.tr("Your text stays; the next save replaces theirs"),
+        )
         compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
         disk = file.buffer.disk
         if file.conflicts:
             sentence = counted(
-                "1 place was changed by you and on disk.",
-                "%n places were changed by you and on disk.",
+                "You and another program changed the same lines.",
+                "You and another program changed the same lines in %n places.",
                 len(file.conflicts),
             )
-            decide = ("next", self.tr("Decide"), self.tr("Go to the place and choose whose lines to keep"))
+            decide = ("next", self.tr("Resolve…"), self.tr("Go to the place and choose whose lines to keep"))
             return sentence, [decide, reload, keep, compare]
         sentence = self.tr("This file changed on disk while you were editing it.")
         if disk is not None and disk.read_only:
@@ -848,7 +860,7 @@ class EditorPane(QWidget):
     def _say_limit(self, over: bool) -> None:
         if over:
             self.limit.say(
-                self.tr("The agent does not read what stands below the dashed line: the text is too large."),
+                self.tr("The agent does not read what is below the dashed line: the text is too large."),
                 tone="warn",
             )
         elif self.gauge.share >= WARN_SHARE:

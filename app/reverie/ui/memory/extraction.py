@@ -30,7 +30,6 @@ from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import (
     SIGN_CONTRAST,
-    CalmSelection,
     Icons,
     readable,
     tabular,
@@ -449,7 +448,7 @@ class ExtractDialog(QDialog):
         self.review_button.clicked.connect(self._on_review)
         table = self.table
         table.setHeaderLabels(
-            [self.tr("State"), self.tr("Thread"), self.tr("Project"), self.tr("Changed"), self.tr("Told")]
+            [self.tr("State"), self.tr("Thread"), self.tr("Project"), self.tr("Changed"), self.tr("Message")]
         )
         table.setRootIsDecorated(False)
         table.setUniformRowHeights(True)
@@ -457,7 +456,6 @@ class ExtractDialog(QDialog):
         table.setAccessibleName(self.tr("Threads and directories"))
         table.setFont(tabular(table.font()))
         size_sections(table.header(), _WIDTHS)
-        CalmSelection(table)
         table.currentItemChanged.connect(self._on_current)
         row = FlowLayout()
         for button in (self.run, self.run_rules, self.cancel_button, self.review_button):

@@ -42,7 +42,7 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.listing import MemoryFile, is_over_cap
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
@@ -109,7 +109,7 @@ class FindingsList(QWidget):
         self._findings = tuple(findings)
         self.setVisible(bool(findings) and self.parentWidget() is not None)
         self._fill()
-        text = counted(self.tr("1 thing to look at"), "%n things to look at", len(findings))
+        text = counted(self.tr("1 warning"), "%n warnings", len(findings))
         self.toggle.setText(text)
         self.toggle.setAccessibleName(text)
         if is_marked(findings) != was_marked:
@@ -672,7 +672,6 @@ class RenameDialog(QDialog):
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
-        CalmSelection(self.list)
         for line in plan.lines[:_SHOWN]:
             where = self.tr("{file}, line {line}").format(file=_name(line.path), line=line.line)
             text = f"{where}\n− {visible(line.before)}\n+ {visible(line.after)}"
@@ -707,7 +706,7 @@ def summary(report: IndexReport) -> str:
     if cut.line is not None:
         parts.append(
             tr(
-                "The agent loads {loaded} of {lines} lines: what stands below the dashed line is not read."
+                "The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line."
             ).format(loaded=cut.line - 1, lines=cut.lines)
         )
         if report.fallen:

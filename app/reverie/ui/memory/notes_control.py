@@ -103,7 +103,7 @@ class NotesRepairs(QObject):
         said = {
             "empty": self.tr("The notes are empty"),
             "missing": self.tr("The section “{name}” is missing"),
-            "order": self.tr("The sections stand in another order than in the template"),
+            "order": self.tr("The sections are in another order than in the template"),
             "description": self.tr("The description under “{name}” was changed"),
             "long-section": self.tr("“{name}” holds {tokens} tokens; the agent reads {most}"),
             "long-file": self.tr("The notes hold {tokens} tokens; the agent reads {most}"),

@@ -192,7 +192,7 @@ def _blocked(row: MergeRow) -> str:
     text = {
         "name": tr("No memory can have this name: {why}. It stays in the orphaned store."),
         "too-large": tr("It is larger than the agent's limit for a file. It stays in the orphaned store."),
-        "folder": tr("A folder stands where the note would be, or a note where its folder would be."),
+        "folder": tr("There is a folder where the note would be, or a note where its folder would be."),
         "unreadable": tr("It cannot be read: {why}"),
         "": "",
     }[row.blocked]

@@ -52,7 +52,7 @@ from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.search import COUNT, SearchAnswer, SearchHit
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
@@ -180,7 +180,6 @@ class ResultList(QListView):
         self.results = ResultModel(self)
         self.setModel(self.results)
         self.setItemDelegate(ResultDelegate(self.results, icons, self))
-        CalmSelection(self)
         self.setUniformItemSizes(True)
         self.setFrameShape(QListView.Shape.NoFrame)
         self.setAccessibleName(self.tr("Search results"))

@@ -1,5 +1,5 @@
-"""The Memory tab: three trees and the footer at the left, the editor at the right; below each other when
-narrow.
+"""The Memory tab: three trees and the footer at the left, the editor at the right; one of the two at a time,
+with Back, when narrow.
 
 Wires the parts together and answers the window's actions. It holds no rule of its own: what is shown comes
 from the session, what is typed lives in the buffers, what runs lives in the consolidation.
@@ -12,15 +12,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    SignalInstance,
+    Slot,
+)
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QDialog,
     QDialogButtonBox,
     QMenu,
     QPlainTextEdit,
     QScrollArea,
-    QSplitter,
     QWidget,
 )
 
@@ -59,9 +70,9 @@ from reverie.ui.tree.memory_tree import (
     path_of,
 )
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import EmptyPage, Heading
-from reverie.ui.widgets.layouts import Column, column, row_of, scrolling, split, stacked
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar, Toast
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 
@@ -70,8 +81,8 @@ if TYPE_CHECKING:
     from reverie.ui.tree.memory_tree import Arrangement, RowData
 
 
-# The left column of the Memory tab: what stands in it from top to bottom, and how it goes above the editor
-# in a narrow window.
+# The left column of the Memory tab, from top to bottom, and how it takes turns with the editor in a narrow
+# window.
 #
 # Threading: GUI thread.
 
@@ -93,36 +104,56 @@ def column_of(tab: MemoryTab) -> Column:
 
 
 class ColumnParts(QScrollArea):
-    """The column and the editor: side by side where there is room, else below each other; in a low window
-    they are scrolled to rather than squeezed."""
+    """The column and the editor: side by side where there is room, else one at a time, with Back above the
+    editor; in a low window they are scrolled to rather than squeezed."""
 
     def __init__(self, left: Column, right: QWidget) -> None:
         super().__init__()
         width = scaled(left.font(), LEFT_WIDTH)
-        self.splitter = split(left, right, sizes=(width, width), grows=right)
+        self.back = FitPushButton(
+            self.tr("‹ &Back"), self.tr("Back to the memories"), clicked=self.show_column
+        )
+        self._left, self._right = left, QWidget()
+        column(self._right, FlowLayout(self.back), right, grows=right, margin=0, gap=None)
+        self.splitter = split(left, self._right, sizes=(width, width), grows=self._right)
+        self._is_narrow = self._shows_right = False
         scrolling(self, self.splitter)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
+        self._follow()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether one of the two is seen at a time."""
+        return self._is_narrow
+
+    @Slot()
+    def show_column(self) -> None:
+        """Show the memories, where one is seen at a time."""
+        self._shows_right = False
+        self._follow()
+
+    @Slot()
+    def show_right(self) -> None:
+        """Show what is right of the memories, where one is seen at a time."""
+        self._shows_right = True
+        self._follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        # First: how much room the parts need follows from how they lie.
-        parts = (self.splitter.widget(0), self.splitter.widget(1))
-        needed = sum(part.minimumSizeHint().width() for part in parts if part is not None)
-        wide = self.width() >= max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
-        _stack(self.splitter, self.size(), wide=wide)
+        # First: how much room the parts need follows from which are seen.
+        needed = sum(part.minimumSizeHint().width() for part in (self._left, self._right))
+        narrow = self.width() < max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
+        if narrow and not self._is_narrow:
+            focus = QApplication.focusWidget()
+            self._shows_right = focus is not None and self._right.isAncestorOf(focus)
+        self._is_narrow = narrow
+        self._follow()
         super().resizeEvent(event)
 
-
-def _stack(splitter: QSplitter, size: QSize, *, wide: bool) -> None:
-    """Side by side where it is `wide`, with up to `LEFT_WIDTH` for the column; else the editor below it."""
-    orientation = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-    if splitter.orientation() == orientation:
-        return
-    splitter.setOrientation(orientation)
-    if wide:
-        first = min(LEFT_WIDTH, size.width() // 2)
-        splitter.setSizes([first, size.width() - first])
-    else:
-        splitter.setSizes([size.height() * 3 // 5, size.height() * 2 // 5])
+    def _follow(self) -> None:
+        """Which of them are seen."""
+        self._left.setVisible(not (self._is_narrow and self._shows_right))
+        self._right.setVisible(not self._is_narrow or self._shows_right)
+        self.back.setVisible(self._is_narrow)
 
 
 # Telling the agent something in the person's own words: a dialog for the text, and a job that writes it.
@@ -318,6 +349,8 @@ class MemoryTab(QWidget):
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
         self._right = stacked(self.inspector.page)
         self._parts = ColumnParts(column_of(self), self._right)
+        self.back = self._parts.back
+        self.back.clicked.connect(self.focus_tree)
         self.splitter = self._parts.splitter
         # Blank at first: nobody knows yet whether there is a home.
         self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
@@ -327,6 +360,8 @@ class MemoryTab(QWidget):
         self._late_tree.timeout.connect(self._grey_old_tree)
         self.tree.picked.connect(self._on_picked)
         self.tree.opened.connect(self._on_opened)
+        self.tree.clicked.connect(self._on_clicked)
+        self.pane.came_forward.connect(self._parts.show_right)
         self.tree.customContextMenuRequested.connect(self._show_menu)
         self.editor.state_changed.connect(self._on_editor_state)
         self.editor.state_changed.connect(self.keeper.note)
@@ -438,6 +473,11 @@ class MemoryTab(QWidget):
         self._show_page(page)
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether the memories or the editor are seen, one at a time."""
+        return self._parts.is_narrow
+
+    @property
     def beside(self) -> QWidget | None:
         """The page that stands in place of the editor; None for the editor itself."""
         shown = self._right.currentWidget()
@@ -448,6 +488,8 @@ class MemoryTab(QWidget):
         if page is not None and self._right.indexOf(page) < 0:
             self._right.addWidget(page)
         self._right.setCurrentWidget(page or self.inspector.page)
+        if page is not None:
+            self._parts.show_right()
         self.situation_changed.emit()
 
     def show_no_home(self) -> None:
@@ -533,6 +575,12 @@ class MemoryTab(QWidget):
             index = self.tree.currentIndex()
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 
+    @Slot(QModelIndex)
+    def _on_clicked(self, index: QModelIndex) -> None:
+        """Where one part is seen at a time, a press shows the memory."""
+        if self._parts.is_narrow and isinstance(self.tree.data_at(index), FileData | CompanionData):
+            self._parts.show_right()
+
     @Slot(QPoint)
     def _show_menu(self, at: QPoint) -> None:
         self._menu.popup(self.tree.viewport().mapToGlobal(at))
@@ -556,12 +604,14 @@ class MemoryTab(QWidget):
 
     def focus_tree(self) -> None:
         """Into the tree, on a row."""
+        self._parts.show_column()
         self.tree.setFocus()
         if not self.tree.currentIndex().isValid():
             self.tree.setCurrentIndex(self.model.index(0))
 
     def focus_search(self) -> None:
         """Into the search field."""
+        self._parts.show_column()
         self.search.focus()
 
     @Slot()

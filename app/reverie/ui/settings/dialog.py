@@ -17,7 +17,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWidget
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, CalmSelection, Icons
+from reverie.ui.appearance import GAP, Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import single_shot
@@ -100,7 +100,6 @@ class SettingsDialog(QDialog):
         self.side.setFrameShape(QListWidget.Shape.NoFrame)
         self.side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.side.addItems([page.title for page in self.pages.values()])
-        CalmSelection(self.side)
         self.pages["consolidation"].form.addRow(self.used)
         self._body = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._body.setSpacing(GAP)

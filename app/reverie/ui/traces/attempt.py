@@ -6,15 +6,13 @@ explanation. Texts come from a model and from the memory: drawn as plain text. T
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from reverie.memory.diff import WordSpans, word_spans
 from reverie.ui.appearance import mixed, readable, theme_of
 from reverie.ui.display_text import visible, visible_lines
 from reverie.ui.widgets.layouts import column, split
@@ -23,27 +21,8 @@ from reverie.ui.widgets.text_views import DiffView
 if TYPE_CHECKING:
     from reverie.services.traces import MissedEdit, TraceDetail
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_WORDS = 4_000
-"""Longer texts are not compared word by word: that takes the square of it."""
 _WORD = 0.35
 """How much stronger a word is marked than its line."""
-
-Piece = tuple[str, bool]
-"""A part of a text, and whether the other text lacks it."""
-
-
-def word_differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces."""
-    words = _WORDS.findall(one), _WORDS.findall(other)
-    if max(map(len, words)) > _MOST_WORDS:
-        return [(one, False)], [(other, False)]
-    pieces: tuple[list[Piece], list[Piece]] = ([], [])
-    for tag, a, b, c, d in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
-        for side, part in ((0, words[0][a:b]), (1, words[1][c:d])):
-            if part:
-                pieces[side].append(("".join(part), tag != "equal"))
-    return pieces
 
 
 class MissedView(QPlainTextEdit):
@@ -76,34 +55,35 @@ class MissedView(QPlainTextEdit):
             why = visible(edit.problem) or self.tr("The text to replace is not in the memory.")
             cursor.insertText("\n\n" * bool(number) + visible(name) + ": ", heading)
             cursor.insertText(why, QTextCharFormat())
-            wanted, found = word_differences(edit.wanted, edit.found)
+            wanted, found = word_spans(edit.wanted, edit.found)
             if edit.wanted:
                 cursor.insertText("\n" + self.tr("The model wanted to replace"), note)
-                self._insert(cursor, wanted, theme.removed_back, theme.removed, edit.found)
+                self._insert(
+                    cursor, edit.wanted, theme.removed_back, theme.removed, wanted if edit.found else ()
+                )
             if edit.found:
                 cursor.insertText("\n" + self.tr("The memory has"), note)
-                self._insert(cursor, found, theme.added_back, theme.added, edit.found)
+                self._insert(cursor, edit.found, theme.added_back, theme.added, found)
             elif edit.wanted:
                 cursor.insertText("\n" + self.tr("Nothing in the memory is like it."), note)
             if edit.new:
                 cursor.insertText("\n" + self.tr("It would have written"), note)
-                self._insert(cursor, [(edit.new, False)], None, theme.text, "")
+                self._insert(cursor, edit.new, theme.base, theme.text, ())
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
-    def _insert(
-        self, cursor: QTextCursor, pieces: Sequence[Piece], back: QColor | None, tint: QColor, other: str
-    ) -> None:
-        """One text, its words marked where there is another one to differ from."""
-        line = QTextCharFormat()
-        word = QTextCharFormat()
-        if back is not None and other:
-            strong = mixed(tint, back, _WORD)
-            word.setBackground(strong)
-            word.setForeground(readable(self.palette().text().color(), strong))
-            word.setFontUnderline(True)  # colour alone is no mark
+    def _insert(self, cursor: QTextCursor, text: str, back: QColor, tint: QColor, marked: WordSpans) -> None:
+        """One text with some of its words marked."""
+        line, word = QTextCharFormat(), QTextCharFormat()
+        strong = mixed(tint, back, _WORD)
+        word.setBackground(strong)
+        word.setForeground(readable(self.palette().text().color(), strong))
+        word.setFontUnderline(True)  # colour alone is no mark
         cursor.insertText("\n  ", line)
-        for text, differs in pieces:
-            cursor.insertText(visible_lines(text).replace("\n", "\n  "), word if differs else line)
+        done = 0
+        for start, length in (*marked, (len(text), 0)):
+            for part, style in ((text[done:start], line), (text[start : start + length], word)):
+                cursor.insertText(visible_lines(part).replace("\n", "\n  "), style)
+            done = start + length
 
 
 class AttemptView(QWidget):

@@ -45,7 +45,7 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, monospace
+from reverie.ui.appearance import GAP, UNIT, Icons, monospace
 from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
 from reverie.ui.metrics import row_height
 from reverie.ui.traces.attempt import AttemptView
@@ -238,7 +238,6 @@ class RawView(QWidget):
         self.tree.setUniformRowHeights(True)
         self.tree.setAccessibleName(self.tr("Raw document"))
         self.tree.header().resizeSection(0, 220)
-        CalmSelection(self.tree)
         self.tree.selectionModel().currentChanged.connect(self._on_current)
         self.needle = SearchField(self.tr("Search in this trace, then press Enter"))
         self.needle.returnPressed.connect(self._search)
@@ -249,7 +248,6 @@ class RawView(QWidget):
         self.list.setAccessibleName(self.tr("Where it was found"))
         self.list.setUniformItemSizes(True)
         self.list.hide()
-        CalmSelection(self.list)
         self.list.currentRowChanged.connect(self._on_hit)
         self.value = QPlainTextEdit()
         self.value.setReadOnly(True)

@@ -36,7 +36,6 @@ from reverie.ui.appearance import (
     GAP,
     MARGIN,
     UNIT,
-    CalmSelection,
     Theme,
     mixed,
     monospace,
@@ -401,7 +400,6 @@ class StepsView(QWidget):
         self.tree.setHeaderLabels([self.tr("Step"), self.tr("Time"), self.tr("Result")])
         self.tree.setUniformRowHeights(True)
         size_sections(self.tree.header(), (230, 70))
-        CalmSelection(self.tree)
         self.tree.currentItemChanged.connect(self._on_current)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)

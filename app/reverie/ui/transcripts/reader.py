@@ -56,7 +56,7 @@ class ReaderBar(QWidget):
         self.to_end = self._button(
             self.tr("&End"), self.tr("The last entry; new ones are followed (Ctrl+End)")
         )
-        self.copy = self._button(self.tr("Cop&y entry"), self.tr("The entry the caret is in, as it stands"))
+        self.copy = self._button(self.tr("Cop&y entry"), self.tr("The entry at the cursor, as it is"))
         self.unfold = QCheckBox(self.tr("&Unfold all"))
         self.back.setAccessibleName(self.tr("Previous place"))
         self.forth.setAccessibleName(self.tr("Next place"))

@@ -43,7 +43,6 @@ from reverie.errors import UserError
 from reverie.ui.appearance import (
     SIGN_CONTRAST,
     UNIT,
-    CalmSelection,
     Icons,
     readable,
     tabular,
@@ -573,7 +572,6 @@ class JobsDialog(QDialog):
         table.setFont(tabular(table.font()))
         table.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         size_sections(table.header(), _JOB_WIDTHS)
-        CalmSelection(table)
         table.currentItemChanged.connect(self._on_current)
         table.itemActivated.connect(self._on_open)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -548,7 +548,7 @@ def _of_companion(data: CompanionData) -> RowLook:
 def _when_read(loading: Loading) -> str:
     """When the agent reads a file that it loads beside its memories."""
     if loading in ("start", "unopened"):
-        return tr("read by the agent")
+        return tr("instructions file")
     if loading == "on-demand":
         return tr("read when it is needed")
     if loading == "approval":

@@ -38,7 +38,7 @@ from PySide6.QtWidgets import (
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
-from reverie.ui.appearance import GAP, UNIT, CalmSelection, Icons, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
 from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
@@ -650,7 +650,6 @@ class MemoryTreeView(QTreeView):
         delegate.judged.connect(self.name_judged)
         delegate.closeEditor.connect(self._on_editor_closed)
         self.setItemDelegate(delegate)
-        CalmSelection(self)
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
         self.setAccessibleName(self.tr("Memories"))

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN, UNIT, CalmSelection
+from reverie.ui.appearance import GAP, MARGIN, UNIT
 
 Part = QWidget | QLayout
 Margins = int | tuple[int, int, int, int]
@@ -293,7 +293,6 @@ class FewRows(QListWidget):
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
-        CalmSelection(self)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setUniformItemSizes(True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QCursor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from reverie.errors import UserError
@@ -206,7 +206,8 @@ class Toast(MessageBar):
     @Slot()
     def _go(self) -> None:
         focus = QApplication.focusWidget()
-        if self.underMouse() or (focus is not None and self.isAncestorOf(focus)):
+        pointer = self.mapFromGlobal(QCursor.pos())
+        if self.rect().contains(pointer) or (focus is not None and self.isAncestorOf(focus)):
             self._until.start()
         else:
             self.clear()

@@ -31,7 +31,7 @@ from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 from reverie.profile import Profile
 from reverie.ui import dialogs
-from reverie.ui.appearance import CalmSelection, Icons
+from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, Work, repeating
@@ -228,7 +228,6 @@ class Picker(QTreeView):
         self._quiet = False
         self.setModel(self.places)
         self.setItemDelegate(RowDelegate(icons, self, on_window=True))
-        CalmSelection(self)
         self.setHeaderHidden(True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setUniformRowHeights(True)

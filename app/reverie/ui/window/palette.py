@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
 )
 from rapidfuzz import fuzz
 
-from reverie.ui.appearance import GAP, CalmSelection, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.settings import pages
@@ -355,7 +355,6 @@ class Palette(QDialog):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setFocusProxy(self.field)  # whose keys move its selection
         self.list.setFrameShape(QListView.Shape.NoFrame)
-        CalmSelection(self.list)
         column(self, self.field, self.list, grows=self.list, margin=GAP)
         self.field.textChanged.connect(self._on_typed)
         self.field.installEventFilter(self)

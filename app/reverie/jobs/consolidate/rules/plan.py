@@ -761,8 +761,8 @@ _DONE: dict[GroupKind, tuple[str, str]] = {
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
     "harvest": (
-        "dropped {} harvest inbox that was taken over",
-        "dropped {} harvest inboxes that were taken over",
+        "dropped {} picked-up note that other memories contain",
+        "dropped {} picked-up notes that other memories contain",
     ),
     "empty": ("deleted {} empty file", "deleted {} empty files"),
     "description": ("wrote or mended {} description", "wrote or mended {} descriptions"),

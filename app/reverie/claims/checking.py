@@ -1,0 +1,643 @@
+"""Whether the claims of notes hold, are gone, have moved or changed; with the commit that did it.
+
+The rule: a claim is stale only if it held when its line was written and does not hold now. Written is the
+commit since which the line stands in the note, or the repository's commit before the time at which it was
+written elsewhere. What never held as far as can be seen, what is muted (`claims.finding`), ignored or in a
+submodule is unknown.
+
+Threading: as `claims.repository`. Failure: none of its own; what cannot be read proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+from reverie.claims.contents import RepositoryWords
+from reverie.claims.finding import Claim, ClaimKind, find_claims
+from reverie.claims.manifests import (
+    NOTHING,
+    RUNTIMES,
+    Manifest,
+    agrees,
+    as_claimed,
+    is_manifest,
+    package_name,
+    parse_manifest,
+)
+from reverie.claims.repository import HistoryCommit, ProjectRepository
+
+_TREE = 0o040000
+_PATHS = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR, ClaimKind.FILELINE, ClaimKind.LINK)
+_WORDS = (ClaimKind.SYMBOL, ClaimKind.ENV, ClaimKind.PORT)
+_MOST_NAMESAKES = 3
+
+
+class ClaimState(StrEnum):
+    """What came of checking a claim."""
+
+    HOLDS = "holds"
+    GONE = "gone"
+    MOVED = "moved"
+    CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it held once and does not any more."""
+        return self in (ClaimState.GONE, ClaimState.MOVED, ClaimState.CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedNote:
+    """A text whose claims are checked."""
+
+    path: str
+    """As it is shown."""
+    text: str
+    place: str = ""
+    """Where it lies in the repository; empty: elsewhere."""
+    written_s: int | None = None
+    """When it was written last, in seconds; for a note outside of the repository."""
+    line_times: Callable[[], Mapping[str, int]] = dict
+    """When a (stripped) line was written, in seconds, where that is known; asked only if it matters."""
+    neighbours: frozenset[str] = frozenset()
+    """The notes that lie beside one outside of the repository: what its links lead to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The commit since which a claim does not hold."""
+
+    commit: str
+    date: str
+    """As ISO 8601, UTC."""
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
+    """A claim of a note and what came of it."""
+
+    path: str
+    line: int
+    start: int
+    kind: ClaimKind
+    token: str
+    state: ClaimState
+    to: str = ""
+    """The new path, version, command or port; empty: there is none."""
+    replacement: str = ""
+    """What the token would be replaced with; empty: nothing fits into its place."""
+    written_at: str = ""
+    """The commit that the claim was compared with."""
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    state: ClaimState
+    commit: HistoryCommit | None = None
+    to: str = ""
+    replacement: str = ""
+    claim: Claim | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """The claims of a note, and what came of them until something changes that they name."""
+
+    note_text: str
+    claims: tuple[Claim, ...]
+    words: frozenset[str]
+    names: frozenset[str]
+    checked: tuple[CheckedClaim, ...] | None = None
+
+
+_UNKNOWN = _Fate(ClaimState.UNKNOWN)
+_HOLDS = _Fate(ClaimState.HOLDS)
+
+
+def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
+    """The claims of a note where there is no repository: what is there holds, nothing is stale."""
+    checked = []
+    for claim in find_claims(note.text, note.path):
+        holds = claim.kind in _PATHS and os.path.lexists(project / claim.value)
+        state = ClaimState.HOLDS if holds else ClaimState.UNKNOWN
+        checked.append(CheckedClaim(note.path, claim.line, claim.start, claim.kind, claim.token, state))
+    return checked
+
+
+def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
+    """`text` with the replacement of each stale token that has one; nothing else of it changes."""
+    lines = text.splitlines(keepends=True)
+    for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
+        if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
+            continue
+        line, end = lines[claim.line - 1], claim.start + len(claim.token)
+        if line[claim.start : end] == claim.token:
+            lines[claim.line - 1] = line[: claim.start] + claim.replacement + line[end:]
+    return "".join(lines)
+
+
+class ClaimChecker:
+    """Checks notes against one repository. Keep it: after `refresh` it reads only what is new."""
+
+    def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
+        """`look_at_disk`: what lies in the checkout untracked is there, too."""
+        self.repository = repository
+        self._contents = RepositoryWords(repository)
+        self._disk = look_at_disk
+        self._manifests: dict[str, dict[str, Manifest]] = {}
+        self._manifest_paths: tuple[int, list[str]] = -1, []
+        self._present = set[str]()
+        self._changed = set[str]()
+        """Names of the files and directories that changed since the last check."""
+        self._known: dict[str, _Known] = {}
+
+    def refresh(self) -> bool:
+        """Stand at HEAD as it is now; False: it has not moved."""
+        before = self.repository.now
+        if not self.repository.refresh():
+            return False
+        now = self.repository.now
+        paths = {path for path, _entry in before.files.items() ^ now.files.items()}
+        self._changed |= {_last(path) for path in paths | (before.dirs.keys() ^ now.dirs.keys())}
+        if any(is_manifest(part) or part == ".gitignore" for part in self._changed):
+            self._known.clear()
+        self._manifests.clear()
+        self._manifest_paths = -1, []
+        return True
+
+    def check(
+        self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None
+    ) -> list[CheckedClaim]:
+        """The claims of all `notes`, in order. `check` may raise to stop."""
+        found = [(note, self._claims_of(note)) for note in notes]
+        words = {word for _note, known in found for word in known.words}
+        before, self._present = self._present, self._contents.present(words) if words else set()
+        changed = self._changed | (before ^ self._present)
+        self._changed = set()
+        todo = []
+        for note, known in found:
+            if known.checked is None or not changed.isdisjoint(known.names):
+                known.checked = None
+                todo.append((note, known, self._begin(note, known)))
+        origins = [written for _note, _known, (_fates, written) in todo]
+        since = max((commit.at for written in origins for commit in written.values()), default=0)
+        missing = {claim.value for _n, known, _b in todo for claim in known.claims if claim.kind in _WORDS}
+        self._contents.look_for(missing - self._present, since)
+        for note, known, (fates, written) in todo:
+            check()
+            known.checked = tuple(self._finish(note, known.claims, fates, written))
+            # Where something went may go on from there.
+            known.names |= {_last(claim.to) for claim in known.checked if claim.to}
+        return [claim for _note, known in found for claim in known.checked or ()]
+
+    def _claims_of(self, note: CheckedNote) -> _Known:
+        known = self._known.get(note.path)
+        if known is None or known.note_text != note.text:
+            claims = find_claims(note.text, note.path)
+            words = frozenset(claim.value for claim in claims if claim.kind in _WORDS)
+            last = (_last(claim.value) for claim in claims if claim.kind not in _WORDS)
+            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last))
+        return known
+
+    def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
+        """What can be said without the history, and since when the lines of the rest are there."""
+        fates, open_lines = dict[int, _Fate](), set[str]()
+        for i, claim in enumerate(known.claims):
+            if self._holds_now(claim, note):
+                fates[i] = _HOLDS
+            elif claim.muted or self._out_of_sight(claim):
+                fates[i] = _UNKNOWN
+            else:
+                open_lines.add(claim.text)
+        return fates, self._origins(note, open_lines) if open_lines else {}
+
+    def _finish(
+        self,
+        note: CheckedNote,
+        claims: tuple[Claim, ...],
+        fates: dict[int, _Fate],
+        origins: Mapping[str, HistoryCommit],
+    ) -> Iterator[CheckedClaim]:
+        for i, claim in enumerate(claims):
+            written = None if i in fates else origins.get(claim.text)
+            fate = fates.get(i) or (_UNKNOWN if written is None else self._fate(claim, note, written))
+            shown = self._as_it_is(fate.claim or claim, note, written)
+            commit = fate.commit
+            evidence = None
+            if commit is not None and fate.state.is_stale:
+                date = datetime.fromtimestamp(commit.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+                evidence = Evidence(commit.id, date, commit.subject)
+            yield CheckedClaim(
+                *(note.path, shown.line, shown.start, shown.kind, shown.token, fate.state, fate.to),
+                *(fate.replacement, written.id if written is not None else "", evidence),
+            )
+
+    def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
+        """A path as the kind of thing that is or was there."""
+        if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
+            return claim
+        if claim.kind is ClaimKind.PATH and claim.value in self.repository.now.files:
+            return claim
+        for commit in (None, written) if written is not None else (None,):
+            for place in self._exact(claim.value, note, claim):
+                found = self.repository.at(commit, place)
+                if found is not None:
+                    file = ClaimKind.PATH if "/" in claim.token else ClaimKind.FILE
+                    return replace(claim, kind=ClaimKind.DIR if found[1] == _TREE else file)
+        return claim
+
+    def _origins(self, note: CheckedNote, lines: set[str]) -> dict[str, HistoryCommit]:
+        repository = self.repository
+        if note.place:
+            return repository.origins(note.place, lines)
+        found = dict[str, HistoryCommit]()
+        times = note.line_times()
+        for line in lines:
+            known = [at for at in (times.get(line), note.written_s) if at is not None]
+            at = min(known) if known else None
+            commit = None if at is None else repository.last_before(at)
+            if commit is not None:
+                found[line] = commit
+        return found
+
+    # Now.
+
+    def _holds_now(self, claim: Claim, note: CheckedNote) -> bool:
+        if claim.kind in _WORDS:
+            return claim.value in self._present
+        if claim.kind is ClaimKind.COMMAND:
+            tool, _space, name = claim.value.partition(" ")
+            if tool == "go":
+                return any(self._is_there(place) for place in self._exact(_plain(name), note))
+            return any(claim.value in one.scripts for one in self._all_manifests(None).values())
+        if claim.kind is ClaimKind.DEPENDENCY:
+            return any(
+                agrees(claim.detail, version)
+                for name in _package_names(claim)
+                for one in self._all_manifests(None).values()
+                for version in one.versions.get(name, ())
+            )
+        if claim.kind is ClaimKind.FILELINE:
+            return False  # whether the line is still the same one, its origin tells
+        if claim.kind is ClaimKind.LINK and not note.neighbours.isdisjoint(
+            (claim.value, f"{claim.value}.md")
+        ):
+            return True
+        return any(self._is_there(place) for place in self._exact(claim.value, note, claim))
+
+    def _is_there(self, place: str) -> bool:
+        now = self.repository.now
+        if place in now.files or place in now.dirs or place in now.submodules:
+            return True
+        return self._disk and os.path.lexists(self.repository.project / place)
+
+    def _exact(self, value: str, note: CheckedNote, claim: Claim | None = None) -> Iterator[str]:
+        """The places that a path in a note may mean, the nearest first."""
+        base = posixpath.dirname(note.place)
+        if claim is not None and claim.kind is ClaimKind.LINK:
+            target = posixpath.normpath(posixpath.join(base, value))
+            if claim.detail == "wiki":
+                yield f"{target}.md"
+            if not target.startswith(".."):
+                yield target
+            yield _plain(value)
+            if claim.detail == "wiki":
+                yield f"{_plain(value)}.md"
+            return
+        while base:
+            if not PurePosixPath(base).name.startswith("."):
+                yield f"{base}/{value}"
+            base = posixpath.dirname(base)
+        yield value
+        if claim is not None and claim.detail == "tree" and "/" in value:
+            # A drawn tree often begins with the name of the project.
+            yield value.partition("/")[2]
+
+    def _out_of_sight(self, claim: Claim) -> bool:
+        if claim.kind not in _PATHS:
+            return False
+        return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
+
+    def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
+        """Every path that ends in `value`, now or at a commit."""
+        repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
+        known = set(repository.now.names.get(name, ()))
+        if commit is not None:
+            known |= repository.deleted_names.get(name, set())
+        return sorted(
+            path
+            for path in known
+            if (path == value or path.endswith(tail))
+            and (commit is None or repository.at(commit, path) is not None)
+        )
+
+    def _all_manifests(self, commit: HistoryCommit | None) -> dict[str, Manifest]:
+        key = "" if commit is None else commit.id
+        known = self._manifests.get(key)
+        if known is None:
+            length = self.repository.length
+            if self._manifest_paths[0] != length:
+                every = (self.repository.now.names, self.repository.deleted_names)
+                paths = {p for names in every for name in names if is_manifest(name) for p in names[name]}
+                self._manifest_paths = length, sorted(paths)
+            known = self._manifests[key] = {
+                path: manifest
+                for path in self._manifest_paths[1]
+                if (manifest := self._manifest(commit, path)) is not NOTHING
+            }
+        return known
+
+    def _manifest(self, commit: HistoryCommit | None, path: str) -> Manifest:
+        text = self.repository.text_at(commit, path)
+        return NOTHING if text is None else parse_manifest(path.rpartition("/")[2], text)
+
+    # Then, and what happened since.
+
+    def _fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
+        if claim.kind is ClaimKind.COMMAND and not claim.value.startswith("go "):
+            return self._command_fate(claim, written)
+        if claim.kind is ClaimKind.DEPENDENCY:
+            return self._dependency_fate(claim, written)
+        if claim.kind in _WORDS:
+            return self._word_fate(claim, written)
+        if claim.kind is ClaimKind.FILELINE:
+            return self._line_fate(claim, note, written)
+        if claim.kind is ClaimKind.COMMAND:
+            name = claim.value.partition(" ")[2]
+            inner = replace(claim, kind=ClaimKind.DIR, token=name, value=_plain(name))
+            fate = self._path_fate(inner, note, written)
+            if fate.to and fate.replacement:
+                new = claim.token.replace(name, f"./{_plain(fate.to)}")
+                return replace(fate, to=new, replacement=new, state=ClaimState.CHANGED)
+            return fate
+        return self._path_fate(claim, note, written)
+
+    def _path_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
+        repository, value = self.repository, claim.value
+        exact = next(
+            (p for p in self._exact(value, note, claim) if repository.at(written, p) is not None), ""
+        )
+        elsewhere = self._namesakes(value, None) if claim.kind is not ClaimKind.LINK else []
+        if exact:
+            then = [exact]
+            if "/" not in value and any(repository.at(written, path) is not None for path in elsewhere):
+                return _HOLDS  # one of several of that name, then and now
+        else:
+            if elsewhere:
+                return _HOLDS
+            then = self._namesakes(value, written)
+        then = [path for path in then if not repository.is_ignored(path)]
+        if not then or len(then) > _MOST_NAMESAKES or any(repository.in_submodule(path) for path in then):
+            return _UNKNOWN
+        gone = [self._path_followed(path, written) for path in then]
+        targets = {target for target, _commit in gone if target}
+        commit = min((c for _target, c in gone if c is not None), key=lambda one: one.at, default=None)
+        if commit is None:
+            commit = repository.break_of(lambda c: repository.at(c, then[0]) is not None, written)
+        if commit is None:
+            return _UNKNOWN
+        if len(targets) == 1 and len(gone) == sum(bool(target) for target, _commit in gone):
+            to = targets.pop()
+            return _Fate(ClaimState.MOVED, commit, to, self._as_written(claim, note, then[0], to))
+        if elsewhere:
+            return _UNKNOWN
+        return _Fate(ClaimState.GONE, commit)
+
+    def _path_followed(self, path: str, written: HistoryCommit) -> tuple[str, HistoryCommit | None]:
+        repository = self.repository
+        found = repository.at(written, path)
+        if found is not None and found[1] == _TREE:
+            target, commit = repository.moved_directory(path, written)
+        else:
+            target, commit = repository.followed(path)
+        return (target if target in repository.now.files or target in repository.now.dirs else ""), commit
+
+    @staticmethod
+    def _as_written(claim: Claim, note: CheckedNote, old: str, new: str) -> str:
+        """A new path in the form in which the note has the old one; empty: it does not fit there."""
+        if claim.kind is ClaimKind.LINK:
+            base = posixpath.dirname(note.place)
+            target = new.removesuffix(".md") if claim.detail == "wiki" else new
+            if claim.detail == "wiki":
+                return posixpath.basename(target)
+            return posixpath.relpath(target, base or ".")
+        if claim.detail == "tree":
+            if posixpath.dirname(old) != posixpath.dirname(new):
+                return ""
+            shown = posixpath.basename(new)
+        elif "/" not in claim.value and claim.kind is ClaimKind.FILE:
+            shown = posixpath.basename(new)
+        else:
+            front = old[: len(old) - len(claim.value)] if old.endswith(claim.value) else ""
+            if not new.startswith(front):
+                return (
+                    ""
+                    if claim.kind is ClaimKind.DIR and "/" not in claim.value
+                    else _dressed(claim.token, new)
+                )
+            shown = new[len(front) :]
+        return _dressed(claim.token, shown)
+
+    def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
+        """A line of a file: it moved with its file, within it, or it is gone."""
+        repository, number = self.repository, int(claim.detail)
+        places = (*self._exact(claim.value, note), *self._namesakes(claim.value, written))
+        path = next((p for p in places if repository.at(written, p) is not None), "")
+        before = (repository.text_at(written, path) or "").splitlines() if path else []
+        if not path or not 0 < number <= len(before):
+            return _UNKNOWN
+        now_path = path
+        commit: HistoryCommit | None = None
+        if repository.at(None, path) is None:
+            now_path, commit = repository.followed(path)
+            if not now_path or now_path not in repository.now.files:
+                if commit is None or self._namesakes(claim.value, None):
+                    return _UNKNOWN
+                return _Fate(ClaimState.GONE, commit)
+        now = (repository.text_at(None, now_path) or "").splitlines()
+        wanted = before[number - 1].strip()
+        if now_path == path and number <= len(now) and now[number - 1].strip() == wanted:
+            return _HOLDS
+        spots = [i for i, line in enumerate(now, 1) if line.strip() == wanted] if len(wanted) >= 8 else []
+        is_one = len(spots) == 1 and sum(line.strip() == wanted for line in before) == 1
+        if not is_one and now_path == path and number <= len(now):
+            return _UNKNOWN
+
+        def has_it(at: HistoryCommit) -> bool:
+            lines = (repository.text_at(at, path) or "").splitlines()
+            return number <= len(lines) and lines[number - 1].strip() == wanted
+
+        commit = commit or repository.break_of(has_it, written, path)
+        if commit is None:
+            return _UNKNOWN
+        if not is_one:
+            if now_path != path:
+                return _Fate(ClaimState.MOVED, commit, now_path)
+            return _Fate(ClaimState.CHANGED, commit)
+        shown = self._as_written(replace(claim, kind=ClaimKind.PATH, token=claim.value), note, path, now_path)
+        mark = re.search(r"(?::|#L)\d+", claim.token)
+        tail = mark[0].rstrip("0123456789") if mark else ":"
+        has_range = mark is not None and len(claim.token) > mark.end()
+        return _Fate(
+            *(ClaimState.MOVED, commit, f"{now_path}:{spots[0]}"),
+            "" if has_range or not shown else f"{shown}{tail}{spots[0]}",
+        )
+
+    def _command_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
+        had = [path for path, one in self._all_manifests(written).items() if claim.value in one.scripts]
+        if not had:
+            return _UNKNOWN
+        path = had[0]
+        commit = self.repository.break_of(
+            lambda at: claim.value in self._manifest(at, path).scripts, written, path
+        )
+        if commit is None:
+            return _UNKNOWN
+        before = self.repository.parent(commit)
+        old, new = self._manifest(before, path).scripts, self._manifest(commit, path).scripts
+        body = old.get(claim.value)
+        same = [name for name, other in new.items() if body and other == body and name not in old]
+        if len(same) == 1 and any(same[0] in one.scripts for one in self._all_manifests(None).values()):
+            name, renamed = claim.value.partition(" ")[2], same[0].partition(" ")[2]
+            front = claim.token[: len(claim.token) - len(name)]
+            if not re.search(r"\brun\s+$", front) and front.startswith(("npm", "bun")):
+                front += "run "
+            return _Fate(ClaimState.CHANGED, commit, front + renamed, front + renamed)
+        return _Fate(ClaimState.GONE, commit)
+
+    def _dependency_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
+        then, now = self._all_manifests(written), self._all_manifests(None)
+        for name in _package_names(claim):
+            had = [
+                path
+                for path, one in then.items()
+                if any(agrees(claim.detail, version) for version in one.versions.get(name, ()))
+            ]
+            if not had:
+                continue
+            path = had[0]
+
+            def agreed(at: HistoryCommit, path: str = path, name: str = name) -> bool:
+                return any(agrees(claim.detail, v) for v in self._manifest(at, path).versions.get(name, ()))
+
+            commit = self.repository.break_of(agreed, written, path)
+            if commit is None:
+                return _UNKNOWN
+            shown = claim if name == package_name(claim.value) else _without_first_word(claim)
+            declared = [
+                v for one in (now.get(path, NOTHING), *now.values()) for v in one.versions.get(name, ())
+            ]
+            if not declared and name in RUNTIMES:
+                return _UNKNOWN  # nobody has to declare those
+            if not declared:
+                return _Fate(ClaimState.GONE, commit, claim=shown)
+            version = as_claimed(claim.detail, declared[0])
+            if not re.search(r"\d", version) or version == claim.detail:
+                return _UNKNOWN
+            claimed = claim.detail if claim.detail in shown.token else claim.detail.removesuffix("+")
+            at = shown.token.rindex(claimed)
+            new = shown.token[:at] + as_claimed(claimed, declared[0]) + shown.token[at + len(claimed) :]
+            return _Fate(ClaimState.CHANGED, commit, new, new, shown)
+        return _UNKNOWN
+
+    def _word_fate(self, claim: Claim, written: HistoryCommit) -> _Fate:
+        repository = self.repository
+        proof = _proof(claim)
+        for path in self._contents.places(written, claim.value):
+            text = repository.text_at(written, path)
+            if text is None or not proof.search(text):
+                continue
+            commit, path = self._last_with(claim.value, written, path)
+            if commit is None:
+                continue
+            to = self._new_port(claim.value, commit, path) if claim.kind is ClaimKind.PORT else ""
+            if claim.kind is ClaimKind.PORT and not to:
+                return _UNKNOWN  # other programs have ports, too
+            return _Fate(ClaimState.CHANGED if to else ClaimState.GONE, commit, to, to)
+        return _UNKNOWN
+
+    def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
+        """The commit that took the word out of a file, wherever that file was renamed to before."""
+        repository, pattern = self.repository, re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+        commit: HistoryCommit | None = None
+        for _ in range(6):
+
+            def has_it(at: HistoryCommit, path: str = path) -> bool:
+                return pattern.search(repository.text_at(at, path) or "") is not None
+
+            found = repository.break_of(has_it, written, path)
+            if found is None:
+                return commit, path
+            commit = found
+            target = "" if repository.at(commit, path) is not None else repository.renamed(commit, path)
+            if not target or not has_it(commit, target):
+                return commit, path
+            written, path = commit, target
+        return commit, path
+
+    def _new_port(self, port: str, commit: HistoryCommit, path: str) -> str:
+        before = self.repository.parent(commit)
+        old = (self.repository.text_at(before, path) or "") if before is not None else ""
+        new = self.repository.text_at(commit, path) or ""
+        found = Counter[str]()
+        for line in old.splitlines():
+            if len(line) < 400 and re.search(rf"(?<!\d){port}(?!\d)", line):
+                pattern = re.escape(line.strip()).replace(port, r"(\d{2,5})", 1).replace(port, r"\1")
+                found.update(set(re.findall(rf"(?m)^\s*{pattern}\s*$", new)))
+        return found.popitem()[0] if len(found) == 1 and port not in found else ""
+
+
+def _proof(claim: Claim) -> re.Pattern[str]:
+    """What shows in a text that a name is defined there, or a number is a port."""
+    name = re.escape(claim.value)
+    if claim.kind is ClaimKind.PORT:
+        return re.compile(rf"(?i:port)\W{{0,12}}{name}\b|:{name}\b|\b{name}:\d|EXPOSE\s+{name}|-p\s*{name}")
+    if claim.kind is ClaimKind.ENV:
+        return re.compile(rf"(?<!\w){name}(?!\w)")
+    words = (
+        "def|class|function|fn|func|fun|type|interface|struct|enum|const|let|var|val|trait|impl|module|namespace|record"
+        "|protocol|extension|object|macro_rules!|static|define|sub|procedure|async|public|private|protected|void|export"
+    )
+    return re.compile(
+        rf"\b(?:{words})\s+(?:[\w<>\[\]*&:,.]+\s+){{0,3}}\*?{name}(?!\w)|^\s*func\s+\([^)]*\)\s*{name}\b"
+        rf"|^\s*(?:self\.|this\.|export\s+)?{name}\s*(?::[^=\n]+)?=[^=]|^\s*[\"']?{name}[\"']?\s*\(?.*\)?\s*[:{{]\s*$|^\s+{name}\s*[:(]",
+        re.MULTILINE,
+    )
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _package_names(claim: Claim) -> tuple[str, ...]:
+    whole = package_name(claim.value)
+    last = package_name(claim.value.rpartition(" ")[2])
+    return (whole,) if whole == last else (whole, last)
+
+
+def _without_first_word(claim: Claim) -> Claim:
+    if not claim.token.startswith(claim.value):
+        return claim
+    cut = claim.value.rindex(" ") + 1
+    return replace(claim, start=claim.start + cut, token=claim.token[cut:], value=claim.value[cut:])
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("./").strip("/")
+
+
+def _dressed(token: str, path: str) -> str:
+    """A path with what decorates the token: `./` before it, `/` after it."""
+    front = "./" if token.startswith("./") else "/" if token.startswith("/") else ""
+    return front + path.rstrip("/") + ("/" if token.endswith("/") else "")

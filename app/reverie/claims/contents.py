@@ -1,0 +1,82 @@
+"""Which names and numbers occur in the texts of a repository: symbols, environment variables, ports.
+
+Prose, lock files and minified code do not count: that a note names a thing is no proof that it is there. What
+was read is kept by its object, so that after a commit only new objects are read.
+
+Threading: as `claims.repository`. Failure: none; texts above a bound are left out, which `limits` says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from reverie.claims.repository import HistoryCommit, ProjectRepository
+
+MOST_BYTES = 256 << 20
+MOST_OLD_BLOBS = 10_000
+_MOST_PLACES = 12
+_NO_CODE = re.compile(
+    r"\.(?:md|mdx|mdc|rst|txt|adoc|lock|svg|png|jpe?g|gif|ico|woff2?|ttf|pdf|zip|gz|map|snap|csv|tsv|ipynb|po|jsonl|parquet)$"
+    r"|\.min\.(?:js|css)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum|bun\.lockb|uv\.lock|LICENSE|CHANGELOG[^/]*)$"
+    r"|(?:^|/)(?:node_modules|vendor|third_party|dist)/",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(rb"[A-Za-z_]\w{2,}|(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
+
+
+class RepositoryWords:
+    """The words of a repository's files as it stands now, and of what it held before."""
+
+    def __init__(self, repository: ProjectRepository) -> None:
+        self._repository = repository
+        self._wanted = set[bytes]()
+        self._found: dict[str, frozenset[bytes]] = {}
+        self._lost: dict[bytes, list[tuple[int, str]]] = {}
+
+    def present(self, words: Iterable[str]) -> set[str]:
+        """Those of `words` that occur in a file now, or are the name of one."""
+        asked = {word.encode() for word in words}
+        if not asked <= self._wanted:
+            self._wanted |= asked
+            self._found.clear()
+        repository, total = self._repository, 0
+        stems = {name.partition(".")[0] for name in repository.now.names}
+        present = {word for word in asked if word.decode() in stems}
+        for path, (oid, mode) in repository.now.files.items():
+            known = self._found.get(oid)
+            if known is None:
+                known = frozenset[bytes]()
+                if mode != 0o120000 and not _NO_CODE.search(path) and total < MOST_BYTES:
+                    data = repository.read(oid) or b""
+                    total += len(data)
+                    known = frozenset(self._wanted.intersection(_WORDS.findall(data)))
+                self._found[oid] = known
+            present |= known
+        if total >= MOST_BYTES:
+            repository.limits.add(f"Names were looked up in {MOST_BYTES >> 20} MiB of files only.")
+            return {word.decode() for word in asked}
+        return {word.decode() for word in present & asked}
+
+    def look_for(self, words: Iterable[str], since: int) -> None:
+        """Find which files lost these words, that do not occur now, in the newest `since` commits. One pass
+        over the texts that were changed or deleted, newest first, for all of them."""
+        repository, read, seen = self._repository, 0, set[bytes]()
+        wanted = {word.encode() for word in words}
+        self._lost = {word: [] for word in wanted}
+        for at in range(since) if wanted else ():
+            for change in repository.changes_of(at):
+                if change.status == "A" or change.raw in seen or _NO_CODE.search(change.path):
+                    continue
+                if read >= MOST_OLD_BLOBS:
+                    repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
+                    return
+                seen.add(change.raw)
+                read += 1
+                for word in wanted.intersection(_WORDS.findall(repository.read(change.blob) or b"")):
+                    self._lost[word].append((at, change.path))
+
+    def places(self, commit: HistoryCommit, word: str) -> list[str]:
+        """The files that lost `word` after a commit, those that did last first."""
+        found = (path for at, path in self._lost.get(word.encode(), ()) if at < commit.at)
+        return list(dict.fromkeys(found))[:_MOST_PLACES]

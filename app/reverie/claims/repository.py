@@ -1,0 +1,720 @@
+"""A project's repository, read through its objects: what is there now, what was there, what became of it.
+
+No hook, filter or program of the repository runs, the `git` program is never started, the configuration of
+the person is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
+untrusted: what libgit2 would open must be regular files, blobs above a limit are not loaded, names that are
+no UTF-8 stay bytes (surrogates), and history is followed for a bounded number of commits; `limits` says what
+was left out.
+
+Threading: one thread at a time. Failure: `Unavailable` where it cannot be opened; an object that is missing
+(a shallow or partial clone) counts as nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reverie.errors import Unavailable
+from reverie.memory.history.objects import libgit2
+
+if TYPE_CHECKING:
+    import pygit2
+
+MOST_COMMITS = 20_000
+MOST_BLOB = 1 << 20
+MOST_ENTRIES = 400_000
+MOST_CANDIDATES = 300
+"""Added files that a deleted one is compared with."""
+SIMILAR = 0.5
+"""From this share of common bytes on a file is a renamed one, as in git."""
+_KEPT_TEXTS = 400
+_CACHE_BYTES = 16 << 20
+_SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
+_SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCommit:
+    """A commit of the history that was followed, newest first."""
+
+    at: int
+    """Its place: 0 is the newest."""
+    id: str
+    time: int
+    """Seconds since 1970."""
+    subject: str
+
+
+class FileDelta(NamedTuple):
+    """One file that a commit changed. A named tuple: there are hundreds of thousands."""
+
+    status: str
+    """`A` added, `D` deleted, `M` changed."""
+    path: str
+    raw: bytes
+    """The id of its blob: the new one of an added file, else the old one."""
+
+    @property
+    def blob(self) -> str:
+        return self.raw.hex()
+
+
+_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Listing:
+    """What a tree holds, by path."""
+
+    files: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Id and mode of each file."""
+    dirs: dict[str, str] = field(default_factory=dict)
+    submodules: set[str] = field(default_factory=set)
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """Paths by their last part, those of directories too."""
+
+    def add_name(self, path: str) -> None:
+        self.names.setdefault(path.rpartition("/")[2], []).append(path)
+
+
+def open_repository(project: Path) -> pygit2.Repository:
+    """The repository at `project`: a checkout, a linked worktree or a bare one. Raises `Unavailable`."""
+    git = libgit2()
+    place = _git_directory(project)
+    _require_harmless(place)
+    flags = git.enums.RepositoryOpenFlag
+    # What is read is kept here, as far as it is needed again.
+    option = git.enums.Option
+    git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
+    # A tree is compared twice, with its parent's and with its child's.
+    git.option(option.SET_CACHE_OBJECT_LIMIT, git.enums.ObjectType.TREE, 1 << 16)
+    try:
+        # A bare opening looks at no index, no work tree and no attributes of it.
+        opened: pygit2.Repository = git.Repository(str(place), flags.NO_SEARCH | flags.BARE)
+    except (git.GitError, ValueError, KeyError) as error:
+        raise _unusable(project, str(error)) from error
+    return opened
+
+
+def _unusable(project: Path, cause: str) -> Unavailable:
+    return Unavailable(
+        f"There is no repository to read at {project}.",
+        cause=cause if cause.endswith(".") else f"{cause}.",
+        next_step="Name the root of a checkout, or a bare repository, with --project.",
+        reason="repository",
+    )
+
+
+def _git_directory(project: Path) -> Path:
+    dot = project / ".git"
+    try:
+        status = os.lstat(dot)
+    except OSError:
+        if (project / "objects").is_dir() and (project / "HEAD").is_file():
+            return project
+        raise _unusable(project, "It has no .git") from None
+    if stat.S_ISDIR(status.st_mode):
+        return dot
+    if not stat.S_ISREG(status.st_mode):
+        raise _unusable(project, "Its .git is neither a directory nor a file")
+    line = _small_text(dot)
+    if not line.startswith("gitdir:"):
+        raise _unusable(project, "Its .git file names no directory")
+    place = Path(os.path.normpath(project / line.removeprefix("gitdir:").strip()))
+    # A worktree's directory names the checkout, a submodule's configuration does; anything else leads astray.
+    back = _small_text(place / "gitdir").strip()
+    if back and os.path.realpath(place / back) == os.path.realpath(dot):
+        return place
+    work = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", _small_text(place / "config"), re.MULTILINE)
+    if work and os.path.realpath(place / work[1]) == os.path.realpath(project):
+        return place
+    raise _unusable(project, "Its .git file names a directory that does not belong to this checkout")
+
+
+def _require_harmless(place: Path) -> None:
+    """No pipe or device where libgit2 would open a file, and no include of a configuration."""
+    directories = [place]
+    common = _small_text(place / "commondir").strip()
+    if common:
+        directories.append(Path(os.path.normpath(place / common)))
+    for directory in directories:
+        for name in (*_SMALL_FILES, "info", "objects/info/alternates"):
+            try:
+                mode = (directory / name).stat().st_mode
+            except OSError:
+                continue
+            if not (stat.S_ISREG(mode) or (name == "info" and stat.S_ISDIR(mode))):
+                raise Unavailable(f"{directory / name} is not a regular file.", reason="repository")
+        config = _small_text(directory / "config")
+        for included in re.findall(r"^\s*path\s*=\s*(.+?)\s*$", config, re.MULTILINE):
+            target = directory / os.path.expanduser(included.strip('"'))  # noqa: PTH111 - as git reads it
+            if target.exists() and not target.is_file():
+                raise Unavailable(f"Its configuration includes {target}.", reason="repository")
+
+
+def _small_text(path: Path) -> str:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
+        with path.open("rb") as file:
+            return file.read(1 << 16).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+class ProjectRepository:
+    """One repository as of one commit. Create it anew for another one; `moved_to` keeps what still holds."""
+
+    def __init__(self, project: Path, at: str = "", *, most_commits: int = MOST_COMMITS) -> None:
+        """`at`: a commit, branch or tag; without it HEAD. Raises `Unavailable`, and `ValueError` for one that
+        is not there."""
+        self.project = project
+        self.git = open_repository(project)
+        self.is_bare = self.git.path.rstrip("/") == str(project) or not (project / ".git").exists()
+        self.limits: set[str] = set()
+        """Sentences about what was not looked at."""
+        self._most_commits = most_commits
+        self._texts: OrderedDict[str, bytes | None] = OrderedDict()
+        self._trees: dict[bytes, frozenset[tuple[bytes, bytes, bytes]]] = {}
+        self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
+        self._diffs: dict[str, tuple[FileDelta, ...]] = {}
+        self._stand_at(at)
+
+    def _stand_at(self, at: str) -> None:
+        git = libgit2()
+        try:
+            found: Any = self.git.revparse_single(at or "HEAD").peel(git.Commit)
+        except (KeyError, ValueError, git.GitError) as error:
+            raise ValueError(at or "HEAD") from error
+        self.head: pygit2.Commit = found
+        self.now = self._listing(bytes(found.tree_id.raw))
+        self._order: list[Any] = []
+        self._walker: Iterator[Any] | None = None
+        self.all_walked = False
+        self.deleted: dict[str, list[int]] = {}
+        """For each path the commits that deleted it, newest first."""
+        self.touched: dict[str, list[int]] = {}
+        """For each path the commits that changed it, newest first."""
+        self.deleted_names: dict[str, set[str]] = {}
+        """Deleted files and their directories by their last part."""
+        self._at_of: dict[str, int] = {}
+
+    def refresh(self) -> bool:
+        """Stand at HEAD as it is now; False: it has not moved. Objects that are known are not read again."""
+        git = libgit2()
+        try:
+            head: Any = self.git.revparse_single("HEAD").peel(git.Commit)
+        except (KeyError, ValueError, git.GitError):
+            return False
+        if head.id == self.head.id:
+            return False
+        before, order = self.head, self._order
+        state = (self.deleted, self.touched, self.deleted_names, self.all_walked, self._walker)
+        self._stand_at("HEAD")
+        new = self._new_commits(before.id)
+        if new is None:
+            return True
+        # What is new comes first; every place after it moves by as much.
+        shift = len(new)
+        self._walker, self.all_walked = state[4], state[3]
+        self.deleted_names = state[2]
+        for mine, theirs in ((self.deleted, state[0]), (self.touched, state[1])):
+            mine.update({path: [at + shift for at in places] for path, places in theirs.items()})
+        self._order = [*new, *order]
+        self._at_of = {str(commit.id): at for at, commit in enumerate(self._order)}
+        for at in range(shift - 1, -1, -1):
+            self._note(at, self._order[at], front=True)
+        return True
+
+    def _new_commits(self, before: Any) -> list[Any] | None:
+        """The commits that HEAD has and `before` has not; None where history was rewritten, or of many."""
+        if not self.git.descendant_of(self.head.id, before):
+            return None
+        walker = self.git.walk(self.head.id, libgit2().enums.SortMode.TIME)
+        walker.hide(before)
+        found = []
+        for commit in walker:
+            found.append(commit)
+            if len(found) > self._most_commits // 4:
+                return None
+        return found
+
+    # What is there now, and what was there at a commit.
+
+    def _entries(self, tree: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
+        """Mode, name and raw id of a tree's entries; none for one that is missing."""
+        known = self._trees.get(tree)
+        if known is None:
+            try:
+                data = self.git.odb.read(tree.hex())[1]
+            except (KeyError, ValueError, libgit2().GitError):
+                data = b""
+            known = frozenset(_ENTRY.findall(data))
+            self._trees[tree] = known
+        return known
+
+    def _listing(self, tree: bytes) -> _Listing:
+        found = _Listing()
+        waiting = [("", tree)]
+        count = 0
+        while waiting:
+            prefix, here = waiting.pop()
+            for mode, raw, oid in self._entries(here):
+                path = prefix + _text(raw)
+                count += 1
+                if count > MOST_ENTRIES:
+                    self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
+                    return found
+                if mode == b"40000":
+                    found.dirs[path] = oid.hex()
+                    found.add_name(path)
+                    waiting.append((path + "/", oid))
+                elif mode == b"160000":
+                    found.submodules.add(path)
+                else:
+                    found.files[path] = oid.hex(), int(mode, 8)
+                    found.add_name(path)
+        return found
+
+    def _object(self, oid: str) -> Any:
+        try:
+            return self.git[oid]
+        except (KeyError, ValueError, libgit2().GitError):
+            return None
+
+    def at(self, commit: HistoryCommit | None, path: str) -> tuple[str, int] | None:
+        """Id and mode of what lay at `path` at a commit (None: now)."""
+        if commit is None:
+            if path in self.now.dirs:
+                return self.now.dirs[path], _TREE
+            return self.now.files.get(path)
+        key = commit.id, path
+        if key not in self._known:
+            self._known[key] = self._look_up(self._order[commit.at].tree, path)
+        return self._known[key]
+
+    @staticmethod
+    def _look_up(tree: Any, path: str) -> tuple[str, int] | None:
+        try:
+            entry = tree[path]
+        except (KeyError, ValueError, UnicodeError, libgit2().GitError):
+            return None
+        return str(entry.id), int(entry.filemode)
+
+    def files_below(self, commit: HistoryCommit, path: str, most: int = 2_000) -> list[str]:
+        """The files in a directory at a commit, relative to it."""
+        found = self.at(commit, path)
+        waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
+        while waiting and len(files) < most:
+            prefix, tree = waiting.pop()
+            for mode, raw, oid in sorted(self._entries(tree)):
+                if mode == b"40000":
+                    waiting.append((f"{prefix}{_text(raw)}/", oid))
+                elif mode != b"160000":
+                    files.append(prefix + _text(raw))
+        return files
+
+    def in_submodule(self, path: str) -> bool:
+        """Whether a path lies in a submodule, now or by what `.gitmodules` said last."""
+        parts = path.split("/")
+        return any("/".join(parts[:end]) in self.now.submodules for end in range(1, len(parts) + 1))
+
+    def size(self, oid: str) -> int:
+        """Of a blob, without loading it; -1: it is not there."""
+        try:
+            return int(self.git.odb.read_header(oid)[1])
+        except (KeyError, ValueError, libgit2().GitError):
+            return -1
+
+    def blob(self, oid: str) -> bytes | None:
+        """The bytes of a text; None for what is too large, binary or missing."""
+        if oid in self._texts:
+            self._texts.move_to_end(oid)
+            return self._texts[oid]
+        data = self.read(oid)
+        self._texts[oid] = data
+        if len(self._texts) > _KEPT_TEXTS:
+            self._texts.popitem(last=False)
+        return data
+
+    def read(self, oid: str) -> bytes | None:
+        """As `blob`, without keeping it."""
+        if not 0 <= self.size(oid) <= MOST_BLOB:
+            return None
+        found = self._object(oid)
+        data = getattr(found, "data", None)
+        return None if data is None or b"\0" in data[:8000] else bytes(data)
+
+    def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
+        """The text of a file at a commit (None: now)."""
+        found = self.at(commit, path)
+        data = self.blob(found[0]) if found is not None and found[1] not in (_TREE, _LINK) else None
+        return None if data is None else data.decode("utf-8", "replace")
+
+    # History.
+
+    @staticmethod
+    def _compared(commit: Any) -> Iterator[FileDelta]:
+        git = libgit2()
+        try:
+            found = commit.parents[0].tree.diff_to_tree(commit.tree) if commit.parent_ids else None
+        except (KeyError, ValueError, git.GitError):
+            found = None
+        try:
+            deltas = commit.tree.diff_to_tree(swap=True).deltas if found is None else found.deltas
+        except (KeyError, ValueError, git.GitError):
+            return
+        added, deleted = git.enums.DeltaStatus.ADDED, git.enums.DeltaStatus.DELETED
+        for delta in deltas:
+            status = delta.status
+            side = delta.new_file if status == added else delta.old_file
+            kind = "A" if status == added else "D" if status == deleted else "M"
+            yield FileDelta(kind, sys.intern(_text(side.raw_path)), side.id.raw)
+
+    @property
+    def length(self) -> int:
+        """How many commits were followed so far."""
+        return len(self._order)
+
+    def commit(self, at: int) -> HistoryCommit:
+        """The commit at a place of the history."""
+        found = self._order[at]
+        try:
+            subject = found.message.partition("\n")[0].strip()
+        except UnicodeDecodeError:
+            subject = found.raw_message.partition(b"\n")[0].decode("utf-8", "replace").strip()
+        return HistoryCommit(at, str(found.id), int(found.commit_time), subject[:200])
+
+    def commit_of(self, name: str) -> HistoryCommit | None:
+        """The commit with this id, if the history that is followed has it."""
+        self.walk_until(lambda: name in self._at_of)
+        at = self._at_of.get(name)
+        return None if at is None else self.commit(at)
+
+    def walk_until(self, enough: Callable[[], bool]) -> None:
+        """Follow the history until `enough` says so or its bound is reached."""
+        if self._walker is None:
+            self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
+        while not self.all_walked and not enough():
+            for _ in range(64):
+                if len(self._order) >= self._most_commits:
+                    self.all_walked = True
+                    self.limits.add(f"Only the newest {self._most_commits:,} commits were looked at.")
+                    return
+                try:
+                    commit = next(self._walker, None)
+                except (KeyError, ValueError, libgit2().GitError):
+                    commit = None
+                if commit is None:
+                    self.all_walked = True
+                    return
+                self._at_of[str(commit.id)] = len(self._order)
+                self._order.append(commit)
+                self._note(len(self._order) - 1, commit)
+
+    def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
+        """Index what a commit changed. What a merge brings in is indexed at its own commits."""
+        if len(commit.parent_ids) > 1:
+            return
+        for change in self.changes(at):
+            path = change.path
+            places = self.touched.setdefault(path, [])
+            places.insert(0, at) if front else places.append(at)
+            if change.status == "D":
+                places = self.deleted.setdefault(path, [])
+                places.insert(0, at) if front else places.append(at)
+                while path:
+                    names = self.deleted_names.setdefault(path.rpartition("/")[2], set())
+                    if path in names:
+                        break
+                    names.add(path)
+                    path = path.rpartition("/")[0]
+
+    def changes_of(self, at: int) -> tuple[FileDelta, ...]:
+        """As `changes`, nothing for a merge: what it brings in is in its own commits."""
+        return () if len(self._order[at].parent_ids) > 1 else self.changes(at)
+
+    def changes(self, at: int) -> tuple[FileDelta, ...]:
+        """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
+        commit = self._order[at]
+        known = self._diffs.get(str(commit.id))
+        if known is None:
+            known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
+        return known
+
+    def last_before(self, time_s: int) -> HistoryCommit | None:
+        """The newest commit that is not younger than `time_s`."""
+        self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
+        return next(
+            (self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None
+        )
+
+    def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
+        """For each of these (stripped) lines of the file the commit since which it stands there. A line that
+        the newest version does not have is left out; one older than the history that was followed counts from
+        its end."""
+        origin = dict[str, HistoryCommit]()
+        open_lines = set(lines)
+        seen = set[str]()
+        first = True
+        while path and path not in seen and open_lines:
+            seen.add(path)
+            self.walk_until(partial(self._is_born, path))
+            places = self.touched.get(path, [])
+            if first and not places and self.at(None, path) is not None:
+                text = self.text_at(None, path) or ""
+                end = self.commit(len(self._order) - 1)
+                return dict.fromkeys(open_lines & {one.strip() for one in text.splitlines()}, end)
+            for at in places:
+                commit = self.commit(at)
+                then = self.text_at(commit, path)
+                if then is None:
+                    if not first:
+                        break
+                    continue
+                present = open_lines & {one.strip() for one in then.splitlines()}
+                if first:
+                    open_lines, first = present, False
+                else:
+                    open_lines = present
+                for line in present:
+                    origin[line] = commit
+                if not open_lines:
+                    break
+            born = places[-1] if places else None
+            path = self._renamed_from(born, path) if born is not None and open_lines else ""
+        return origin
+
+    def _is_born(self, path: str) -> bool:
+        places = self.touched.get(path)
+        if not places:
+            return False
+        parents = self._order[places[-1]].parents
+        return not parents or self._look_up(parents[0].tree, path) is None
+
+    def _renamed_from(self, at: int, path: str) -> str:
+        """The file that became `path` in a commit; empty: none."""
+        changes = self.changes(at)
+        mine = next((one.blob for one in changes if one.path == path and one.status == "A"), "")
+        gone = [(one.path, one.blob) for one in changes if one.status == "D"]
+        return self._most_like(path, mine, gone) if mine else ""
+
+    # What became of a path.
+
+    def deletion(self, path: str) -> int | None:
+        """The place of the newest commit that deleted a file, or something in a directory."""
+        places = self.deleted.get(path)
+        return places[0] if places else None
+
+    def break_of(
+        self, holds: Callable[[HistoryCommit], bool], since: HistoryCommit, path: str = ""
+    ) -> HistoryCommit | None:
+        """The newest commit after `since` before which something held and since which it does not; with
+        `path` only commits that changed that file are asked."""
+        self.walk_until(lambda: len(self._order) > since.at)
+        places = [at for at in self.touched.get(path, []) if at < since.at] if path else range(since.at)
+        for at in places:
+            commit = self.commit(at)
+            before = self.parent(commit)
+            if before is not None and not holds(commit) and holds(before):
+                return commit
+        return None
+
+    def parent(self, commit: HistoryCommit) -> HistoryCommit | None:
+        """The first parent, if the history that was followed has it."""
+        parents = self._order[commit.at].parent_ids
+        if not parents:
+            return None
+        return self.commit_of(str(parents[0]))
+
+    def followed(self, path: str) -> tuple[str, HistoryCommit | None]:
+        """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
+        deleted it from its first place."""
+        first, seen = None, set[str]()
+        newest = len(self._order)
+        while path not in seen and len(seen) < 12:
+            seen.add(path)
+            at = self.deletion(path)
+            if at is None or at > newest:
+                return "", first
+            newest = at
+            first = first or self.commit(at)
+            target = self._rename(at, path)
+            if not target:
+                target = self._moved_later(at, path)
+            if not target or target in self.now.files:
+                return target, first
+            path = target
+        return "", first
+
+    def renamed(self, commit: HistoryCommit, path: str) -> str:
+        """What a commit renamed a file to; empty: nothing."""
+        return self._rename(commit.at, path)
+
+    def _rename(self, at: int, path: str) -> str:
+        changes = self.changes(at)
+        mine = next((one.blob for one in changes if one.path == path and one.status == "D"), "")
+        added = [(one.path, one.blob) for one in changes if one.status == "A"]
+        return self._most_like(path, mine, added) if mine else ""
+
+    def _moved_later(self, at: int, path: str) -> str:
+        """A file of the same name and content that was added by another commit than the deleting one."""
+        before = self.parent(self.commit(at))
+        mine = self.at(before, path) if before is not None else None
+        same = [
+            (name, self.now.files[name][0])
+            for name in self.now.names.get(path.rpartition("/")[2], [])
+            if name in self.now.files and (before is None or self.at(before, name) is None)
+        ]
+        near = [place for place in same if abs(self.touched.get(place[0], [at])[-1] - at) < 200]
+        return self._most_like(path, mine[0], near) if mine is not None and len(near) == 1 else ""
+
+    def _most_like(self, path: str, mine: str, others: list[tuple[str, str]]) -> str:
+        """Of `others` (path and blob) the one that `path` with the blob `mine` became; empty: none."""
+        name = path.rpartition("/")[2]
+
+        def nearness(other: str) -> tuple[bool, int, int]:
+            parts, theirs = path.split("/"), other.split("/")
+            tail = next(
+                (
+                    i
+                    for i, (a, b) in enumerate(zip(reversed(parts), reversed(theirs), strict=False))
+                    if a != b
+                ),
+                min(len(parts), len(theirs)),
+            )
+            return other.rpartition("/")[2] == name, tail, -len(other)
+
+        size = self.size(mine)
+        equal = [other for other, blob in others if blob == mine]
+        if equal:
+            best = max(equal, key=nearness)
+            # Empty files and the like are all equal: only the name tells them apart.
+            return best if size > 60 or best.rpartition("/")[2] == name else ""
+        own = self.blob(mine)
+        if not own or size < 30:
+            return ""
+        ranked = sorted(others, key=lambda other: nearness(other[0]), reverse=True)[:MOST_CANDIDATES]
+        best_path, best_score = "", 0.0
+        for other, blob in ranked:
+            their_size = self.size(blob)
+            if min(size, their_size) < SIMILAR * max(size, their_size):
+                continue
+            text = self.blob(blob)
+            score = _similarity(own, text) if text else 0.0
+            if score >= SIMILAR and score + 0.1 * nearness(other)[0] > best_score:
+                best_path, best_score = other, score + 0.1 * nearness(other)[0]
+        return best_path
+
+    def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
+        """Where most files of a directory went, empty if nowhere; and the commit that emptied it."""
+        files = self.files_below(since, path)
+        newest: int | None = None
+        votes = dict[str, int]()
+        for rel in files:
+            at = self.deletion(f"{path}/{rel}")
+            if at is None:
+                continue
+            newest = at if newest is None else min(newest, at)
+            target, _commit = self.followed(f"{path}/{rel}")
+            place = ""
+            if target.endswith(f"/{rel}"):
+                place = target[: -len(rel) - 1]
+            elif "/" not in rel:
+                place = target.rpartition("/")[0]
+            if place:
+                votes[place] = votes.get(place, 0) + 1
+        best = max(votes, key=lambda place: votes[place], default="")
+        known = sum(votes.values())
+        if not best or 2 * votes[best] <= known or 3 * votes[best] < len(files) or best not in self.now.dirs:
+            best = ""
+        return best, None if newest is None else self.commit(newest)
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether the `.gitignore` files of the tree say that `path` is not tracked."""
+        parts = path.rstrip("/").split("/")
+        for end in range(1, len(parts) + 1):
+            part, verdict = "/".join(parts[:end]), False
+            for depth in range(end):
+                place = "/".join(parts[:depth])
+                entry = self.now.files.get(f"{place}/.gitignore" if place else ".gitignore")
+                text = self.blob(entry[0]) if entry is not None else None
+                rel = "/".join(parts[depth:end])
+                for pattern, negated, only_dirs in _ignore_rules(text or b""):
+                    if pattern.fullmatch(rel) and (not only_dirs or end < len(parts) or path.endswith("/")):
+                        verdict = not negated
+            if verdict:
+                return True
+            del part
+        return False
+
+
+@lru_cache(512)
+def _ignore_rules(text: bytes) -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
+    """The rules of a `.gitignore`: pattern, whether it is negated, whether it is about directories only."""
+    rules = []
+    for line in text.decode("utf-8", "replace").splitlines()[:2_000]:
+        rule = line.rstrip()
+        if not rule or rule.startswith("#") or len(rule) > 300:
+            continue
+        negated = rule.startswith("!")
+        rule = rule.removeprefix("!")
+        only_dirs = rule.endswith("/")
+        rule = rule.rstrip("/")
+        anchored = "/" in rule
+        rule = rule.removeprefix("/")
+        # One star at a time, so that no pattern of a stranger takes long.
+        pieces = re.split(r"(\*\*/|/\*\*|\*+|\?|\[[^\]]*\])", rule)
+        if sum(piece.startswith("*") for piece in pieces) > 6:
+            continue
+        regex = "".join(map(_ignore_piece, pieces))
+        try:
+            rules.append((re.compile(regex if anchored else f"(?:.*/)?{regex}"), negated, only_dirs))
+        except re.error:
+            continue
+    return tuple(rules)
+
+
+def _ignore_piece(piece: str) -> str:
+    if piece == "**/":
+        return "(?:.*/)?"
+    if piece == "/**":
+        return "/.*"
+    if piece.startswith("*"):
+        return "[^/]*"
+    if piece == "?":
+        return "[^/]"
+    if piece.startswith("[") and len(piece) > 2:
+        inner = piece[2:-1] if piece[1] in "!^" else piece[1:-1]
+        return f"[{'^' if piece[1] in '!^' else ''}{re.escape(inner).replace(chr(92) + '-', '-')}]"
+    return re.escape(piece)
+
+
+def _similarity(one: bytes, other: bytes) -> float:
+    """The share of bytes in lines that both have."""
+    left, right = _line_sizes(one), _line_sizes(other)
+    common = sum(min(size, right.get(line, 0)) for line, size in left.items())
+    return common / max(sum(left.values()), sum(right.values()), 1)
+
+
+@lru_cache(512)
+def _line_sizes(text: bytes) -> dict[bytes, int]:
+    sizes = dict[bytes, int]()
+    for line in text.splitlines():
+        line = line.strip()
+        if line:
+            sizes[line] = sizes.get(line, 0) + len(line)
+    return sizes
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

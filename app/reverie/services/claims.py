@@ -1,0 +1,309 @@
+"""What memories and instruction files say of their project, checked against its repository; and the fixes.
+
+`ProjectClaims` is one project: its own notes (`CLAUDE.md`, `.serena/memories` and the like, or any file that
+is named), at HEAD or at a commit, in a checkout or a bare repository. `ClaimService` is the memories of one
+home; it keeps what it knows of a repository, so that after a commit only what is new is read.
+
+Looking writes nothing, neither in the home nor in the checkout. A fix replaces tokens and nothing else: of
+memories as one change by hand that can be undone, of files in a checkout by an atomic write that refuses what
+has changed meanwhile.
+
+Threading: blocks; any thread, one check of a home at a time. Failure: `UserError`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from reverie.agents.scopes import Scope, ScopeContext
+from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, check_existence, fixed
+from reverie.claims.repository import MOST_BLOB, ProjectRepository
+from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
+from reverie.files.atomic import replace_file
+from reverie.files.directory import Directory
+from reverie.files.paths import read_regular, real_path
+from reverie.memory.listing import read_rel
+from reverie.memory.paths import memory_path
+from reverie.memory.store import sha256_of_bytes
+from reverie.services.views import HandChange, MemoryView, Undo
+
+if TYPE_CHECKING:
+    from reverie.services.timeline import TimelineService
+
+_NOTES = re.compile(
+    r"(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS(?:\.override)?|GEMINI|copilot-instructions)\.md$"
+    r"|(?:^|/)(?:\.serena/memories|memory-bank|\.claude/(?:rules|memor(?:y|ies)|agent-memory))/(?:[^/]+/)*[^/]+\.md$"
+)
+_NO_NOTES = re.compile(r"(?:^|/)(?:fixtures|testdata|templates?|node_modules|samples)/")
+_LINK = 0o120000
+_KEPT_PROJECTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimReport:
+    """What came of checking some notes."""
+
+    claims: tuple[CheckedClaim, ...] = ()
+    """All of them, by note and line."""
+    notes: int = 0
+    commit: str = ""
+    """What they were checked against; empty: there is no repository."""
+    problem: str = ""
+    """Why there is no repository, as a sentence."""
+    limits: tuple[str, ...] = ()
+    """What was not looked at, as sentences."""
+
+    @property
+    def stale(self) -> tuple[CheckedClaim, ...]:
+        """Those that held once and do not any more."""
+        return tuple(claim for claim in self.claims if claim.state.is_stale)
+
+
+class ProjectClaims:
+    """One project and the claims about it."""
+
+    def __init__(self, project: Path, at: str = "") -> None:
+        """`at`: a commit instead of HEAD and the files of the checkout. Raises `StoreError` for an unknown
+        one, `Unavailable` where a commit is asked for and there is no repository."""
+        self.project = project
+        self.problem = ""
+        self.repository: ProjectRepository | None = None
+        self._at = at
+        self._checker: ClaimChecker | None = None
+        try:
+            self.repository = ProjectRepository(project, at)
+        except ValueError as error:
+            if at:
+                raise StoreError(
+                    f"There is no commit {at} in {project}.",
+                    next_step="Name a commit, a branch or a tag with --at.",
+                    reason="missing",
+                ) from error
+            self.problem = f"{project} has no commits yet."
+        except Unavailable as error:
+            if at:
+                raise
+            self.problem = str(error)
+        if self.repository is not None:
+            self._checker = ClaimChecker(self.repository, look_at_disk=self.in_checkout)
+
+    @property
+    def in_checkout(self) -> bool:
+        """Whether the files that lie there now count, and may be fixed."""
+        return not self._at and (self.repository is None or not self.repository.is_bare)
+
+    def refresh(self) -> None:
+        """Stand at HEAD as it is now."""
+        if self._checker is not None:
+            self._checker.refresh()
+
+    def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
+        """The project's own notes, or these files. Raises `StoreError` for one that is not there."""
+        if files:
+            return [self._named(file) for file in files]
+        found = list[CheckedNote]()
+        for place in self._places():
+            with suppress(StoreError):
+                found.append(self._note(place))
+        return found
+
+    def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
+        """The claims of these notes. `check` may raise to stop."""
+        known = list(notes)
+        if self._checker is None or self.repository is None:
+            claims = [claim for note in known for claim in check_existence(self.project, note)]
+            return ClaimReport(tuple(claims), len(known), problem=self.problem)
+        claims = self._checker.check(known, check=check)
+        limits = tuple(sorted(self.repository.limits))
+        return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
+
+    def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
+        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
+        `Conflict` where the file has changed since it was read."""
+        mine = [claim for claim in claims if claim.path == note.path]
+        new, before = fixed(note.text, mine), note.text.encode()
+        if new == note.text:
+            return False
+
+        def check(current: bytes | None) -> None:
+            if current != before:
+                raise Conflict(f"{note.path} has changed.", next_step="Check it again.")
+
+        path = self.project / note.place
+        try:
+            with Directory.open(path.parent) as directory:
+                replace_file(directory, path.name, new.encode(), check=check)
+        except OSError as error:
+            raise user_error_from_os(error, f"{note.path} could not be fixed.") from error
+        return True
+
+    def _places(self) -> list[str]:
+        tracked = self.repository.now.files if self.repository is not None else {}
+        found = {place for place, (_id, mode) in tracked.items() if _is_note(place) and mode != _LINK}
+        if self.in_checkout:
+            found |= set(_untracked_notes(self.project))
+        return sorted(found)
+
+    def _named(self, file: Path) -> CheckedNote:
+        whole = Path(os.path.normpath(file if file.is_absolute() else self.project / file))
+        if not whole.is_relative_to(self.project) or whole == self.project:
+            raise StoreError(
+                f"{file} is not in {self.project}.", next_step="Name a file of the project.", reason="missing"
+            )
+        place = whole.relative_to(self.project).as_posix()
+        real = Path(real_path(whole))
+        top = Path(real_path(self.project))
+        if self.in_checkout and whole.is_symlink() and real.is_relative_to(top):
+            return replace(self._note(real.relative_to(top).as_posix()), path=place)
+        return self._note(place)
+
+    def _note(self, place: str) -> CheckedNote:
+        path = self.project / place
+        try:
+            if self.in_checkout:
+                # A link leads to another note, which is read itself.
+                data: bytes | None = read_regular(path, MOST_BLOB, follow=False)
+            else:
+                known = self.repository.now.files.get(place) if self.repository is not None else None
+                data = self.repository.blob(known[0]) if known and self.repository is not None else None
+        except OSError as error:
+            raise StoreError(
+                f"{place} cannot be read.", cause=str(error.strerror or error), reason="missing"
+            ) from error
+        if data is None:
+            raise StoreError(f"There is no text {place} in {self.project}.", reason="missing")
+        text = data.decode("utf-8", "surrogateescape")
+        if self.repository is None:
+            return CheckedNote(place, text)
+        return CheckedNote(place, text, place)
+
+
+class ClaimService:
+    """The claims of the memories of one home."""
+
+    def __init__(
+        self,
+        view: Callable[[ScopeContext], MemoryView],
+        timeline: Callable[[], TimelineService],
+        apply: Callable[[ScopeContext, Sequence[HandChange]], Undo],
+    ) -> None:
+        """`view`: the names of the memories of a context; `apply`: several changes as one."""
+        self._view = view
+        self._timeline = timeline
+        self._apply = apply
+        self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(
+        self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = lambda: None
+    ) -> ClaimReport:
+        """The claims of the memories of a context, or of those at `paths`, against its project. Nothing to
+        check where the context has no project."""
+        if context.project_path is None:
+            return ClaimReport()
+        with self._lock:
+            notes = [note for note in self._notes(context) if not paths or note.path in paths]
+            return self._project(Path(context.project_path)).check(notes, check=check)
+
+    def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
+        """The claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
+        if context.project_path is None:
+            return ClaimReport()
+        with self._lock:
+            saved = next((note for note in self._notes(context) if note.path == path), None)
+            if saved is None:
+                return ClaimReport()
+            known = {line.strip() for line in saved.text.splitlines()}
+            report = self._project(Path(context.project_path)).check([replace(saved, text=text)])
+        lines = text.splitlines()
+        claims = (
+            claim
+            for claim in report.claims
+            if not claim.state.is_stale or lines[claim.line - 1].strip() in known
+        )
+        return ClaimReport(tuple(claims), 1, report.commit, report.problem, report.limits)
+
+    def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
+        """Replace these stale tokens in their memories, as one change. Raises `StoreError` where none has a
+        replacement, `Conflict` where a memory has changed."""
+        changes = []
+        for note in self._notes(context):
+            new = fixed(note.text, [claim for claim in claims if claim.path == note.path])
+            if new != note.text:
+                before = note.text.encode("utf-8", "surrogateescape")
+                after = new.encode("utf-8", "surrogateescape")
+                changes.append(HandChange(note.path, after, sha256_of_bytes(before)))
+        if not changes:
+            raise StoreError("Nothing here can be replaced.", next_step="Edit the memory.")
+        return self._apply(context, changes)
+
+    def _project(self, path: Path) -> ProjectClaims:
+        known = self._projects.pop(path, None)
+        if known is None or known.repository is None:
+            known = ProjectClaims(path)
+        else:
+            known.refresh()
+        self._projects[path] = known
+        while len(self._projects) > _KEPT_PROJECTS:
+            self._projects.popitem(last=False)
+        return known
+
+    def _notes(self, context: ScopeContext) -> list[CheckedNote]:
+        view = self._view(context)
+        notes = []
+        for scope in (Scope.PROJECT, Scope.WORKSPACE):
+            listing = view.scopes[scope]
+            if listing.root is None:
+                continue
+            names = frozenset(PurePosixPath(file.rel).name for file in listing.files)
+            for file in listing.files:
+                if not file.rel.endswith(".md"):
+                    continue
+                try:
+                    status, data = read_rel(os.fspath(listing.root.directory), file.rel, MOST_BLOB)
+                except OSError:
+                    continue  # the listing says so
+                path = str(memory_path(scope, file.rel))
+                text = data.decode("utf-8", "surrogateescape")
+                times = partial(self._line_times, context, path)
+                written = int(status.st_mtime)
+                notes.append(CheckedNote(path, text, written_s=written, line_times=times, neighbours=names))
+        return notes
+
+    def _line_times(self, context: ScopeContext, path: str) -> Mapping[str, int]:
+        """When each line came into a memory, as far as the history knows."""
+        timeline = self._timeline()
+        try:
+            view = timeline.blame(timeline.target(context, path))
+        except UserError:
+            return {}  # there is no history yet: the time of the file has to do
+        return {
+            row.text.strip(): view.authors[row.author].at_ms // 1000 for row in view.rows if row.author >= 0
+        }
+
+
+def _is_note(place: str) -> bool:
+    return _NOTES.search(place) is not None and not _NO_NOTES.search(place)
+
+
+def _untracked_notes(project: Path) -> Iterable[str]:
+    """Notes at their usual places, tracked or not; no link is followed."""
+    for name in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md"):
+        if os.path.lexists(project / name):
+            yield name
+    for top in (".serena/memories", "memory-bank", ".claude", ".github"):
+        for folder, folders, names in os.walk(project / top):
+            folders[:] = [one for one in folders if one not in (".git", "node_modules", "worktrees")]
+            for name in names:
+                place = PurePosixPath(os.path.relpath(folder, project), name).as_posix()
+                if _is_note(place):
+                    yield place

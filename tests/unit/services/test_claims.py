@@ -1,0 +1,102 @@
+"""Claims of the memories of a home: over the wire, live after a commit, fixed and undone, unsaved text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers.claude_home import ClaudeHomeMaker, topic
+from helpers.git_project import DAY, START, GitProject, all_bytes
+from reverie.agents.scopes import ScopeContext
+from reverie.claims.checking import CheckedClaim
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.engine.codec import coder
+from reverie.engine.interface import names_of
+from reverie.errors import StoreError
+from reverie.profile import Profile
+from reverie.services.claims import ClaimReport
+from reverie.services.workbench import Workbench
+
+BODY = "value = 1\n" * 12
+MEMORY = "/memories/project/entry.md"
+
+
+class Desk:
+    """A home with one memory about a project."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.project = GitProject(tmp_path / "project")
+        self.project.commit({"src/a.py": BODY, "src/keep.py": "x = 1\n"})
+        self.home = ClaudeHomeMaker(tmp_path)
+        self.home.session(self.project.path, 1)
+        text = topic("entry", body="Start at `src/a.py`.\n\nThen `src/keep.py`, see [[entry]].\n")
+        self.memory = self.home.file(
+            f"projects/{self.home.directory(self.project.path).name}/memory/entry.md", text
+        )
+        os.utime(self.memory, (START + DAY * 1.5, START + DAY * 1.5))
+        parts = open_parts(self.home.root, Profile.under(tmp_path / "profile"), system_clock)
+        self.bench = Workbench(parts)
+        self.context: ScopeContext = parts.home.context(
+            project_path=str(self.project.path), project_given=True
+        )
+
+    def check(self) -> dict[str, CheckedClaim]:
+        return {claim.token: claim for claim in self.bench.claims.check(self.context).claims}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_commit_is_seen_by_the_next_check_and_looking_changes_nothing(desk: Desk) -> None:
+    assert {claim.state for claim in desk.check().values()} == {"holds"}
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    before = all_bytes(desk.home.root), all_bytes(desk.project.path)
+    found = desk.check()
+    assert (found["src/a.py"].state, found["src/a.py"].to, found["src/a.py"].path) == (
+        "moved",
+        "src/b.py",
+        MEMORY,
+    )
+    assert found["src/keep.py"].state == "holds"
+    assert (all_bytes(desk.home.root), all_bytes(desk.project.path)) == before
+    desk.project.move("src/b.py", "src/c.py", "Again")
+    assert desk.check()["src/a.py"].to == "src/c.py"
+
+
+def test_a_fix_can_be_undone(desk: Desk) -> None:
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    before = desk.memory.read_text()
+    undo = desk.bench.claims.fix(desk.context, desk.bench.claims.check(desk.context).stale)
+    assert desk.memory.read_text() == before.replace("src/a.py", "src/b.py")
+    desk.bench.undo(undo)
+    assert desk.memory.read_text() == before
+
+
+def test_what_nothing_replaces_is_not_fixed(desk: Desk) -> None:
+    desk.project.commit({"src/a.py": None})
+    with pytest.raises(StoreError, match="Nothing here can be replaced"):
+        desk.bench.claims.fix(desk.context, desk.bench.claims.check(desk.context).stale)
+
+
+def test_unsaved_text_is_stale_only_where_the_line_was_saved(desk: Desk) -> None:
+    desk.project.commit({"src/a.py": None, "src/d.py": "d"})
+    text = "Now `src/a.py` as well.\nStart at `src/a.py`.\n`src/d.py`\n"
+    report = desk.bench.claims.check_text(desk.context, MEMORY, text)
+    assert [(claim.line, claim.state.value) for claim in report.claims] == [(2, "gone"), (3, "holds")]
+
+
+def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, tmp_path: Path) -> None:
+    plain = desk.bench.parts.home.context(project_path=str(tmp_path / "nowhere"), project_given=True)
+    assert desk.bench.claims.check(plain).stale == ()
+
+
+def test_the_engine_offers_it_and_its_values_cross() -> None:
+    assert {"claims.check", "claims.check_text", "claims.fix"} <= names_of(Workbench)
+    report = ClaimReport((), 1, "abc", "", ("limit",))
+    both = coder(ClaimReport)
+    assert both.load(both.dump(report)) == report
