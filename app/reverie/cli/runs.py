@@ -242,16 +242,19 @@ def show_diff(session: Invocation) -> int:
         for change in shown.files
     ]
     if session.as_json:
-        files = [
-            {
-                "path": change.path,
-                "note": change.note,
-                "diff": text,
-                "takenBack": taken_as_json(taken.get(change.path, frozenset())),
-            }
-            for change, text in diffs
-        ]
-        print_json({"files": files, "card": None if shown.card is None else shown.card.as_json()})
+        card = None if shown.card is None else shown.card.as_json()
+        print_json(
+            [
+                {
+                    "path": change.path,
+                    "note": change.note,
+                    "diff": text,
+                    "takenBack": taken_as_json(taken.get(change.path, frozenset())),
+                    "card": card,  # of the whole run: a list of files has no place of its own for it
+                }
+                for change, text in diffs
+            ]
+        )
     elif diffs:
         text = "".join(text for _change, text in diffs).rstrip("\n")
         # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.
