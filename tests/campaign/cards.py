@@ -58,8 +58,10 @@ def read_stores(place: Path) -> dict[str, dict[str, str]]:
     for directory in sorted(each for each in place.iterdir() if each.is_dir()):
         notes = {}
         for path in sorted(directory.rglob("*.md")):
-            if path.is_file() and 0 < path.stat().st_size <= _LARGEST:
-                notes[f"{PROJECT}/{path.relative_to(directory)}"] = path.read_text("utf-8", "replace")
+            if path.is_file() and path.stat().st_size <= _LARGEST:
+                text = path.read_text("utf-8", "replace")
+                if len(text.split()) > 1:  # else it was a link to another file
+                    notes[f"{PROJECT}/{path.relative_to(directory)}"] = text
         if len(notes) >= 2:
             chosen = random.Random(SEED).sample(sorted(notes), min(_MOST, len(notes)))
             found[directory.name.replace("+", "/", 1)] = {path: notes[path] for path in sorted(chosen)}

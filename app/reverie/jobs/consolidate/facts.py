@@ -121,7 +121,9 @@ def read_facts(path: str, text: str) -> list[Fact]:
 
 def fact_key(text: str) -> str:
     """The text without markup, case and white space that do not change it."""
-    return " ".join(_MARKUP.sub("", text).casefold().split()).strip(" .;,:")
+    if "*" in text or "`" in text or "_" in text:
+        text = _MARKUP.sub("", text)
+    return " ".join(text.casefold().split()).strip(" .;,:")
 
 
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
@@ -189,22 +191,31 @@ def _line_at(lines: Sequence[str], offset: int) -> int:
 
 
 class FactIndex:
-    """Facts by the words they share with another one; with those of `base`."""
+    """Facts by the words they share with another one; with those of `base`. Code is only like code, and taken
+    in when that is asked for."""
 
     def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
+        self._facts = list(facts)
         self._base = base
-        self._where: dict[str, list[Fact]] = defaultdict(list)
-        for fact in facts:
-            for start in fact.starts:
-                self._where[start].append(fact)
+        self._where: dict[bool, dict[str, list[Fact]]] = {}
+
+    def _of(self, code: bool) -> dict[str, list[Fact]]:
+        where = self._where.get(code)
+        if where is None:
+            where = self._where[code] = defaultdict(list)
+            for fact in self._facts:
+                if (fact.kind == "code") == code:
+                    for start in fact.starts:
+                        where[start].append(fact)
+        return where
 
     def like(self, fact: Fact, *, most: int = _CANDIDATES) -> list[Fact]:
         """The few that share the most with it; rare words count most, the same place a little."""
+        own = self._of(fact.kind == "code")
+        base = {} if self._base is None else self._base._of(fact.kind == "code")
         shared: dict[Fact, float] = defaultdict(float)
         for start in sorted(fact.starts):
-            where = self._where.get(start, [])
-            if self._base is not None:
-                where = [*where[:_COMMON], *self._base._where.get(start, ())[:_COMMON]]
+            where = [*own.get(start, ())[:_COMMON], *base.get(start, ())[:_COMMON]]
             weight = 1.0 / (1 + len(where)) + 0.05
             for other in where[:_COMMON]:
                 shared[other] += weight
@@ -441,8 +452,11 @@ _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
 def _signature(fact: Fact) -> tuple[frozenset[str], _Version]:
-    values = frozenset(each.strip(".:/-") for each in _VALUED.findall(fact.key))
-    rest = _WORD.findall(_VALUED.sub(" ", fact.key))
+    key, values = fact.key, frozenset[str]()
+    if _DIGITS.search(key):
+        values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))
+        key = _VALUED.sub(" ", key)
+    rest = _WORD.findall(key)
     negated = sum(word in _NEGATIONS for word in rest) % 2 == 1
     words = {word[:_START] for word in rest if word not in FUNCTION_WORDS}
     if len(words) < 4:
