@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent.parent
 CEILINGS = {
     "save": (1065, 114),
     "sidecar change": (735, 103),
-    "consolidate": (1735, 140),
+    "consolidate": (1760, 140),
 }
 """Flow -> most functions, most files, of window and engine together: as counted, and a tenth more. Version
 0.1 touched 147, 128 and 201 files. Lower them with the numbers."""
