@@ -192,8 +192,9 @@ def consolidate(session: Invocation) -> int:
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
-        if (card := card_from_json(result.details.get("card"))) is not None and card.facts:
-            print_text(f"{sentence(card.counts).capitalize()}.")
+    card = card_from_json(result.details.get("card"))
+    if card is not None and card.facts and not session.as_json:
+        print_text(f"The facts: {sentence(card.counts)}.")
     return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 

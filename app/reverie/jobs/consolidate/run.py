@@ -35,7 +35,7 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
-from reverie.runs.card import ReportCard, sentence
+from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.result import Op, Progress, RunResult
@@ -356,7 +356,7 @@ class DreamJob(Job[Dreamt]):
         if too_much or retention.blocked_deletes or card.fails:
             return replace(
                 plan,
-                summary=f"Held for review: {_why_held(retention, card, too_much=too_much)}.",
+                summary=f"Held for review: {_why_held(retention, too_much=too_much)}.",
                 ops=not_applied(ops, "held for review"),
                 outcome="held",
                 reason="held",
@@ -483,9 +483,9 @@ def fault_words(card: ReportCard) -> tuple[str, ...]:
     return tuple(lines[:_FAULTS_NAMED])
 
 
-def _why_held(retention: Retention, card: ReportCard, *, too_much: bool) -> str:
+def _why_held(retention: Retention, *, too_much: bool) -> str:
     if not too_much and not retention.blocked_deletes:
-        return sentence(card.counts)
+        return "not every fact would stay as it is"
     if retention.blocked_deletes:
         return f"it would delete lines of {', '.join(retention.blocked_deletes)} that stand nowhere else"
     worst = max(retention.loss_percent, key=lambda scope: retention.loss_percent[scope])
