@@ -180,7 +180,7 @@ class _Grader:
         for fact in missing:
             self._check()
             partner = _best(fact, among_new.like(fact))
-            if not fact.counts or (partner is not None and _is_edited(fact, partner)):
+            if not fact.counts or (partner is not None and self._is_edited(fact, partner)):
                 if partner is not None and not _is_split(fact, among_new.like(fact)):
                     self._judge(fact, partner)
                 continue
@@ -192,6 +192,13 @@ class _Grader:
                 self._judge(fact, partner)
             elif not self._names.is_entry_of_gone(fact):
                 self.lost.append(fact)
+
+    def _is_edited(self, fact: Fact, partner: _Partner) -> bool:
+        """Whether it was rewritten where it stands, so that no other place counts."""
+        compared = partner.compared
+        if compared.is_contained or self._names.heir(fact.path) != partner.fact.path:
+            return compared.is_contained
+        return _is_version(compared) or compared.of_first >= _REWRITTEN
 
     def _judge(self, fact: Fact, partner: _Partner) -> None:
         compared, other = partner.compared, partner.fact
@@ -221,10 +228,16 @@ class _Grader:
             sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
             entry = self._names.is_entry_of(fact)
             sources += [each for each in self._after if each.path == entry] if entry else []
+            if any(fact.key in each.key for each in sources) and not partners:
+                continue  # a piece of one
             if self._mixes(fact, partners, sources):
                 continue
             if id(fact) not in changed and _is_invented(fact, partners, sources):
-                self.invented.append(fact)
+                version = next((each for each in sources if _is_version(compare(each, fact))), None)
+                if version is None:
+                    self.invented.append(fact)
+                else:
+                    self._change(version, fact, compare(version, fact).what or "number")
 
     def _mixes(self, fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
         """Whether it has values of two facts as if they were of one."""
@@ -274,10 +287,9 @@ def _best(fact: Fact, candidates: Iterable[Fact]) -> _Partner | None:
     )
 
 
-def _is_edited(fact: Fact, partner: _Partner) -> bool:
-    """Whether it was rewritten where it stands, so that no other place counts."""
-    compared = partner.compared
-    return compared.is_contained or (partner.fact.path == fact.path and compared.of_first >= _REWRITTEN)
+def _is_version(compared: Compared) -> bool:
+    """Whether it is the same but for another number."""
+    return compared.what in ("number", "version") and compared.context >= _WHOLE
 
 
 def _is_whole(compared: Compared) -> bool:
@@ -286,6 +298,10 @@ def _is_whole(compared: Compared) -> bool:
 
 def _is_split(fact: Fact, candidates: Iterable[Fact]) -> bool:
     """Whether several of them together say it, and nothing else."""
+    candidates = list(dict.fromkeys(candidates))
+    verbatim = [each.key for each in candidates if each.key in fact.key]
+    if len(verbatim) > 1 and sum(map(len, verbatim)) >= _WHOLE * len(fact.key):
+        return True
     compared = ((each, compare(fact, each)) for each in candidates)
     pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]
     return len(pieces) > 1 and not _left(fact, pieces)
@@ -375,6 +391,10 @@ class Names:
     def after(self, fact: Fact) -> Fact:
         """A fact that stands now."""
         return self._meant(fact, self._after)
+
+    def heir(self, path: str) -> str:
+        """The memory that has its facts now: itself, or the one that took them over."""
+        return self._heirs.get(path, path)
 
     def is_entry_of_gone(self, fact: Fact) -> bool:
         """Whether it is a line of an index about a memory that went, whose own facts are looked for."""
