@@ -321,7 +321,8 @@ def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[Wor
         return False
     new = any(token.kind != "weak" for token in more_b)
     paired = {one for one, _other in match.pairs}
-    if a.seen & _NEGATIONS == b.seen & _NEGATIONS and not new:
+    as_many = len(a.negations) == len(b.negations)
+    if as_many and a.seen & _NEGATIONS == b.seen & _NEGATIONS and not new:
         # The same words in another order: what they deny is turned only where it changes places.
         turned = {
             a.tokens[one].negated
