@@ -41,6 +41,7 @@ _SOURCED = 0.6
 # What a fact may say beyond its sources, by weight of words: where it only adds to one, and where it rewords.
 _WHOLE = 0.95
 _REWRITTEN = 0.7
+_FEW_WORDS = 2.0
 _ADDED = 2.0
 _REWORDED = 3.0
 
@@ -186,7 +187,7 @@ class _Grader:
                 continue
             everywhere = everywhere or FactIndex(self._after, self._others_index)
             near = [*among_new.like(fact), *everywhere.like(fact)]
-            if any(_is_whole(compare(fact, each)) for each in near) or _is_split(fact, near):
+            if any(_stands_in(fact, each) for each in near) or _is_split(fact, near):
                 continue
             if partner is not None:
                 self._judge(fact, partner)
@@ -292,15 +293,21 @@ def _is_version(compared: Compared) -> bool:
     return compared.what in ("number", "version") and compared.context >= _WHOLE
 
 
-def _is_whole(compared: Compared) -> bool:
+def _stands_in(fact: Fact, other: Fact) -> bool:
+    """Whether all of it is said there; few words are found anywhere, so they have to stand together."""
+    if fact.wording.weight < _FEW_WORDS:
+        return fact.key in other.key
+    compared = compare(fact, other)
     return compared.is_contained and compared.of_first >= _WHOLE
 
 
 def _is_split(fact: Fact, candidates: Iterable[Fact]) -> bool:
     """Whether several of them together say it, and nothing else."""
     candidates = list(dict.fromkeys(candidates))
-    verbatim = [each.key for each in candidates if each.key in fact.key]
-    if len(verbatim) > 1 and sum(map(len, verbatim)) >= _WHOLE * len(fact.key):
+    rest = fact.key
+    for key in sorted({each.key for each in candidates}, key=len, reverse=True):
+        rest = rest.replace(key, "", 1)
+    if len(rest) <= (1 - _WHOLE) * len(fact.key):
         return True
     compared = ((each, compare(fact, each)) for each in candidates)
     pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]

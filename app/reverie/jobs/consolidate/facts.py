@@ -381,8 +381,16 @@ def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
     new = sum(token.weight for token in compared.more_second if token.kind != "weak")
     limits = (a.seen & (QUALIFIERS | PREPOSITIONS)) - b.seen
     if not new:
-        return gone >= (1.0 if limits else 2.0)
+        return gone >= (1.0 if limits or _is_cut(first.key, second.key) else 2.0)
     return (gone >= 1.0 and bool(limits & QUALIFIERS)) or (gone >= 2.0 and gone - new >= _MUCH * a.weight)
+
+
+def _is_cut(whole: str, rest: str) -> bool:
+    """Whether `rest` is `whole` with one piece cut out."""
+    lead = next(
+        (at for at, pair in enumerate(zip(whole, rest, strict=False)) if pair[0] != pair[1]), len(rest)
+    )
+    return lead > 0 and whole.endswith(rest[lead:].lstrip())
 
 
 def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
