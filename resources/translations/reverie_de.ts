@@ -167,6 +167,10 @@
         <translation>&amp;Ordner wiederherstellen…</translation>
     </message>
     <message>
+        <source>The agent took facts out of its memories. Undo all brings them back.</source>
+        <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig machen“ holt sie zurück.</translation>
+    </message>
+    <message>
         <source>These files were there when Reverie saw them first.</source>
         <translation>Diese Dateien waren da, als Reverie sie zum ersten Mal sah.</translation>
     </message>
@@ -974,7 +978,7 @@
     </message>
     <message>
         <source>Message</source>
-        <translation>Meldung</translation>
+        <translation>Nachricht</translation>
     </message>
     <message>
         <source>Offline, by fixed rules</source>
@@ -4087,8 +4091,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Versuch</numerusform><numerusform>%n Versuche</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n below the cut line</source>
+        <translation><numerusform>%n unter der Schnittlinie</numerusform><numerusform>%n unter der Schnittlinie</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n broken lines</source>
         <translation><numerusform>%n kaputte Zeile</numerusform><numerusform>%n kaputte Zeilen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n broken links</source>
+        <translation><numerusform>%n toter Link</numerusform><numerusform>%n tote Links</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n changed values</source>
+        <translation><numerusform>%n geänderter Wert</numerusform><numerusform>%n geänderte Werte</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n changes</source>
@@ -4113,6 +4129,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n checks found no problem.</source>
         <translation><numerusform>%n Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n contradictions fewer</source>
+        <translation><numerusform>%n Widerspruch weniger</numerusform><numerusform>%n Widersprüche weniger</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n contradictions more</source>
+        <translation><numerusform>%n Widerspruch mehr</numerusform><numerusform>%n Widersprüche mehr</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n crash records of this kind</source>
@@ -4333,6 +4357,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n warnings</source>
         <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n without a source</source>
+        <translation><numerusform>%n ohne Quelle</numerusform><numerusform>%n ohne Quelle</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n workspaces</source>
@@ -4690,6 +4718,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>&amp;Write memories during conversations</source>
         <translation>&amp;Während der Unterhaltung Notizen schreiben</translation>
     </message>
+    <message numerus="yes">
+        <source>+%n tokens</source>
+        <translation><numerusform>+%n Token</numerusform><numerusform>+%n Token</numerusform></translation>
+    </message>
     <message>
         <source>1 attempt</source>
         <translation>1 Versuch</translation>
@@ -4883,6 +4915,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine weitere Antwort wird gerade geschrieben.</translation>
     </message>
     <message>
+        <source>Another name: {before}</source>
+        <translation>Anderer Name: {before}</translation>
+    </message>
+    <message>
+        <source>Another number: {before}</source>
+        <translation>Andere Zahl: {before}</translation>
+    </message>
+    <message>
         <source>Another process hosts the background services: {purpose}, process {pid}.</source>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
@@ -4893,6 +4933,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
+    </message>
+    <message>
+        <source>Another version: {before}</source>
+        <translation>Andere Version: {before}</translation>
     </message>
     <message>
         <source>Answered in text</source>
@@ -5045,6 +5089,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Bad JSON</source>
         <translation>Fehlerhaftes JSON</translation>
+    </message>
+    <message>
+        <source>Below the cut line: {text}</source>
+        <translation>Unter der Schnittlinie: {text}</translation>
     </message>
     <message>
         <source>Beside the text of the editor.</source>
@@ -5851,6 +5899,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuletzt</translation>
     </message>
     <message>
+        <source>Leads nowhere: {target}</source>
+        <translation>Führt ins Leere: {target}</translation>
+    </message>
+    <message>
         <source>Leave out what is on disk at this conflict</source>
         <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
     </message>
@@ -5865,6 +5917,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Left out: there are newer ones</source>
         <translation>Ausgelassen: es gibt neuere</translation>
+    </message>
+    <message>
+        <source>Less precise than before: {before}</source>
+        <translation>Ungenauer als vorher: {before}</translation>
     </message>
     <message>
         <source>Lessons</source>
@@ -5943,6 +5999,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Lose Notizen in memory/</translation>
     </message>
     <message>
+        <source>Lost: {text}</source>
+        <translation>Verloren: {text}</translation>
+    </message>
+    <message>
         <source>Make memories of what was said in the threads of Codex, and merge them</source>
         <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
     </message>
@@ -6005,6 +6065,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>More</source>
         <translation>Weiteres</translation>
+    </message>
+    <message>
+        <source>More certain than before: {before}</source>
+        <translation>Bestimmter als vorher: {before}</translation>
     </message>
     <message>
         <source>Move what is selected to another folder or scope; pins and use go along</source>
@@ -6101,6 +6165,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No runs</source>
         <translation>Keinem Lauf</translation>
+    </message>
+    <message>
+        <source>No source: {text}</source>
+        <translation>Ohne Quelle: {text}</translation>
     </message>
     <message>
         <source>No thread waits.</source>
@@ -6533,6 +6601,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Say something in the workspace, with the background services running.</source>
         <translation>Sagen Sie etwas im Workspace, während die Hintergrunddienste laufen.</translation>
+    </message>
+    <message>
+        <source>Says the opposite: {before}</source>
+        <translation>Sagt das Gegenteil: {before}</translation>
     </message>
     <message>
         <source>Scan the folders instead</source>
@@ -7487,6 +7559,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ausgeschaltet in [memories]: {names}.</translation>
     </message>
     <message>
+        <source>Under a heading that turns what it says: {before}</source>
+        <translation>Unter einer Überschrift, die den Sinn umkehrt: {before}</translation>
+    </message>
+    <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
@@ -7521,6 +7597,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Usual si&amp;ze</source>
         <translation>Übliche &amp;Größe</translation>
+    </message>
+    <message>
+        <source>Values of two facts in one: {before}</source>
+        <translation>Werte zweier Angaben in einer: {before}</translation>
     </message>
     <message>
         <source>Verdict</source>
@@ -8113,6 +8193,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>kept</source>
         <translation>behalten</translation>
+    </message>
+    <message>
+        <source>kept {kept} of {all} facts</source>
+        <translation>{kept} von {all} Angaben erhalten</translation>
     </message>
     <message>
         <source>larger than 4 MB</source>
@@ -9113,6 +9197,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>“{file}”: another memory is called “{about}”, too</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
+    </message>
+    <message numerus="yes">
+        <source>−%n tokens</source>
+        <translation><numerusform>−%n Token</numerusform><numerusform>−%n Token</numerusform></translation>
     </message>
 </context>
 </TS>

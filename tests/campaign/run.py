@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import churn, claims, faults, mutations, paths, sweep, whole_suite
+from campaign import cards, churn, claims, faults, mutations, paths, sweep, whole_suite
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
 from helpers import ssh_machine
@@ -223,6 +223,11 @@ def agents(directory: Path) -> tuple[list[str], bool]:
     return agents_part.run(place, AGENTS, modules=AGENT_CHECKS, limit=AGENT_MINUTES * 60)
 
 
+def report_cards(directory: Path) -> tuple[list[str], bool]:
+    """240 scripted consolidations with eight kinds of harm and 240 clean ones; the rules' own runs."""
+    return cards.run(directory, NOTES)
+
+
 def stale(_directory: Path) -> tuple[list[str], bool]:
     """The labelled statements of real notes, checked against their repositories (`--repositories`)."""
     return claims.measured(REPOSITORIES)
@@ -239,11 +244,13 @@ AGENTS = Sources(default_cache())
 AGENT_CHECKS = agents_part.MODULES
 AGENT_MINUTES = agents_part.LIMIT_S / 60
 AGENT_HOMES: Path | None = None
+NOTES: Path | None = None
 
 
 PARTS: dict[str, Part] = {
     "agents": agents,
     "soak": soak,
+    "cards": report_cards,
     "faults": faults.run,
     "sweep": sweep.run,
     "mutations": mutations.run,
@@ -307,6 +314,7 @@ def main() -> int:
         metavar="PATH",
         help="interpreters to test with, too",
     )
+    parser.add_argument("--notes", type=Path, help="notes of repositories, as DIR/OWNER+NAME/PATH")
     parser.add_argument(
         "--repositories", type=Path, help="bare public repositories, `owner+name/repo`, for the part `claims`"
     )
@@ -324,6 +332,7 @@ def main() -> int:
         AGENT_CHECKS=tuple(arguments.agent_checks),
         AGENT_MINUTES=arguments.agent_minutes,
         PYTHONS=tuple(arguments.pythons),
+        NOTES=arguments.notes and arguments.notes.absolute(),
         REPOSITORIES=arguments.repositories,
         AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
     )

@@ -15,7 +15,7 @@ import pytest
 
 from helpers.benches import NOW, Time, contents
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
-from helpers.engines import ScriptedEngine
+from helpers.engines import ScriptedEngine, carried_out
 from reverie.agents.claude.consolidation import read_lock
 from reverie.agents.claude.locations import LOCK_NAME
 from reverie.jobs.consolidate.apply import ApplyService, load_review
@@ -208,7 +208,7 @@ def test_a_rename_and_a_new_memory_have_their_lines(world: World) -> None:
             "file_text": topic("release", "when releases are cut"),
         },
     )
-    assert world.dream(engine).outcome == "completed"
+    assert carried_out(world.parts, world.request(), engine).outcome == "completed"
     assert "- [Tests](how-tests-run.md) — how tests run\r\n" in world.text()
     assert world.text().endswith("- [release](release.md) — when releases are cut\r\n")
 

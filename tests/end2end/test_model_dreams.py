@@ -4,6 +4,7 @@ formats."""
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,17 +108,17 @@ def test_parallel_calls_of_one_answer_keep_their_order_and_the_budget(
     run: Run, home: Path, profile: Path
 ) -> None:
     inserts = [
-        memory("insert", path="/memories/global/testing.md", insert_line=0, insert_text=f"line {number}")
-        for number in range(100)
+        memory("insert", path="/memories/global/testing.md", insert_line=0, insert_text=letter)
+        for letter in string.ascii_letters * 2
     ]
     with ModelServer([turn(*inserts), Reply(text="Done.")]) as server:
         settle_on(server, profile)
         told = consolidate(run)
         answers = server.requests[-1].tool_results
-    assert len(answers) == 100
+    assert len(answers) == 104
     assert sum(op["applied"] for op in told["ops"]) == 8
     text = (home / "memory/global/testing.md").read_text()
-    assert text.startswith("line 7\nline 6\nline 5\n")
+    assert text.startswith("h\ng\nf\n")
     assert "used up" in answers[8]
 
 
@@ -180,8 +181,8 @@ def test_neither_secrets_nor_keys_leave_or_are_kept_anywhere_but_in_their_file(
             memory(
                 "str_replace",
                 path=path,
-                old_str="PAYMENTS_KEY={{REVERIE_SECRET_1}}",
-                new_str="PAYMENTS_KEY={{REVERIE_SECRET_1}} # test only",
+                old_str="    PAYMENTS_KEY={{REVERIE_SECRET_1}}",
+                new_str="\n    PAYMENTS_KEY={{REVERIE_SECRET_1}}",
                 reason="Says what {{REVERIE_SECRET_1}} is for.",
             )
         ),
@@ -192,7 +193,7 @@ def test_neither_secrets_nor_keys_leave_or_are_kept_anywhere_but_in_their_file(
         told = consolidate(run)
         sent = server.sent
     assert told["outcome"] == "completed", told
-    assert f"PAYMENTS_KEY={SECRET} # test only" in (home / path.replace("/memories", "memory", 1)).read_text()
+    assert f"\n\n    PAYMENTS_KEY={SECRET}" in (home / path.replace("/memories", "memory", 1)).read_text()
     assert SECRET not in sent
     kept = list(everything_below(profile, home))
     holders = {file.name for file, data in kept if SECRET.encode() in data}

@@ -124,8 +124,7 @@ CASES = [
     failing(
         "deletes everything",
         "held",
-        turn(memory("delete", path="/memories/project/deploy.md")),
-        Reply(text="Ok."),
+        *(turn(memory("delete", path="/memories/project/deploy.md")), Reply(text="Ok.")) * 2,
         outcome="held",
     ),
 ]

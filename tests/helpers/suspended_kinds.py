@@ -45,7 +45,8 @@ from reverie.settings import Settings, load_settings
 
 WORKSPACE = "a1f3c9e2b7"
 STYLE, TESTING = "/memories/global/commit-style.md", "/memories/global/testing.md"
-MINE = "written by the one that was suspended"
+MINE = "z y x w v u"
+"""Written by the one that was suspended; letters say nothing that a report card would miss."""
 _REQUESTS = (
     {"command": "create", "path": "/memories/global/fresh/new.md", "file_text": f"{MINE}\n"},
     {"command": "insert", "path": STYLE, "insert_line": 0, "insert_text": "x"},

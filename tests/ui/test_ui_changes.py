@@ -11,12 +11,15 @@ import pytest
 from PySide6.QtCore import Qt
 from test_ui_window import GuiThreadFiles
 from ui_reviews import run as preview
-from ui_windows import Driver, Windows
+from ui_windows import ACME, Driver, Windows
 
+from helpers.engines import ScriptedEngine
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.memory.commands import MemoryCommands
 from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
@@ -591,3 +594,59 @@ def test_where_it_is_narrow_one_column_is_seen_at_a_time(windows: Windows, home:
     tab.back.click()
     assert tab.at == 0
     assert not tab.back.isVisible()
+
+
+# The report card
+
+
+def test_a_run_shows_its_report_card_and_each_hunk_what_it_is_about(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    engine = ScriptedEngine(
+        {"command": "str_replace", "path": TESTING, "old_str": "No sleeps", "new_str": "Sleeps"},
+        {
+            "command": "str_replace",
+            "path": TESTING,
+            "old_str": "4. Name tests after the behaviour, not the function.\n",
+            "new_str": "4. The mail server of the accounting office restarts at noon.\n",
+        },
+    )
+    served = driver.served
+    result = served.parts.dreams.run(DreamRequest(served.parts.home.context(workspace_id=ACME)), engine)
+    assert result.outcome == "held"
+    driver.settle()
+    driver.window.lazy_tabs.show_changes()
+    driver.changes.show_change(result.run_id)
+    pane = driver.reviewed()
+    driver.until(lambda: pane.card.text() != "")
+    assert pane.card.text().startswith("Kept 5 of 6 facts · 1 changed value · 1 without a source")
+    text = pane.detail.diff.toPlainText()
+    assert "Says the opposite: No sleeps in tests;" in text
+    assert "Lost: Name tests after the behaviour, not the function." in text
+    assert "No source: The mail server of the accounting office restarts at noon." in text
+    # Each stands at its own hunk.
+    assert text.index("Says the opposite") < text.index("+ 2. Sleeps") < text.index("Lost: ")
+
+
+def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(
+    windows: Windows, home: Path
+) -> None:
+    text = home / TESTING.replace("/memories", "memory", 1).lstrip("/")
+    before = text.read_text()
+    driver = windows.open(home)
+    served = driver.served
+    store = served.parts.store(served.parts.home.context(workspace_id=ACME), actor="agent")
+    lines = before.splitlines(keepends=True)
+    MemoryCommands(store, count_reads=False).execute(
+        {"command": "str_replace", "path": TESTING, "old_str": "".join(lines[-3:]), "new_str": ""}
+    )
+    driver.until(lambda: any(entry.event == "agent.consolidation" for entry in served.parts.activity.read()))
+    (told,) = [entry for entry in served.parts.activity.read() if entry.event == "agent.consolidation"]
+    assert "kept 2 of 6 facts" in told.text
+    driver.settle()
+    driver.window.lazy_tabs.show_changes()
+    driver.changes.show_change(served.change_log.page().changes[0].id)
+    pane = driver.reviewed()
+    driver.until(lambda: pane.message.text != "")
+    assert pane.message.text.startswith("The agent took facts out of its memories.")
+    pane.undo.click()
+    driver.until(lambda: text.read_text() == before)

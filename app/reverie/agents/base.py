@@ -102,6 +102,8 @@ class Home(ABC):
     """A store of failures and what was learnt of them."""
     orphans: OrphanedStores | None = None
     """Stores that nothing points at, with what is known of them."""
+    lists_descriptions: bool = False
+    """Whether a session starts with a list of all memories and their descriptions that the agent makes."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -189,6 +191,10 @@ class Home(ABC):
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         """How a consolidation treats `rel`. Pure: no file is read."""
         return "memory"
+
+    def loads_whole(self, root: ScopeRoot, rel: str) -> bool:
+        """Whether a session starts with all of this file. Pure: no file is read."""
+        return False
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""

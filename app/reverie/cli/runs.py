@@ -47,6 +47,7 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
+from reverie.runs.card import card_from_json, sentence
 from reverie.runs.record import numbers_taken, taken_as_json
 from reverie.services.host import Host
 from reverie.text.summaries import some
@@ -166,7 +167,7 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
-    return {**body, **ended, "costUsd": result.cost_usd}
+    return {**body, **ended, "costUsd": result.cost_usd, "card": result.details.get("card")}
 
 
 def consolidate(session: Invocation) -> int:
@@ -191,6 +192,9 @@ def consolidate(session: Invocation) -> int:
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
+    card = card_from_json(result.details.get("card"))
+    if card is not None and card.facts and not session.as_json:
+        print_text(f"The facts: {sentence(card.counts)}.")
     return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
@@ -239,6 +243,7 @@ def show_diff(session: Invocation) -> int:
         for change in shown.files
     ]
     if session.as_json:
+        card = None if shown.card is None else shown.card.as_json()
         print_json(
             [
                 {
@@ -246,6 +251,7 @@ def show_diff(session: Invocation) -> int:
                     "note": change.note,
                     "diff": text,
                     "takenBack": taken_as_json(taken.get(change.path, frozenset())),
+                    "card": card,  # of the whole run: a list of files has no place of its own for it
                 }
                 for change, text in diffs
             ]

@@ -285,12 +285,16 @@ def line_key(line: str) -> str:
     return line.strip(" \t\r-*+>.").casefold()
 
 
+def is_inbox_noise(path: str, line: str) -> bool:
+    """Whether it is a line of a harvest inbox that stands around the candidates."""
+    return path.startswith(INBOX) and _INBOX_NOISE.match(line) is not None
+
+
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
     """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
-    inbox = path.startswith(INBOX)
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if line in but or (inbox and _INBOX_NOISE.match(line)):
+        if line in but or is_inbox_noise(path, line):
             continue
         words = folded_words(line)
         if words:

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.jobs.consolidate.card import report_card
+from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import build_review, text_of
 from reverie.memory.diff import is_binary
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.store import sha256_of_bytes
+from reverie.runs.card import ReportCard, sentence
 from reverie.runs.record import Parts, hunk_count
 from reverie.runs.revert import merged_back
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 MOST_FILES = 300
 """A change set shows no more files than this."""
 _MOST_COUNTED = 20
+_MOST_OTHERS = 2_000
+_TOLD = 20
+_TOLD_LINES = 3
 _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
 How = Literal["", "restored", "undone"]
@@ -239,7 +245,53 @@ class ChangeLogService:
             plan=plan,
             can_take_back=not logged.is_first and bool(found) and len(gone) < len(found),
             taken_back=gone,
+            card=None if logged.is_first else self._card(logged, found),
         )
+
+    def card(self, logged: LoggedChange) -> ReportCard | None:
+        """What a change set did to the facts; None where it only made new files, or too much to look at."""
+        return None if logged.count > MOST_FILES else self._card(logged, self._changes(logged))
+
+    def _card(self, logged: LoggedChange, changes: Sequence[_FileBytes]) -> ReportCard | None:
+        own = [each for each in changes if not is_of_companions(each.place.key)]
+        if logged.parent is None or all(each.before is None for each in own):
+            return None
+        before = {each.path: text_of(each.before) for each in own if each.before is not None}
+        after = {each.path: text_of(each.after) for each in own if each.after is not None}
+        others = self._others(logged.parent, own)
+        context = Contexts(self._parts).of({each.place.key for each in own})
+        home, usage = self._parts.home, self._parts.usage
+        loaded = None if context is None else DreamOverlay(home, context, usage).loaded
+        return report_card({**others, **before}, {**others, **after}, loaded=loaded)
+
+    def _others(self, commit: str, changes: Sequence[_FileBytes]) -> dict[str, str]:
+        """The other texts of the stores that a change set changed, as they were."""
+        names, blobs = list[str](), list[str]()
+        known = {each.path for each in changes}
+        for key, first in {each.place.key: each for each in changes}.items():
+            above = first.path.removesuffix(first.place.rel)
+            for rel, version in list(self._history.files(commit, key).items())[:_MOST_OTHERS]:
+                if above + rel not in known and not version.omitted:
+                    names.append(above + rel)
+                    blobs.append(version.blob)
+        return {
+            name: text_of(data)
+            for name, data in zip(names, self._history.blobs(blobs), strict=True)
+            if data is not None and len(data) <= COMPARED_BYTES and not is_binary(data)
+        }
+
+    def tell_of_agent(self, since: str | None) -> None:
+        """Tell in Activity of the agent's own consolidations since this commit that lost or changed facts."""
+        for change in self.page(limit=_TOLD).changes:
+            if change.id == since:
+                return
+            merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
+            card = self.card(change) if change.who == "agent" and merges else None
+            if card is not None and (card.changed or card.kept < card.facts):
+                said = f"The agent rewrote its memories: {sentence(card.counts)}."
+                self._parts.report(
+                    "agent.consolidation", f"{said} The tab Changes shows it, with undo.", "warning"
+                )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
         """The hunks of which nothing is left in the file, None for all of it."""

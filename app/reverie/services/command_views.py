@@ -18,6 +18,7 @@ from reverie.jobs.consolidate.coverage import Status, status_of
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.write_guard import rule_under
+from reverie.runs.card import ReportCard
 from reverie.runs.record import Parts, RunRecord
 from reverie.services.container import HomeContainer
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
@@ -59,6 +60,8 @@ class ShownChanges:
 
     files: tuple[ChangedFile, ...]
     taken_back: Parts
+    card: ReportCard | None
+    """What it did to the facts; None while it is at work."""
 
 
 class CommandViews:
@@ -95,8 +98,9 @@ class CommandViews:
         # Late: it imports the consolidation.
         from reverie.services.run_views import ReviewService
 
-        files = ReviewService(self._parts).changes(run_id)
-        return ShownChanges(files, self._parts.runs.load(run_id).taken_back)
+        reviews = ReviewService(self._parts)
+        files, card = reviews.changes(run_id), reviews.card(run_id)
+        return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
 
     def traces(self) -> tuple[TraceSummary, ...]:
         """The traces of the home."""

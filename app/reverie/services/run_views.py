@@ -27,6 +27,7 @@ from reverie.jobs.consolidate.review import (
 )
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.memory.diff import text_lines
+from reverie.runs.card import ReportCard, card_from_json
 from reverie.runs.record import Parts, RunRecord
 from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
@@ -152,6 +153,7 @@ def run_summary(record: RunRecord) -> RunSummary:
         project_path=record.project_path,
         discarded=bool(record.details.get("discarded")),
         applied_by=str(record.details.get("appliedBy") or ""),
+        card=None if (card := card_from_json(record.details.get("card"))) is None else card.counts,
     )
 
 
@@ -265,7 +267,12 @@ class ReviewService:
             plan=loaded.review,
             can_take_back=loaded.can_take_back,
             taken_back=loaded.run.taken_back,
+            card=loaded.card,
         )
+
+    def card(self, run_id: str) -> ReportCard | None:
+        """What a run did to the facts; None while it is at work."""
+        return load_review(self._parts.dream_dependencies, run_id).card
 
     def named_parts(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]

@@ -20,6 +20,7 @@ from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
+from reverie.runs.card import CardCounts, ReportCard
 from reverie.runs.record import Parts
 from reverie.runs.result import Outcome
 from reverie.runs.transaction import Journal
@@ -157,6 +158,8 @@ class RunSummary:
     """A person does not want this proposal; it can still be applied."""
     applied_by: str = ""
     """The run that carried this proposal out."""
+    card: CardCounts | None = None
+    """What it did to the facts; None: nobody counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +279,8 @@ class ReviewView:
     """It is in place: what is left out of a selection can be taken back."""
     taken_back: Parts = field(default_factory=dict)
     """What was taken back already."""
+    card: ReportCard | None = None
+    """What it did to the facts; None: there were none to lose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -467,7 +467,11 @@ class Workbench:
     def observe(self, changes: Changes) -> UsageRestored:
         """Bring what was seen changing into the history, and note or put back pins and use that the agent
         overwrote; while something is `pending`, call `keep_usage` a second later."""
+        history = self.parts.snapshots.history
+        head = history.head()
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
+        if head is not None and history.head() != head:
+            self.change_log.tell_of_agent(head)
         sidecars = self.parts.home.sidecars
         if sidecars is None or not self._touches(changes, sidecars.usage):
             return UsageRestored()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import contents, sample_parts, workspace
-from helpers.engines import ScriptedEngine
+from helpers.engines import ScriptedEngine, carried_out
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import Parts, version_without
@@ -46,7 +46,7 @@ def run_id(parts: HomeContainer) -> str:
         {"command": "delete", "path": GONE},
         {"command": "create", "path": NEW, "file_text": "New.\n"},
     )
-    run = parts.dreams.run(DreamRequest(workspace(parts, ACME)), engine)
+    run = carried_out(parts, DreamRequest(workspace(parts, ACME)), engine)
     assert run.outcome == "completed", run
     assert text(parts, PATH) == CHANGED
     return run.run_id

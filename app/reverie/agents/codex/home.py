@@ -236,6 +236,9 @@ class CodexHome(Home):
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
         return "memory" if root.scope is Scope.PROJECT else codex_store.file_role(rel)
 
+    def loads_whole(self, root: ScopeRoot, rel: str) -> bool:
+        return root.scope is Scope.GLOBAL and rel == codex_store.SUMMARY
+
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         version = codex_store.version_of(self._root, root.directory)
         if version is not None and root.scope is Scope.GLOBAL:

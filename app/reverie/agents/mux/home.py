@@ -100,6 +100,7 @@ class MuxHome(Home):
 
     kind = KIND
     caps = CAPS
+    lists_descriptions = True
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -21,6 +21,7 @@ from reverie.agents.base import comparable
 from reverie.agents.reading import as_list, as_text, texts_of
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
+from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import (
     Resolution,
@@ -45,6 +46,7 @@ from reverie.jobs.consolidate.run import (
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange
+from reverie.runs.card import ReportCard, card_from_json
 from reverie.runs.guard import judge_retention
 from reverie.runs.record import RunRecord, RunStore
 from reverie.runs.result import Progress, RunResult
@@ -290,6 +292,8 @@ class LoadedReview:
     why_not: str
     can_take_back: bool = False
     """It is in place, so that parts of it can be taken back."""
+    card: ReportCard | None = None
+    """What became of the facts; of a run that kept none, as far as can be told now."""
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
@@ -305,6 +309,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
             before[intent.path] = text_of(was)
         if becomes is not None:
             after[intent.path] = text_of(becomes)
+    overlay: DreamOverlay | None = None
     rails: dict[str, Any] = {
         "others": {},
         "followed": followed_by(run),
@@ -329,7 +334,12 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         max_loss_percent=100.0 if can_take_back else parts.max_loss_percent,
         **rails,
     )
-    return LoadedReview(run, journal, review, rails["others"], why_not, can_take_back)
+    card = card_from_json(run.details.get("card"))
+    if card is None and run.outcome != "running":
+        others = rails["others"]
+        loaded = None if overlay is None else overlay.loaded
+        card = report_card({**others, **before}, {**others, **after}, loaded=loaded)
+    return LoadedReview(run, journal, review, rails["others"], why_not, can_take_back, card)
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
@@ -449,10 +459,10 @@ class ApplyJob(Job[LoadedReview]):
         run.limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
         self._differing = _differing(loaded.review, self._selection, plan)
-        self._follow(plan, loaded)
+        card = self._follow(plan, loaded, run)
         # The chosen version of what stays in conflict is kept with this run: a person may have worded it.
         unapplied = {path: source.images.put(data) for path, data in plan.unapplied.items()}
-        details = {"unapplied": unapplied} if unapplied else {}
+        details = {"card": card.as_json(), **({"unapplied": unapplied} if unapplied else {})}
         if plan.left and not plan.done:
             return Plan(
                 f"Nothing was applied. {_left_words(plan)}",
@@ -502,8 +512,9 @@ class ApplyJob(Job[LoadedReview]):
             usage = {name: spent[name] for name in ("inputTokens", "outputTokens")}
         return coverage_record(summary, self._done, usage, trigger=self.trigger, at=run.started_at)
 
-    def _follow(self, plan: ApplyPlan, loaded: LoadedReview) -> None:
-        """What only follows is made anew from what was chosen of the rest, on what stands there now."""
+    def _follow(self, plan: ApplyPlan, loaded: LoadedReview, run: RunContext) -> ReportCard:
+        """What only follows is made anew from what was chosen of the rest, on what stands there now; the card
+        of it all."""
         parts, followed = self._parts, followed_by(self._reviewed)
         rejected = {
             path
@@ -519,13 +530,17 @@ class ApplyJob(Job[LoadedReview]):
                 plan.done.pop(path, None)
                 plan.conflicts = [other for other in plan.conflicts if other != path]
         overlay = DreamOverlay(parts.home, self._context, parts.usage)
+        overlay.notes(run.limits.check)
         overlay.adopt(plan.changes.values())
+        _before, after = overlay.graded_texts()
         new = set(overlay.follow(self._done, but=rejected))
         for change in overlay.changes():
             path = str(memory_path(change.root.scope, change.rel))
             if path in new:
                 known = plan.changes.get(path)
                 plan.changes[path] = change if known is None else replace(known, after=change.after)
+        before, final = overlay.graded_texts()
+        return report_card(before, after, final=final, loaded=overlay.loaded, check=run.limits.check)
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:

@@ -45,9 +45,11 @@ class Engine(Protocol):
         *,
         limits: StopCheck,
         progress: Callable[[Progress], None],
+        faults: Sequence[str] = (),
     ) -> str:
-        """Read the overlay, ask the guard for changes, return one line that sums up. Raises the
-        `UserError` family, and what `limits.check` raises."""
+        """Read the overlay, ask the guard for changes, return one line that sums up. `faults`: what was wrong
+        with an earlier attempt, of which nothing was kept. Raises the `UserError` family, and what
+        `limits.check` raises."""
 
 
 # The rules as an engine: plans (`rules.plan`) and sends the plan through the guard, as a model would. Each
@@ -70,6 +72,7 @@ class RulesEngine:
         *,
         limits: StopCheck,
         progress: Callable[[Progress], None],
+        faults: Sequence[str] = (),
     ) -> str:
         """Survey, plan, issue. Returns the summary line."""
         progress(Progress("reading"))
@@ -164,8 +167,9 @@ def scope_names(rails: Rails) -> list[str]:
     return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
 
 
-def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
-    """What there is: one line per note, with its size, whether it is pinned, and its description."""
+def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence, faults: Sequence[str] = ()) -> str:
+    """What there is: one line per note, with its size, whether it is pinned, and its description; and the
+    faults of an earlier attempt."""
     lines = [_line(note, caps) for note in notes[:_NOTES_LISTED]]
     omitted = len(notes) - len(lines)
     if omitted:
@@ -173,7 +177,10 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence) -> str:
     listed = fence.around("\n".join(lines)) if lines else "There are none."
     of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
     of_indexes += f"{_OF_DOCUMENTS}\n\n" if any(note.document for note in notes) else ""
-    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n"
+    again = (
+        f"\n{prompt_words('dream-again').strip()}\n\n{fence.around(chr(10).join(faults))}\n" if faults else ""
+    )
+    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n{again}"
 
 
 def _line(note: Note, caps: Caps) -> str:
@@ -212,6 +219,7 @@ class ModelEngine(ModelWork):
         *,
         limits: StopCheck,
         progress: Callable[[Progress], None],
+        faults: Sequence[str] = (),
     ) -> str:
         """Read, ask, carry out. Returns the model's own last line. Raises `ModelRunFailed`."""
         progress(Progress("reading"))
@@ -226,7 +234,7 @@ class ModelEngine(ModelWork):
             AgentLimits(MAX_STEPS, limits.deadline),
             vault,
             system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
-            task=task_prompt(notes, overlay.caps, fence),
+            task=task_prompt(notes, overlay.caps, fence, faults),
             tools=[memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)],
             observer=_Watch(guard, progress).on_event,
         )

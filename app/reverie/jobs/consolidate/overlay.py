@@ -15,6 +15,7 @@ from typing import Any
 
 from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
+from reverie.agents.memory_index import cut_of
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
@@ -22,6 +23,8 @@ from reverie.jobs.consolidate.review import renamed_files
 from reverie.jobs.consolidate.rules.plan import Note
 from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
+from reverie.memory.front_matter import description
+from reverie.memory.hotset import escaped
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.record_files import RecordFiles, run_files
@@ -265,6 +268,45 @@ class DreamOverlay:
             if change.after is not None:
                 after[path] = essence(change.after.decode("utf-8", "replace")).text
         return before, after
+
+    def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """As `texts_before_and_after`, but every file as it is on disk, so that its lines have their numbers;
+        of records only what they say."""
+        if self._home.records is not None:
+            return self.texts_before_and_after()
+        before = dict(self._before)
+        after = dict(before)
+        for change in self.changes():
+            path = str(memory_path(change.root.scope, change.rel))
+            after.pop(path, None)
+            if change.before is not None:
+                before[path] = change.before.decode("utf-8", "replace")
+            if change.after is not None:
+                after[path] = change.after.decode("utf-8", "replace")
+        return before, after
+
+    def loaded(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+        """What a session would start with if these were all texts: of an index what is above its cut line, or
+        the list of descriptions that the agent makes itself, and what it loads in full."""
+        found: dict[str, str] = {}
+        listed: list[str] = []
+        for path, text in texts.items():
+            parsed = parse_memory_path(path)
+            root = next(
+                (each.root for each in self._scopes.values() if each.root.scope is parsed.scope), None
+            )
+            if root is None:
+                continue
+            if self._home.file_role(root, parsed.rel) == "index":
+                found[path] = cut_of(text).loaded
+            elif self._home.loads_whole(root, parsed.rel):
+                found[path] = text
+            elif self._home.lists_descriptions:
+                said = description(text.encode()[: self.caps.description_prefix_bytes], self.caps).text
+                listed.append(f'- {path} — "{escaped(said)}"' if said else f"- {path}")
+        if listed:
+            found["index"] = "\n".join(listed)
+        return found
 
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
         """Let the homes' indexes and links follow what has become of the memories; which files changed for

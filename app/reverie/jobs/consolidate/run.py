@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reverie.agents.base import Home
 from reverie.agents.capabilities import AgentLock, LockBefore
@@ -28,16 +28,18 @@ from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.directory import ensure_private
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
+from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.result import Op, Progress, RunResult
-from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies
+from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, TimedOut
 from reverie.text.summaries import with_write_protected
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
@@ -241,7 +243,16 @@ class DreamDependencies(RunDependencies):
     max_loss_percent: float = 20.0
 
 
-class DreamJob(Job[DreamOverlay]):
+class Dreamt(NamedTuple):
+    """One attempt: what it amounts to, which files only follow, and the verdicts on it."""
+
+    overlay: DreamOverlay
+    retention: Retention
+    followed: tuple[str, ...]
+    card: ReportCard
+
+
+class DreamJob(Job[Dreamt]):
     """One dream: the engine's work on an overlay, the retention rail, the coverage record."""
 
     kind = "dream"
@@ -257,6 +268,7 @@ class DreamJob(Job[DreamOverlay]):
         self._guard: Guard | None = None
         self._summary = ""
         self._has_followed = False
+        self._attempts, self._trouble = 1, ""
         self.workspace_id = request.context.workspace_id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -287,26 +299,48 @@ class DreamJob(Job[DreamOverlay]):
         """Say so."""
         self.say("started", f"Consolidation started ({self.trigger}, {self.engine}).", record)
 
-    async def think(self, run: RunContext) -> DreamOverlay | Plan:
-        """The engine's work on a fresh overlay."""
+    async def think(self, run: RunContext) -> Dreamt | Plan:
+        """The engine's work; a model whose card fails works once more with the faults named. What comes of
+        that counts, unless it fails: then the first attempt waits for a person."""
+        first = await self._dream(run)
+        if not first.card.fails or self.engine == RULES:
+            return first
+        guard, summary = self._guard, self._summary
+        run.progress(Progress("again"))
+        self._attempts += 1
+        try:
+            return await self._dream(run, fault_words(first.card))
+        except (UserError, TimedOut) as error:
+            self._trouble = str(error) or "It took too long."
+            self._guard, self._summary = guard, summary
+            return first
+
+    async def _dream(self, run: RunContext, faults: Sequence[str] = ()) -> Dreamt:
+        """One attempt, on a fresh overlay."""
         overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
         # A final pass hands on what a workspace learned; it takes nothing from the project.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
         self._guard = overlay.guard(
             budget=MUTATION_BUDGET, dry_run=self._request.dry_run, undeletable=undeletable
         )
+        again = {"faults": faults} if faults else {}
         self._summary = await self._engine.dream(
-            overlay, self._guard, limits=run.limits, progress=run.progress
+            overlay, self._guard, limits=run.limits, progress=run.progress, **again
         )
-        return overlay
-
-    def accept(self, thought: DreamOverlay, run: RunContext) -> Plan:
-        """Hold what would lose lines; else what the overlay amounts to."""
-        overlay, ops = thought, self.ops()
-        summary = with_write_protected(self._summary, overlay.write_protected())
-        retention = judge_retention(*overlay.texts_before_and_after())
+        before, after = overlay.texts_before_and_after()
+        retention = judge_retention(before, after)
         # After the verdict: the line of an index is no text of its own.
-        followed = overlay.follow(ops)
+        _before, after = overlay.graded_texts()
+        followed = overlay.follow(self._guard.ops)
+        before, final = overlay.graded_texts()
+        card = report_card(before, after, final=final, loaded=overlay.loaded, check=run.limits.check)
+        return Dreamt(overlay, retention, followed, card)
+
+    def accept(self, thought: Dreamt, run: RunContext) -> Plan:
+        """Hold what would lose lines, or fails its card; else what the overlay amounts to."""
+        overlay, retention, followed, card = thought
+        ops = self.ops()
+        summary = with_write_protected(self._summary, overlay.write_protected())
         self._has_followed = self._has_followed or bool(followed)
         usage_before, usage_after = overlay.usage_delta(ops, now=run.started_at)
         plan = Plan(
@@ -316,12 +350,13 @@ class DreamJob(Job[DreamOverlay]):
             emptied=overlay.emptied(),
             usage_before=usage_before,
             usage_after=usage_after,
-            details={"followed": list(followed)} if followed or self._has_followed else {},
+            details=self._details(followed, card),
         )
-        if retention.blocked_deletes or retention.exceeds(self._parts.max_loss_percent):
+        too_much = retention.exceeds(self._parts.max_loss_percent)
+        if too_much or retention.blocked_deletes or card.fails:
             return replace(
                 plan,
-                summary=f"Held for review: {_why_held(retention)}.",
+                summary=f"Held for review: {_why_held(retention, too_much=too_much)}.",
                 ops=not_applied(ops, "held for review"),
                 outcome="held",
                 reason="held",
@@ -337,6 +372,14 @@ class DreamJob(Job[DreamOverlay]):
         if pinned:
             raise Conflict(f"{', '.join(pinned)} was pinned while the run was at work.")
         return replace(plan, coverage=record)
+
+    def _details(self, followed: Sequence[str], card: ReportCard) -> dict[str, Any]:
+        details: dict[str, Any] = {"card": card.as_json()}
+        if followed or self._has_followed:
+            details["followed"] = list(followed)
+        if self._attempts > 1:
+            details |= {"attempts": self._attempts} | ({"trouble": self._trouble} if self._trouble else {})
+        return details
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
         """Save the coverage record: the commit point."""
@@ -425,7 +468,24 @@ def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *
     )
 
 
-def _why_held(retention: Retention) -> str:
+_FAULTS_NAMED = 40
+
+
+def fault_words(card: ReportCard) -> tuple[str, ...]:
+    """What a card found, a line each, for whoever does it again."""
+    lines = [f"lost, {each.path} line {each.line}: {each.text}" for each in card.lost]
+    lines += [
+        f"changed ({each.what}), {each.path} line {each.line}: {each.before} -> {each.after}"
+        for each in card.changed
+    ]
+    lines += [f"no note says this, {each.path} line {each.line}: {each.text}" for each in card.invented]
+    lines += [f"leads nowhere now, {each.path} line {each.line}: {each.target}" for each in card.broken_links]
+    return tuple(lines[:_FAULTS_NAMED])
+
+
+def _why_held(retention: Retention, *, too_much: bool) -> str:
+    if not too_much and not retention.blocked_deletes:
+        return "not every fact would stay as it is"
     if retention.blocked_deletes:
         return f"it would delete lines of {', '.join(retention.blocked_deletes)} that are nowhere else"
     worst = max(retention.loss_percent, key=lambda scope: retention.loss_percent[scope])

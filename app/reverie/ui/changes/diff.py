@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
 from reverie.memory.diff import WordSpans, word_spans
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, theme_of
-from reverie.ui.changes.review import Choices, ReviewPart, group_words, hunk_words
+from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.display_text import shortened, visible, visible_lines
 from reverie.ui.jobs import single_shot
 from reverie.ui.metrics import row_height
@@ -45,6 +45,8 @@ PAUSE_MS = 250
 _LEAST_BUTTON = 24
 _ALIKE = 0.4
 """Lines that have less in common are not marked word by word."""
+_MOST_NOTES = 12
+_NOTE_CHARS = 160
 
 
 def hunk_spans(hunk: ReviewHunk) -> dict[int, WordSpans]:
@@ -197,6 +199,7 @@ class HunkView(ReadOnlyText):
         self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme, shown: list[ShownHunk]
     ) -> None:
         assert part.group is not None
+        notes = card_notes(choices.view.card, file)
         for hunk in file.hunks:
             if self.document().blockCount() > MOST_LINES:
                 self.line(self.tr("… the rest is too long to show here."), theme.dim)
@@ -215,6 +218,8 @@ class HunkView(ReadOnlyText):
             height = max(_LEAST_BUTTON + UNIT, QFontMetrics(self.font()).height() + GAP)
             block = self.line(where, theme.text if current else theme.dim, back, height=height)
             shown.append(ShownHunk(file.path, hunk.index, at, block.blockNumber()))
+            for note in notes.get(hunk.index, ())[:_MOST_NOTES]:
+                self.line(f"  {shortened(note, _NOTE_CHARS)}", theme.dim if off or gone else theme.warn_text)
             spans = hunk_spans(hunk)
             for number, (kind, text) in enumerate(hunk.lines):
                 colour, ground, mark = _colours(theme, kind)

@@ -50,6 +50,7 @@ from reverie.ui.translation import counted, tr, translated
 from reverie.ui.translation import translatable as _
 
 if TYPE_CHECKING:
+    from reverie.runs.card import CardCounts, ReportCard
     from reverie.runs.record import Parts
     from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 
@@ -319,6 +320,68 @@ def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
     if count == 1:
         return tr("Line {n}").format(n=hunk.start + 1)
     return tr("Lines {first}–{last}").format(first=hunk.start + 1, last=hunk.start + count)
+
+
+def card_words(counts: CardCounts) -> str:
+    """`kept 212 of 212 facts · 1 changed value · 3 contradictions fewer · −840 tokens`."""
+    changed, invented, cut = counts.changed, counts.invented, counts.below_cut
+    links, more, tokens = counts.broken_links, counts.contradictions, counts.tokens
+    said = [
+        tr("kept {kept} of {all} facts").format(kept=counts.kept, all=counts.facts) if counts.facts else "",
+        counted("1 changed value", "%n changed values", changed) if changed else "",
+        counted("1 without a source", "%n without a source", invented) if invented else "",
+        counted("1 below the cut line", "%n below the cut line", cut) if cut else "",
+        counted("1 broken link", "%n broken links", links) if links else "",
+        counted("1 contradiction more", "%n contradictions more", more) if more > 0 else "",
+        counted("1 contradiction fewer", "%n contradictions fewer", -more) if more < 0 else "",
+        counted("+1 token", "+%n tokens", tokens) if tokens > 0 else "",
+        counted("−1 token", "−%n tokens", -tokens) if tokens < 0 else "",
+    ]
+    return " · ".join(part for part in said if part)
+
+
+def _what_words() -> dict[str, str]:
+    return {
+        "number": tr("Another number: {before}"),
+        "version": tr("Another version: {before}"),
+        "name": tr("Another name: {before}"),
+        "negation": tr("Says the opposite: {before}"),
+        "certainty": tr("More certain than before: {before}"),
+        "merged": tr("Values of two facts in one: {before}"),
+        "generalised": tr("Less precise than before: {before}"),
+        "place": tr("Under a heading that turns what it says: {before}"),
+    }
+
+
+def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
+    """What the card says of a file, by the hunk that it is about."""
+    if card is None:
+        return {}
+    was, now = file.old_path or file.path, file.path
+    before = [(each.path, each.line, tr("Lost: {text}").format(text=each.text)) for each in card.lost]
+    what = _what_words()
+    before += [(each.path, each.line, what[each.what].format(before=each.before)) for each in card.changed]
+    after = [(each.path, each.line, tr("No source: {text}").format(text=each.text)) for each in card.invented]
+    after += [
+        (each.path, each.line, tr("Below the cut line: {text}").format(text=each.text))
+        for each in card.below_cut
+    ]
+    after += [
+        (each.path, each.line, tr("Leads nowhere: {target}").format(target=each.target))
+        for each in card.broken_links
+    ]
+    found: dict[int, list[str]] = {}
+    grown = 0
+    for hunk in file.hunks:
+        removed = sum(kind == "-" for kind, _text in hunk.lines)
+        added = sum(kind == "+" for kind, _text in hunk.lines)
+        start = hunk.start + grown
+        notes = [said for path, line, said in before if path == was and 0 < line - hunk.start <= removed]
+        notes += [said for path, line, said in after if path == now and 0 < line - start <= added]
+        if notes:
+            found[hunk.index] = list(dict.fromkeys(notes))
+        grown += added - removed
+    return found
 
 
 def group_words(group: ReviewGroup, *, short: bool = False) -> str:

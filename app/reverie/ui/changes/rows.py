@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOpt
 
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, theme_of
+from reverie.ui.changes.review import card_words
 from reverie.ui.display_text import age, as_tooltip, visible, when
 from reverie.ui.memory.footer import can_revert, headline, state_words
 from reverie.ui.metrics import row_height
@@ -420,7 +421,8 @@ class ChangeList(QWidget):
         spoken = ", ".join(part for part in (title, below, said, right) if part)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
         summary = summary_words(row.run.summary) if row.run is not None else ""
-        item.setToolTip(as_tooltip(f"{title}, {when(row.at_ms)}", below, summary))
+        card = card_words(row.run.card) if row.run is not None and row.run.card is not None else ""
+        item.setToolTip(as_tooltip(f"{title}, {when(row.at_ms)}", below, summary, card))
         return item
 
     def _say_none(self, any_shown: bool) -> None:

@@ -15,7 +15,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, Icons
-from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree
+from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree, card_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
 from reverie.ui.changes.versions import VersionPane
 from reverie.ui.display_text import human_size, visible, when
@@ -31,6 +31,7 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
+    from reverie.runs.card import CardCounts
     from reverie.runs.record import Parts
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
@@ -66,6 +67,7 @@ class ChangeSetPane(Column):
         self.title = WrapLabel()
         embolden(self.title)
         self.facts = WrapLabel()
+        self.card = WrapLabel()
         self.message = MessageBar(icons, "changes-message")
         self.tree = ReviewTree()
         self.detail = versions.detail
@@ -85,7 +87,7 @@ class ChangeSetPane(Column):
         )
         row = FlowLayout(self.apply_button, self.undo, self.discard_button, self.restore_folder_button)
         column(
-            self, self.title, self.facts, self.message, self.tree, self.chosen, row,
+            self, self.title, self.facts, self.card, self.message, self.tree, self.chosen, row,
             grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
         )  # fmt: skip
         for button in (self.apply_button, self.undo, self.discard_button, self.restore_folder_button):
@@ -113,6 +115,7 @@ class ChangeSetPane(Column):
         self._row = None
         self.title.say(said)
         self.facts.say("")
+        self._say_card(None)
         self._show_choices(None)
 
     def begin(self, row: ChangeRow, path: str = "") -> None:
@@ -128,6 +131,14 @@ class ChangeSetPane(Column):
 
     def show_view(self, view: ReviewView) -> None:
         """What was read. What a person has chosen stays as long as it is about the same."""
+        row = self._row
+        if view.card is not None:
+            self._say_card(view.card.counts)
+            if row is not None and row.change is not None and row.change.who == "agent" and view.card.lost:
+                self.message.say(
+                    self.tr("The agent took facts out of its memories. Undo all brings them back."),
+                    tone="warn",
+                )
         known = self.choices
         if known is not None and _chosen_from(known.view) == _chosen_from(view):
             if known.view != view:
@@ -160,6 +171,13 @@ class ChangeSetPane(Column):
         self.title.say(" · ".join(title))
         self.facts.say(" ".join(part for part in said if part))
         self.facts.setVisible(bool(self.facts.text()))
+        self._say_card(run.card if run is not None else None)
+
+    def _say_card(self, counts: CardCounts | None) -> None:
+        """What became of the facts, as one line."""
+        said = card_words(counts) if counts is not None else ""
+        self.card.say(said[:1].upper() + said[1:])
+        self.card.setVisible(bool(said))
 
     def _state(self, row: ChangeRow) -> str:
         run = row.run

@@ -24,7 +24,8 @@ ALL = ReviewSelection()
 GLOBAL = "/memories/global"
 PREFERENCES, TESTING = f"{GLOBAL}/preferences.md", f"{GLOBAL}/testing.md"
 EIGHT = [
-    {"command": "create", "path": f"{GLOBAL}/n{n}.md", "file_text": f"note number {n}\n"} for n in range(8)
+    {"command": "create", "path": f"{GLOBAL}/n{n}.md", "file_text": f"{letter}\n"}
+    for n, letter in enumerate("abcdefgh")
 ]
 
 

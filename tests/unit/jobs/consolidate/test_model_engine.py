@@ -104,7 +104,7 @@ def test_a_secret_in_a_memory_never_leaves_and_stays_in_the_file(parts: HomeCont
                     "command": "str_replace",
                     "path": "/memories/global/security/rotating-keys.md",
                     "old_str": "    PAYMENTS_KEY={{REVERIE_SECRET_1}}",
-                    "new_str": "    PAYMENTS_KEY={{REVERIE_SECRET_1}} # rotate monthly",
+                    "new_str": "\n    PAYMENTS_KEY={{REVERIE_SECRET_1}}",
                 }
             ],
             "Noted.",
@@ -114,7 +114,7 @@ def test_a_secret_in_a_memory_never_leaves_and_stays_in_the_file(parts: HomeCont
     assert result.outcome == "completed", result.summary
     assert "{{REVERIE_SECRET_1}}" in speaker.answers[0]
     assert SECRET not in speaker.sent
-    assert f"{SECRET} # rotate monthly" in path.read_text()
+    assert f"\n\n    PAYMENTS_KEY={SECRET}" in path.read_text()
     kept = [parts.traces.path_of(result.run_id), parts.runs.directory_of(result.run_id) / "record.json"]
     assert not any(SECRET in file.read_text() for file in kept)
 
@@ -158,8 +158,8 @@ def test_a_final_pass_deletes_no_project_memory(parts: HomeContainer) -> None:
 
 def test_a_deleted_note_whose_lines_stand_nowhere_else_holds_the_run(parts: HomeContainer) -> None:
     before = contents(parts.home.root / "memory")
-    speaker = Speaker([[{"command": "delete", "path": "/memories/project/deploy.md"}], "Gone."])
-    result = dream(parts, speaker)
+    gone: list[Say] = [[{"command": "delete", "path": "/memories/project/deploy.md"}], "Gone."]
+    result = dream(parts, Speaker([*gone, *gone]))
     assert result.outcome == "held"
     assert contents(parts.home.root / "memory") == before
     assert ACME not in parts.coverage.load().workspaces or (

@@ -425,7 +425,7 @@ def read_note(
     body = note.text[start:].removeprefix("\ufeff")
     keys = read_keys(note.text)
     description = keys.description if keys is not None else None
-    capital_nouns = _has_capital_nouns(body)
+    capital_nouns = has_capital_nouns(body)
     offset = note.text.count("\n", 0, start) + 1
     doubts = CONTRADICTION if CONTRADICTION.search(body) else None
     titles: list[Wording] = []
@@ -529,7 +529,7 @@ def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
     }
 
 
-def _has_capital_nouns(body: str) -> bool:
+def has_capital_nouns(body: str) -> bool:
     """Whether capital letters say nothing here, as in German."""
     middle = _MID_CAPITAL.findall(body)
     capitals = [each for each in middle if each[0].isupper()]

@@ -626,6 +626,11 @@ def _polarity(a: Wording, b: Wording, link: StatementLink) -> str:
     return ""
 
 
+def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
+    """Whether one says of the same what the other one denies."""
+    return bool(_polarity(a, b, StatementLink(0, 0, match)))
+
+
 def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[int, int]]) -> bool:
     """Whether what is negated is said of something the other statement has too ("flags are not supported"),
     and not a mere contrast in a clause of its own ("says why, not what")."""

@@ -1,0 +1,483 @@
+"""The facts of a text, and what became of one in another wording: pure functions over two texts, no model.
+
+A fact is what a reader could miss: a sentence, a list entry, a table row, a line of code, the description. A
+heading or a line that only introduces a list is none, though one that names another number counts as changed.
+Two facts are compared by the tokens of `rules.wording`, so wording, order and markup do not matter, and
+numbers, names and negations do.
+
+Reading is cheap: a wording is made only where a fact does not stand word for word on the other side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from reverie.jobs.consolidate.rules.reading import (
+    BULLET,
+    Passage,
+    has_capital_nouns,
+    heading_text,
+    split_passages,
+    split_sentences,
+    table_cells,
+)
+from reverie.jobs.consolidate.rules.statements import WordingMatch, match_wordings, polarity_differs
+from reverie.jobs.consolidate.rules.wording import (
+    ANTONYM_PREFIXES,
+    FUNCTION_WORDS,
+    HEDGES,
+    NEGATING,
+    NEGATIONS_CLAUSE,
+    NEGATIONS_FORWARD,
+    PREPOSITIONS,
+    PRODUCTS,
+    QUALIFIERS,
+    UNIVERSALS,
+    Wording,
+    WordToken,
+    excludes,
+    read_wording,
+)
+from reverie.memory import front_matter
+from reverie.runs.card import What
+from reverie.runs.guard import is_inbox_noise
+
+FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
+"""`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front
+matter. Neither is counted."""
+
+_MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_WORD = re.compile(r"\w+")
+_DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
+_LABEL_WORDS = 10
+_BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
+_LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
+_START = 5
+"""So many characters of a word tell which facts may be about the same: endings differ."""
+_COMMON = 60
+_CANDIDATES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """`line` counts from 1 in the text; `key` is equal for facts that are the same but for markup and case;
+    `place` is what it stands under."""
+
+    path: str
+    line: int
+    text: str
+    kind: FactKind
+    key: str
+    place: str = ""
+    capital_nouns: bool = False
+    meant: str = ""
+    """The text with the names of memories as they are now; empty for as it stands."""
+
+    @cached_property
+    def wording(self) -> Wording:
+        """Its tokens."""
+        return read_wording(
+            self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns
+        )
+
+    @cached_property
+    def starts(self) -> frozenset[str]:
+        """The beginnings of its words."""
+        return frozenset(word[:_START] for word in _WORD.findall(self.key) if word not in FUNCTION_WORDS)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a reader could miss it."""
+        return self.kind not in ("label", "key")
+
+    def meaning(self, text: str) -> Fact:
+        """The same fact, with the names in it in other words."""
+        if text == self.text:
+            return self
+        return replace(self, meant=text, key=fact_key(text))
+
+
+def read_facts(path: str, text: str) -> list[Fact]:
+    """The facts of a text in their order."""
+    block = front_matter.split(text)
+    start = block.body_start if block is not None else 0
+    body = text[start:].removeprefix("\ufeff")
+    offset = text.count("\n", 0, start) + 1
+    nouns = has_capital_nouns(body)
+    found = [] if block is None else _described(path, text, block.block_start, block.block_end)
+    for passage in split_passages(body):
+        place = " ".join(each for each in (passage.section, passage.parent) if each)
+        for number, said, kind in _said(passage):
+            key = fact_key(said)
+            if _WORD.search(key) and not is_inbox_noise(path, said):
+                found.append(Fact(path, offset + number, said, kind, key, place, nouns))
+    return found
+
+
+def fact_key(text: str) -> str:
+    """The text without markup, case and white space that do not change it."""
+    if "*" in text or "`" in text or "_" in text:
+        text = _MARKUP.sub("", text)
+    return " ".join(text.casefold().split()).strip(" .;,:")
+
+
+def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
+    first = text.count("\n", 0, start) + 1
+    lines = enumerate(text[start:end].splitlines(), first)
+    found = [Fact(path, number, line.strip(), "key", fact_key(line)) for number, line in lines]
+    at = _DESCRIBES.search(text[start:end])
+    # One that does not parse is still what a person wrote.
+    said = front_matter.declared(text, key="description") or (at[1] if at else "")
+    if not said.strip():
+        return found
+    line = first + text.count("\n", start, start + (at.start() if at else 0))
+    return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]
+
+
+def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
+    """Line number (from 0 in the body), text and kind of each."""
+    first = passage.first
+    if passage.kind == "heading":
+        yield first, heading_text(passage.lines[0]), "label"
+    elif passage.kind == "head":
+        yield first, ": ".join(table_cells(passage.lines[0])), "label"
+    elif passage.kind == "row":
+        yield first, ": ".join(table_cells(passage.lines[0])), "row"
+    elif passage.kind == "code":
+        for number, line in enumerate(passage.lines):
+            if not line.lstrip().startswith(("```", "~~~")):
+                yield first + number, line.strip(), "code"
+    elif passage.kind in ("item", "prose"):
+        yield from _sentences(passage)
+
+
+def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
+    lines = [line.strip().lstrip(">").strip() for line in passage.lines]
+    for number in range(1, len(lines)):
+        if passage.kind == "prose" and _LABELLED.match(lines[number]):
+            yield from _sentences(replace(passage, lines=passage.lines[:number]))
+            yield from _sentences(
+                replace(passage, lines=passage.lines[number:], first=passage.first + number)
+            )
+            return
+    whole = " ".join(lines)
+    text = BULLET.sub("", whole, count=1) if passage.kind == "item" else whole
+    kind: FactKind = "item" if passage.kind == "item" else "prose"
+    at = len(whole) - len(text)
+    for sentence in split_sentences(text):
+        found = whole.find(sentence, at)
+        at = found if found >= 0 else at
+        label = _is_label(sentence)
+        yield passage.first + _line_at(lines, at), sentence, "label" if label else kind
+
+
+def _is_label(text: str) -> bool:
+    """Whether it only introduces what follows."""
+    is_title = text.rstrip("*_").endswith((":", "：")) or _BOLD.match(text) is not None
+    return is_title and len(text.split()) <= _LABEL_WORDS
+
+
+def _line_at(lines: Sequence[str], offset: int) -> int:
+    for number, line in enumerate(lines):
+        if offset <= len(line):
+            return number
+        offset -= len(line) + 1
+    return len(lines) - 1
+
+
+class FactIndex:
+    """Facts by the words they share with another one; with those of `base`. Code is only like code, and taken
+    in when that is asked for."""
+
+    def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
+        self._facts = list(facts)
+        self._base = base
+        self._where: dict[bool, dict[str, list[Fact]]] = {}
+
+    def _of(self, code: bool) -> dict[str, list[Fact]]:
+        where = self._where.get(code)
+        if where is None:
+            where = self._where[code] = defaultdict(list)
+            for fact in self._facts:
+                if (fact.kind == "code") == code:
+                    for start in fact.starts:
+                        where[start].append(fact)
+        return where
+
+    def like(self, fact: Fact, *, most: int = _CANDIDATES) -> list[Fact]:
+        """The few that share the most with it; rare words count most, the same place a little."""
+        own = self._of(fact.kind == "code")
+        base = {} if self._base is None else self._base._of(fact.kind == "code")
+        shared: dict[Fact, float] = defaultdict(float)
+        for start in sorted(fact.starts):
+            where = [*own.get(start, ())[:_COMMON], *base.get(start, ())[:_COMMON]]
+            weight = 1.0 / (1 + len(where)) + 0.05
+            for other in where[:_COMMON]:
+                shared[other] += weight
+        for other in shared:
+            if other.path == fact.path:
+                shared[other] *= 1.1 + (0.1 if other.place == fact.place else 0.0)
+        return sorted(shared, key=lambda other: (-shared[other], other.path, other.line))[:most]
+
+
+# Two wordings: how much they share, and what differs.
+
+
+VALUES = ("number", "identifier", "name")
+_VERSION = re.compile(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
+_DIGITS = re.compile(r"\d+")
+_NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
+_COVERED = 0.6
+_CONTAINED = 0.85
+_SAME_CONTEXT = 0.65
+_LEAST_SHARED = 1.2
+_MUCH = 0.34
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A fact beside another one: how much of each is in the other, what each has more, and what differs.
+    `context`: how much of both they share, values that differ left out."""
+
+    of_first: float
+    of_second: float
+    context: float
+    more_first: tuple[WordToken, ...]
+    more_second: tuple[WordToken, ...]
+    shared: float
+    what: What | Literal[""] = ""
+
+    @property
+    def is_about_the_same(self) -> bool:
+        """Whether one may be a wording of the other."""
+        if self.shared < 1.0:
+            return False
+        long_enough = self.shared >= _LEAST_SHARED
+        return (
+            (self.of_first >= _COVERED and self.context >= 0.5)
+            or (self.of_second >= _CONTAINED and long_enough)
+            or not any(token.kind != "weak" for token in self.more_second)
+            or self.context >= _SAME_CONTEXT
+        )
+
+    @property
+    def is_contained(self) -> bool:
+        """Whether all that the first one says stands in the second one."""
+        no_values = not any(token.kind in VALUES for token in self.more_first)
+        return self.of_first >= _CONTAINED and no_values and not self.what
+
+
+def compare(first: Fact, second: Fact) -> Compared:
+    """What became of the first one, if the second one is it."""
+    a, b = first.wording, second.wording
+    match = match_wordings(a, b)
+    paired_a, paired_b = {one for one, _ in match.pairs}, {other for _, other in match.pairs}
+    more_a = tuple(token for number, token in enumerate(a.tokens) if number not in paired_a)
+    more_b = tuple(token for number, token in enumerate(b.tokens) if number not in paired_b)
+    rest = max(a.weight - _weight_of_values(more_a), b.weight - _weight_of_values(more_b))
+    return Compared(
+        match.weight / a.weight if a.weight else 0.0,
+        match.weight / b.weight if b.weight else 0.0,
+        match.weight / rest if rest else 0.0,
+        more_a,
+        more_b,
+        match.weight,
+        _what(a, b, match, more_a, more_b),
+    )
+
+
+def _weight_of_values(tokens: Collection[WordToken]) -> float:
+    return sum(token.weight for token in tokens if token.kind in VALUES)
+
+
+def _what(
+    a: Wording, b: Wording, match: WordingMatch, more_a: Sequence[WordToken], more_b: Sequence[WordToken]
+) -> What | Literal[""]:
+    values = _value_differs(more_a, more_b)
+    if values:
+        return values
+    if excludes(a.seen, b.seen) and _are_named((*more_a, *more_b)):
+        return "name"
+    if _is_turned(a, b, match, more_b) or _opposite(a, b, more_a, more_b):
+        return "negation"
+    if (a.seen & HEDGES and not b.seen & HEDGES) or ("question" in a.marks) != ("question" in b.marks):
+        return "certainty"
+    return ""
+
+
+def _are_named(tokens: Iterable[WordToken]) -> bool:
+    """Whether a product or another name is among them."""
+    return any(token.kind == "name" or token.canon in PRODUCTS for token in tokens)
+
+
+def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[WordToken]) -> bool:
+    """Whether what one says is denied by the other one."""
+    if not polarity_differs(a, b, match):
+        return False
+    new = any(token.kind != "weak" for token in more_b)
+    paired = {one for one, _other in match.pairs}
+    as_many = len(a.negations) == len(b.negations)
+    if as_many and a.seen & _NEGATIONS == b.seen & _NEGATIONS and not new:
+        # The same words in another order: what they deny is turned only where it changes places.
+        turned = {
+            a.tokens[one].negated
+            for one, other in match.pairs
+            if a.tokens[one].negated != b.tokens[other].negated
+        }
+        return len(turned) == 2
+    # A denial that went with all of its clause leaves less said, not the opposite.
+    return new or not a.negations or any(paired.intersection(group.reach) for group in a.negations)
+
+
+def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> What | Literal[""]:
+    def of(tokens: Sequence[WordToken], kind: str) -> list[str]:
+        return [token.canon for token in tokens if token.kind == kind]
+
+    numbers_a, numbers_b = of(more_a, "number"), of(more_b, "number")
+    ids_a, ids_b = of(more_a, "identifier"), of(more_b, "identifier")
+    if numbers_a and numbers_b:
+        dotted = any("." in each for each in (*numbers_a, *numbers_b))
+        return "version" if dotted and not any(token.unit for token in more_a) else "number"
+    if (numbers_a and any(map(_VERSION.match, ids_b))) or (numbers_b and any(map(_VERSION.match, ids_a))):
+        return "version"
+    if ids_a and ids_b:
+        versions = any(map(_VERSION.match, ids_a)) and any(map(_VERSION.match, ids_b))
+        digits = {_DIGITS.sub("", each) for each in ids_a} & {_DIGITS.sub("", each) for each in ids_b}
+        return "version" if versions else "number" if digits else "name"
+    named_a = bool(ids_a or of(more_a, "name"))
+    named_b = bool(ids_b or of(more_b, "name"))
+    may_a = named_a or any(token.capital and token.kind == "word" for token in more_a)
+    may_b = named_b or any(token.capital and token.kind == "word" for token in more_b)
+    return "name" if (named_a and may_b) or (named_b and may_a) else ""
+
+
+def _opposite(a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> bool:
+    if excludes(a.seen, b.seen):
+        return True
+    left_a, left_b = ({token.canon for token in more} for more in (more_a, more_b))
+    taken_back = NEGATING & (a.seen ^ b.seen) - {"only"}
+    if taken_back and left_a and left_b and len(left_a) <= 2 and len(left_b) <= 2:
+        return True
+    return any(
+        any(prefix + each in left_b for each in left_a) or any(prefix + each in left_a for each in left_b)
+        for prefix in ANTONYM_PREFIXES
+    )
+
+
+def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
+    """Whether the second one says less precisely what the first one says: a value, a condition or much of it
+    is gone, or it holds for everything now."""
+    a, b = first.wording, second.wording
+    if any(token.kind in VALUES for token in compared.more_first):
+        return True
+    if (b.seen & UNIVERSALS) - a.seen:
+        return True
+    gone = sum(token.weight for token in compared.more_first if token.kind != "weak")
+    new = sum(token.weight for token in compared.more_second if token.kind != "weak")
+    limits = (a.seen & (QUALIFIERS | PREPOSITIONS)) - b.seen
+    if not new:
+        return gone >= (1.0 if limits or _is_cut(first.key, second.key) else 2.0)
+    return (gone >= 1.0 and bool(limits & QUALIFIERS)) or (gone >= 2.0 and gone - new >= _MUCH * a.weight)
+
+
+def _is_cut(whole: str, rest: str) -> bool:
+    """Whether `rest` is `whole` with one piece cut out."""
+    lead = next(
+        (at for at, pair in enumerate(zip(whole, rest, strict=False)) if pair[0] != pair[1]), len(rest)
+    )
+    return lead > 0 and whole.endswith(rest[lead:].lstrip())
+
+
+def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
+    """Whether two facts say the same of the same thing with another value, and `joined` has both values."""
+    compared = compare(one, other)
+    first, second = (
+        [token for token in more if token.kind != "weak"]
+        for more in (compared.more_first, compared.more_second)
+    )
+    if not first or not second or compared.context < _SAME_CONTEXT:
+        return False
+    kinds = {token.kind for token in (*first, *second)}
+    one_slot = (kinds == {"number"}) or (len(first) == len(second) == 1)
+    canons = joined.wording.canons
+    return one_slot and all(token.canon in canons for token in (*first, *second))
+
+
+def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
+    """Whether `joined` has the subjects of two facts in one order and their values in the other one."""
+    compared = compare(one, other)
+    at = {token.canon: number for number, token in enumerate(joined.wording.tokens)}
+    sides = [
+        (
+            [at[each.canon] for each in more if each.kind in ("word", "name") and each.canon in at],
+            [at[each.canon] for each in more if each.kind in ("number", "identifier") and each.canon in at],
+        )
+        for more in (compared.more_first, compared.more_second)
+    ]
+    if not all(subjects and values for subjects, values in sides):
+        return False
+    (subjects_a, values_a), (subjects_b, values_b) = sides
+    return (min(subjects_a) < min(subjects_b)) != (min(values_a) < min(values_b))
+
+
+# Contradictions: facts with the same words and other values.
+
+
+class Contradictions:
+    """Facts by what they are about; `base`: those that are there in any case."""
+
+    def __init__(self, facts: Iterable[Fact], base: Contradictions | None = None) -> None:
+        self._base = base
+        self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
+        for fact in facts:
+            if fact.kind in ("item", "prose", "row"):
+                words, version = _signature(fact)
+                if len(words) >= 2:
+                    self._said[words].add(version)
+
+    @property
+    def count(self) -> int:
+        """How often facts say otherwise of the same thing: another number, another version, the opposite."""
+        if self._base is None:
+            return sum(_conflicts(versions) for versions in self._said.values() if len(versions) > 1)
+        known = self._base._said
+        more = sum(
+            _conflicts(versions | known.get(words, set())) - _conflicts(known.get(words, ()))
+            for words, versions in self._said.items()
+        )
+        return self._base.count + more
+
+
+_MOST_VERSIONS = 4
+"""With more values it is a list of like things."""
+_Version = tuple[frozenset[str], bool]
+"""The values of a fact, and whether it denies."""
+_VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
+
+
+def _signature(fact: Fact) -> tuple[frozenset[str], _Version]:
+    key, values = fact.key, frozenset[str]()
+    if _DIGITS.search(key):
+        values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))
+        key = _VALUED.sub(" ", key)
+    rest = _WORD.findall(key)
+    negated = sum(word in _NEGATIONS for word in rest) % 2 == 1
+    words = {word[:_START] for word in rest if word not in FUNCTION_WORDS}
+    if len(words) < 4:
+        words |= {f"§{word[:_START]}" for word in _WORD.findall(fact.place.casefold())}
+    return frozenset(words), (values, negated)
+
+
+def _conflicts(versions: Collection[_Version]) -> int:
+    """One for each version beyond the first that says otherwise."""
+    signs = {negated for _values, negated in versions}
+    valued = {values for values, _negated in versions if values}
+    alone = {values for values in valued if not any(values < other for other in valued)}
+    if len(alone) > _MOST_VERSIONS:
+        return 0
+    return max(0, len(alone) - 1) + max(0, len(signs) - 1)
