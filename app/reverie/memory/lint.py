@@ -22,7 +22,8 @@ from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
 from reverie.memory.listing import is_over_cap
 from reverie.resources import load_table
-from reverie.text.redact import Secret, find_secrets
+from reverie.text.redact import Secret
+from reverie.text.secret_marks import marked_secrets
 from reverie.text.summaries import some
 
 # Phrases that are typical of prompt injection: data in `resources/instructions.toml`, which says how they are
@@ -350,7 +351,7 @@ def _broken_line(text: str) -> int:
 
 
 def _secrets(text: str) -> Iterator[LintFinding]:
-    secrets = find_secrets(text)
+    secrets = marked_secrets(text)
     for line, secret in _with_lines(text, secrets):
         said = _SECRET_LABELS.get(secret.kind, "a secret")
         yield LintFinding(
