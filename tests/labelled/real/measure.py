@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labelled.real.extract import Half, RealNote, read_notes
-from reverie.memory.lint import hidden_characters, instruction_lines, spelled_by_tags, without_invisible
+from reverie.memory.lint import hidden_characters, spelled_by_tags, without_invisible
+from reverie.text.instructions import instruction_lines
 from reverie.text.redact import find_secrets, redact
 from reverie.text.secret_marks import marked_secrets
 
