@@ -18,10 +18,10 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
@@ -33,11 +33,21 @@ from reverie.memory.catalogue import (
     FileCatalogue,
     UpdateObserver,
     UpdateStopped,
+    companion_rel,
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
-from reverie.memory.search.index import Doc, SearchLimits, find
-from reverie.memory.search.query import SearchQuery, Snippet, parse_query, regex_hits, snippet, term_hits
+from reverie.memory.search.index import WHOLE, Doc, Loose, SearchLimits, find, find_loose
+from reverie.memory.search.loose import Group, passage
+from reverie.memory.search.query import (
+    SearchQuery,
+    Snippet,
+    parse_query,
+    regex_hits,
+    snippet,
+    snippet_of,
+    term_hits,
+)
 from reverie.services.contexts import shown_contexts
 
 if TYPE_CHECKING:
@@ -49,6 +59,18 @@ if TYPE_CHECKING:
 
 class SearchStopped(Exception):
     """Nobody waits for the answer any more."""
+
+
+Matched = Literal["all", "any", "near"]
+"""Whether a hit has all words of the question, some of them or forms of them, or only words written like them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlace:
+    """Where somebody is who searches: what belongs there comes first."""
+
+    project_path: str | None = None
+    workspace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,7 @@ class SearchHit:
     workspace_id: str | None = None
     project_path: str | None = None
     reachable: bool = True
+    matched: Matched = "all"
 
     def as_json(self) -> dict[str, Any]:
         """As `reverie search --json` tells it."""
@@ -82,6 +105,7 @@ class SearchHit:
             "line": self.snippet.line,
             "workspaceId": self.workspace_id,
             "projectPath": self.project_path,
+            "matched": self.matched,
         }
 
 
@@ -137,9 +161,17 @@ def owner_of(parts: HomeContainer, path: Path) -> str | None:
 
 
 _log = logging.getLogger("reverie.search")
+_NO_WORDS = SearchQuery()
 COUNT = 50
 # So much of a file is read for its snippet, and more only where the words do not stand there.
 _GLANCE = 64 * 1024
+# Fewer notes with all words than these, and notes with some of them are told, too: at most so many.
+FEW = 5
+_LOOSE = 20
+# A note with less of the question, by the weight of its words, does not answer it.
+_LEAST_SHARE = 0.25
+# What a note is worth that has the words of a question in one passage, beside one that has them anywhere.
+_TOGETHER = 0.6
 # How often a search for a pattern tells what it has so far.
 _REPORT_S = 0.2
 
@@ -253,24 +285,27 @@ class SearchService:
         *,
         homes: Collection[str] | None = None,
         count: int = COUNT,
+        place: SearchPlace | None = None,
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
-        """What answers `text` now in these homes (None: in all), best first. Does not update; a damaged index
+        """What answers `text` now in these homes (None: in all), best first: notes with all of its words, those
+        of `place` before others as good; where they are few, then notes with some of them. Does not update; a damaged index
         is marked for the next update. A last word of one letter that nothing holds is taken for the beginning
         of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found
         so far. Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
-        answer = self._answer(text, query, among, count, stop, report)
+        answer = self._answer(text, query, among, place, count, stop, report)
         before = query.without_first_letter if not answer.hits and not answer.problems else None
-        return self._answer(text, before, among, count, stop, report) if before is not None else answer
+        return self._answer(text, before, among, place, count, stop, report) if before is not None else answer
 
     def _answer(
         self,
         text: str,
         query: SearchQuery,
         among: list[tuple[str, _Shelf]],
+        place: SearchPlace | None,
         count: int,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
@@ -281,7 +316,10 @@ class SearchService:
             return SearchAnswer(text, (), problems)
         index = shelves[0][1].parts.catalogue
         try:
-            docs, complete = find(index, query, self._limits(index, query, shelves, count))
+            limits = self._limits(index, query, shelves, place, count)
+            docs, complete = find(index, query, limits)
+            is_few = len(docs) < min(FEW, count) and not query.regex
+            loose = find_loose(index, query, replace(limits, count=_LOOSE)) if is_few else Loose((), ())
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
             self._mark_damaged()
@@ -295,7 +333,42 @@ class SearchService:
             hit = self._hit(doc, query)
             if hit is not None:
                 hits.append(hit)
+        if len(hits) < count:
+            hits += self._loose_hits(loose, {doc.id for doc in docs}, stop)[: count - len(hits)]
         return SearchAnswer(text, tuple(hits), problems, complete)
+
+    def _loose_hits(self, loose: Loose, known: Collection[int], stop: Callable[[], bool]) -> list[SearchHit]:
+        """What has some of the words, best first by how much of the question stands together in it."""
+        found: list[SearchHit] = []
+        for doc in loose.docs:
+            if stop():
+                raise SearchStopped
+            if doc.id not in known:
+                hit = self._loose_hit(doc, loose.groups)
+                found += (hit,) if hit is not None else ()
+        return sorted(found, key=lambda hit: -hit.score)
+
+    def _loose_hit(self, doc: Doc, groups: Sequence[Group]) -> SearchHit | None:
+        read = self._read(doc, _GLANCE)
+        if read is None:
+            return None
+        place, shelf, text, _is_all = read
+        before = len(doc.rel) + 1
+        said = passage(f"{doc.rel}\n{text}", groups)
+        if said.anywhere < _LEAST_SHARE:
+            return None
+        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * said.together
+        named = passage(doc.rel, groups).hits
+        hits = tuple((start - before, end - before) for start, end in said.hits if start >= before)
+        made = self._made(
+            replace(doc, score=round(score, 4)), place, shelf, snippet_of(text, hits), _NO_WORDS
+        )
+        at = len(made.path) - len(doc.rel)
+        return replace(
+            made,
+            matched="near" if said.is_like else "any",
+            name_hits=tuple((start + at, end + at) for start, end in named) if made.path.endswith(doc.rel) else (),
+        )
 
     # The index
 
@@ -326,7 +399,12 @@ class SearchService:
     # Which rows
 
     def _limits(
-        self, index: FileCatalogue, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
+        self,
+        index: FileCatalogue,
+        query: SearchQuery,
+        shelves: list[tuple[str, _Shelf]],
+        place: SearchPlace | None,
+        count: int,
     ) -> SearchLimits:
         only: set[int] | None = None
         without: set[int] = set()
@@ -340,9 +418,44 @@ class SearchService:
             else:
                 own = {id_ for id_, actor in ours.items() if actor.startswith(query.by)}
                 only = own if only is None else only & own
+        roots, beside = self._of_projects(index, query.projects, shelves) if query.projects else (None, ())
         return SearchLimits(
-            tuple(home_id for home_id, _shelf in shelves), time.time_ns(), count, only=only, without=without
+            tuple(home_id for home_id, _shelf in shelves),
+            time.time_ns(),
+            count,
+            only=only,
+            without=without,
+            roots=roots,
+            beside=beside,
+            here=self._here(place, shelves) if place is not None else (),
         )
+
+    def _of_projects(
+        self, index: FileCatalogue, wanted: Sequence[str], shelves: list[tuple[str, _Shelf]]
+    ) -> tuple[set[tuple[str, str]], set[int]]:
+        """The roots of the projects with one of `wanted` in their path, and the rows of their companions."""
+        roots, beside = set[tuple[str, str]](), set[int]()
+        for home_id, shelf in shelves:
+            for key, place in self._placed(shelf).items():
+                if place.project_path and any(part in place.project_path.casefold() for part in wanted):
+                    roots.add((home_id, key))
+            home = shelf.parts.home
+            for project in home.contents().projects:
+                if any(part in project.path.casefold() for part in wanted):
+                    context = home.context(project_path=project.path, project_given=True)
+                    companions = [each for each in home.companions(context) if each.scope is Scope.PROJECT]
+                    rels = [companion_rel(home, each.path) for each in companions]
+                    beside |= {id_ for id_, _sha in index.ids(home_id, COMPANIONS, rels).values()}
+        return roots, beside
+
+    def _here(self, place: SearchPlace, shelves: list[tuple[str, _Shelf]]) -> set[tuple[str, str]]:
+        return {
+            (home_id, key)
+            for home_id, shelf in shelves
+            for key, each in self._placed(shelf).items()
+            if (place.workspace_id and each.workspace_id == place.workspace_id)
+            or (place.project_path and each.project_path == place.project_path)
+        }
 
     def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
         home, found = shelf.parts.home, set[int]()
@@ -492,13 +605,14 @@ def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[s
     return [
         (home_id, shelf)
         for home_id, shelf in among
-        if not query.homes
-        or any(
-            wanted in f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
-            or wanted == shelf.parts.home.kind
-            for wanted in query.homes
-        )
+        if (not query.agents or any(shelf.parts.home.kind.startswith(agent) for agent in query.agents))
+        and _is_wanted_home(home_id, shelf, query.homes)
     ]
+
+
+def _is_wanted_home(home_id: str, shelf: _Shelf, homes: Sequence[str]) -> bool:
+    told = f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
+    return not homes or any(wanted in told or wanted == shelf.parts.home.kind for wanted in homes)
 
 
 Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None]
