@@ -169,9 +169,11 @@ _GLANCE = 64 * 1024
 FEW = 5
 _LOOSE = 20
 # A note with less of the question, by the weight of its words, does not answer it.
-_LEAST_SHARE = 0.25
+_LEAST_SHARE, _LEAST_SHARE_HERE = 0.25, 0.1
 # What a note is worth that has the words of a question in one passage, beside one that has them anywhere.
-_TOGETHER = 0.6
+_TOGETHER = 0.7
+# What a note of the place one is in is worth more: there one asks about it most often.
+_HERE = 3.0
 # How often a search for a pattern tells what it has so far.
 _REPORT_S = 0.2
 
@@ -297,8 +299,11 @@ class SearchService:
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
         answer = self._answer(text, query, among, place, count, stop, report)
-        before = query.without_first_letter if not answer.hits and not answer.problems else None
-        return self._answer(text, before, among, place, count, stop, report) if before is not None else answer
+        before = query.without_first_letter if not answer.problems and not _has_all(answer) else None
+        if before is None:
+            return answer
+        begun = self._answer(text, before, among, place, count, stop, report)
+        return begun if _has_all(begun) else answer
 
     def _answer(
         self,
@@ -334,40 +339,47 @@ class SearchService:
             if hit is not None:
                 hits.append(hit)
         if len(hits) < count:
-            hits += self._loose_hits(loose, {doc.id for doc in docs}, stop)[: count - len(hits)]
+            hits += self._loose_hits(loose, {doc.id for doc in docs}, limits.here, stop)[: count - len(hits)]
         return SearchAnswer(text, tuple(hits), problems, complete)
 
-    def _loose_hits(self, loose: Loose, known: Collection[int], stop: Callable[[], bool]) -> list[SearchHit]:
+    def _loose_hits(
+        self,
+        loose: Loose,
+        known: Collection[int],
+        here: Collection[tuple[str, str]],
+        stop: Callable[[], bool],
+    ) -> list[SearchHit]:
         """What has some of the words, best first by how much of the question stands together in it."""
         found: list[SearchHit] = []
         for doc in loose.docs:
             if stop():
                 raise SearchStopped
             if doc.id not in known:
-                hit = self._loose_hit(doc, loose.groups)
+                hit = self._loose_hit(doc, loose.groups, _HERE if (doc.home, doc.root) in here else 0.0)
                 found += (hit,) if hit is not None else ()
         return sorted(found, key=lambda hit: -hit.score)
 
-    def _loose_hit(self, doc: Doc, groups: Sequence[Group]) -> SearchHit | None:
+    def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> SearchHit | None:
         read = self._read(doc, _GLANCE)
         if read is None:
             return None
         place, shelf, text, _is_all = read
-        before = len(doc.rel) + 1
-        said = passage(f"{doc.rel}\n{text}", groups)
-        if said.anywhere < _LEAST_SHARE:
+        owner = (place.project_path or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+        said = passage(text, groups, called=f"{owner} {doc.rel}")
+        if said.anywhere < (_LEAST_SHARE_HERE if more else _LEAST_SHARE):
             return None
-        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * said.together
+        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * said.together + more
         named = passage(doc.rel, groups).hits
-        hits = tuple((start - before, end - before) for start, end in said.hits if start >= before)
         made = self._made(
-            replace(doc, score=round(score, 4)), place, shelf, snippet_of(text, hits), _NO_WORDS
+            replace(doc, score=round(score, 4)), place, shelf, snippet_of(text, said.hits), _NO_WORDS
         )
         at = len(made.path) - len(doc.rel)
         return replace(
             made,
             matched="near" if said.is_like else "any",
-            name_hits=tuple((start + at, end + at) for start, end in named) if made.path.endswith(doc.rel) else (),
+            name_hits=tuple((start + at, end + at) for start, end in named)
+            if made.path.endswith(doc.rel)
+            else (),
         )
 
     # The index
@@ -599,6 +611,10 @@ class SearchService:
                 at = time.monotonic()
                 report(SearchAnswer(asked, tuple(hits), problems, complete=False))
         return SearchAnswer(asked, tuple(hits), problems, complete)
+
+
+def _has_all(answer: SearchAnswer) -> bool:
+    return any(hit.matched == "all" for hit in answer.hits)
 
 
 def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[str, _Shelf]]:

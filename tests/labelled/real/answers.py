@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from labelled.real.extract import Half, RealNote, half_of
+from reverie.agents.mux.locations import project_dir_name
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
@@ -59,8 +59,7 @@ def make_home(root: Path, notes: Iterable[RealNote]) -> None:
     projects = []
     for note in notes:
         project = project_of(note.repository)
-        digest = sha256(project.encode()).hexdigest()[:12]
-        file = root / "memory" / "project" / f"{PurePosixPath(project).name}-{digest}" / note_name(note.path)
+        file = root / "memory" / "project" / project_dir_name(project) / note_name(note.path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(note.text, "utf-8")
         if not projects or projects[-1][0] != project:

@@ -36,7 +36,7 @@ _LOOSE_STEP = 200
 WHOLE = 8.0
 """What a note with every word of a question scores at most, by any word."""
 # What a note of the place one is in has before others.
-_HERE = 2.0
+_HERE = 3.0
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
 Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
@@ -155,7 +155,8 @@ class _Finder:
         rows: list[Row] = []
         for at in range(0, len(best), _LOOSE_STEP):
             rows += self._rows(best[at : at + _LOOSE_STEP])
-            if len(rows) >= self._limits.count:
+            # Those of the place one is in are worth looking for farther down.
+            if len(rows) >= (_COMMON if self._limits.here else self._limits.count):
                 break
         return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
 

@@ -15,7 +15,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -30,6 +30,7 @@ _LIKE_SHOWN = 3
 # What was not written as it stands in the note says less.
 _OTHER_FORM, _LIKE = 0.9, 0.6
 _PAIR = 0.5
+_OTHER_WORD = 0.7
 # So far apart may be what belongs together.
 _PASSAGE = 320
 _HIRAGANA = re.compile("[\u3041-\u309f]")
@@ -47,6 +48,22 @@ class _Language:
 @cache
 def _languages() -> dict[str, _Language]:
     return load_table("search_words.toml", _languages_of)
+
+
+@cache
+def _alike() -> dict[str, frozenset[str]]:
+    """By the stem of a word: others that stand for the same."""
+    return load_table("search_words.toml", _alike_of)
+
+
+def _alike_of(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for row in table["alike"]["en"].strip().splitlines():
+        words = frozenset(row.split())
+        for word in words:
+            bare = stem(word, "en")
+            found[bare] = found.get(bare, frozenset()) | (words - {word})
+    return found
 
 
 def _languages_of(table: Mapping[str, Any]) -> dict[str, _Language]:
@@ -68,6 +85,8 @@ class Group:
     count: int
     """How many notes have one of them, at most."""
     weight: float
+    others: tuple[str, ...] = ()
+    """Other words for the same, which count less."""
     is_like: bool = False
     """The notes do not have the word; these are written much like it."""
     goes_on: bool = False
@@ -76,7 +95,7 @@ class Group:
     @property
     def match(self) -> str:
         """It as a query of the index."""
-        found = " OR ".join(f'"{form}"' for form in self.forms)
+        found = " OR ".join(f'"{form}"' for form in (*self.forms, *self.others))
         return f'{found} OR "{self.word}" *' if self.goes_on else found
 
 
@@ -104,7 +123,7 @@ def _words_of(text: str) -> Iterator[str]:
             continue
         yield from _pairs_of(run)
         run = []
-        yield from (piece for piece in token.text.split("_") if piece)
+        yield token.text  # an identifier is one word: who types it means it
     yield from _pairs_of(run)
 
 
@@ -164,21 +183,29 @@ class Vocabulary:
             count = dict(self._between(word, word + "\0")).get(word, 0)
             return self._made(word, {word: count}, _PAIR) if count else None
         forms = self._forms(word, language)
-        if forms:
-            return self._made(word, forms, 1.0 if word in forms else _OTHER_FORM, goes_on=goes_on)
+        others = self._others(word)
+        if forms or others:
+            made = self._made(word, forms or others, 1.0 if word in forms else _OTHER_FORM, goes_on=goes_on)
+            return replace(made, others=tuple(sorted(others))) if forms else made
         if goes_on and self._begins(word):
             return Group(word, (), 0, self._weight(1) * _OTHER_FORM, goes_on=True)
         like = self._like(word)
         return self._made(word, like, _LIKE, is_like=True) if like else None
 
     def _made(
-        self, word: str, forms: Mapping[str, int], share: float, *, is_like: bool = False, goes_on: bool = False
+        self,
+        word: str,
+        forms: Mapping[str, int],
+        share: float,
+        *,
+        is_like: bool = False,
+        goes_on: bool = False,
     ) -> Group:
         kept = sorted(forms, key=lambda form: (form != word, -forms[form]))[:_MOST_FORMS]
         count = sum(forms[form] for form in kept)
         # The last word of a question that is typed on is whole most often; its completions cost time.
         goes_on = goes_on and word not in forms
-        return Group(word, tuple(kept), count, self._weight(count) * share, is_like, goes_on)
+        return Group(word, tuple(kept), count, self._weight(count) * share, is_like=is_like, goes_on=goes_on)
 
     def _weight(self, count: int) -> float:
         return math.log(1 + max(0.5, self._notes - count + 0.5) / (count + 0.5))
@@ -193,6 +220,13 @@ class Vocabulary:
             for form, count in self._between(begin, begin + "\U0010ffff")
             if form == word or any(stem(form, name) == bare for name, bare in stems.items())
         }
+
+    def _others(self, word: str) -> dict[str, int]:
+        """The forms of other words for the same."""
+        found: dict[str, int] = {}
+        for other in _alike().get(stem(word, "en"), ()):
+            found.update(self._forms(other, "en"))
+        return found
 
     def _begins(self, word: str) -> bool:
         return any(True for _ in self._between(word, word + "\U0010ffff"))
@@ -240,16 +274,20 @@ class Passage:
     """Where the best passage has them, in the text."""
 
 
-def passage(text: str, groups: Sequence[Group]) -> Passage:
-    """What a text has of these groups."""
+def passage(text: str, groups: Sequence[Group], *, called: str = "") -> Passage:
+    """What a text has of these groups. `called`: its name and the name of its place, which every passage stands
+    under."""
     plain = folded(text)
     spots = sorted(_spots(plain, groups), key=lambda spot: spot[0])
     total = sum(group.weight for group in groups) or 1.0
-    best, chosen, first = 0.0, spots[:0], 0
-    near: Counter[str] = Counter()
+    chosen, first = spots[:0], 0
+    over = [(group, is_own) for _start, _end, group, is_own in _spots(folded(called), groups)]
+    near: Counter[str] = Counter(group.word for group, _own in over)
     weights = {group.word: group.weight for group in groups}
-    weight = 0.0
-    for last, (start, _end, group) in enumerate(spots):
+    own = {group.word for group, is_own in [*over, *((each[2], each[3]) for each in spots)] if is_own}
+    weights.update({word: _OTHER_WORD * weight for word, weight in weights.items() if word not in own})
+    weight, best = sum(weights[word] for word in near), -1.0
+    for last, (start, _end, group, _own) in enumerate(spots):
         weight += weights[group.word] if not near[group.word] else 0.0
         near[group.word] += 1
         while start - spots[first][0] > _PASSAGE:
@@ -259,28 +297,34 @@ def passage(text: str, groups: Sequence[Group]) -> Passage:
             first += 1
         if weight > best + 1e-9:
             best, chosen = weight, spots[first : last + 1]
-    present = {group.word: group for _start, _end, group in spots}
+    best = max(best, weight if not spots else 0.0)
+    present = {
+        group.word: group for group in [*(group for group, _own in over), *(each[2] for each in spots)]
+    }
     # What is folded into another length has its words elsewhere.
-    hits = tuple((start, end) for start, end, _group in chosen) if len(plain) == len(text) else ()
+    hits = tuple((start, end) for start, end, _group, _own in chosen) if len(plain) == len(text) else ()
     return Passage(
-        sum(group.weight for group in present.values()) / total,
+        sum(weights[word] for word in present) / total,
         best / total,
         bool(present) and all(group.is_like for group in present.values()),
         hits,
     )
 
 
-def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Group]]:
-    """Where a folded text has the words of the groups."""
+def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Group, bool]]:
+    """Where a folded text has the words of the groups, and whether it is the word itself."""
     for group in groups:
         is_pair = is_cjk(group.word[0])
-        for form in (*group.forms, group.word) if group.goes_on else group.forms:
+        forms = (*group.forms, group.word) if group.goes_on else group.forms
+        for number, form in enumerate((*forms, *group.others)):
             goes_on = group.goes_on and form == group.word
             position = plain.find(form)
             while position >= 0:
                 end = position + len(form)
-                if is_pair or (_is_edge(plain[position - 1 : position]) and (goes_on or _is_edge(plain[end : end + 1]))):
-                    yield position, end, group
+                if is_pair or (
+                    _is_edge(plain[position - 1 : position]) and (goes_on or _is_edge(plain[end : end + 1]))
+                ):
+                    yield position, end, group, number < len(forms)
                 position = plain.find(form, end)
 
 
