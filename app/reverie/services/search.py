@@ -165,6 +165,8 @@ _NO_WORDS = SearchQuery()
 COUNT = 50
 # So much of a file is read for its snippet, and more only where the words do not stand there.
 _GLANCE = 64 * 1024
+# The same where every file is searched for its best passage.
+_LOOSE_GLANCE = 24 * 1024
 # Fewer notes with all words than these, and notes with some of them are told, too: at most so many.
 FEW = 5
 _LOOSE = 20
@@ -360,7 +362,7 @@ class SearchService:
         return sorted(found, key=lambda hit: -hit.score)
 
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> SearchHit | None:
-        read = self._read(doc, _GLANCE)
+        read = self._read(doc, _LOOSE_GLANCE)
         if read is None:
             return None
         place, shelf, text, _is_all = read

@@ -95,8 +95,8 @@ class Group:
     @property
     def match(self) -> str:
         """It as a query of the index."""
-        found = " OR ".join(f'"{form}"' for form in (*self.forms, *self.others))
-        return f'{found} OR "{self.word}" *' if self.goes_on else found
+        asked = [f'"{form}"' for form in (*self.forms, *self.others)]
+        return " OR ".join([*asked, f'"{self.word}" *'] if self.goes_on else asked)
 
 
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
