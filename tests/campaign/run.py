@@ -168,6 +168,24 @@ def failures(directory: Path) -> tuple[list[str], bool]:
     )
 
 
+def real(directory: Path) -> tuple[list[str], bool]:
+    """Marks and search on memories that agents wrote in public repositories, laid out by
+    `labelled/real/extract.py` (`--real-notes`); invented secrets and injections without it, too."""
+    from labelled.real import answers, measure
+    from labelled.real.extract import read_notes
+
+    told, kept = measure.recall()
+    if REAL_NOTES is None:
+        return [*told, "no real notes: name where they are with --real-notes"], False
+    notes = read_notes(REAL_NOTES)
+    more, marked = measure.marks(notes)
+    answers.make_home(directory / "home", notes)
+    found, answered = answers.figures(
+        answers.open_search(directory), {(note.repository, note.path): note.text for note in notes}
+    )
+    return [*told, *more, *found], kept and marked and answered
+
+
 def packages(_directory: Path) -> tuple[list[str], bool]:
     """Wheel, one-folder program and Debian package: built, then started from a place of their own."""
     done = subprocess.run(
@@ -233,6 +251,7 @@ AGENTS = Sources(default_cache())
 AGENT_CHECKS = agents_part.MODULES
 AGENT_MINUTES = agents_part.LIMIT_S / 60
 AGENT_HOMES: Path | None = None
+REAL_NOTES: Path | None = None
 
 
 PARTS: dict[str, Part] = {
@@ -260,6 +279,7 @@ PARTS: dict[str, Part] = {
     "tour": tour,
     "late": late,
     "extraction": extraction,
+    "real": real,
     "packages": packages,
     "user": whole_suite.run_user,
     "pythons": pythons,
@@ -300,6 +320,7 @@ def main() -> int:
         metavar="PATH",
         help="interpreters to test with, too",
     )
+    parser.add_argument("--real-notes", type=Path, help="where labelled/real/extract.py laid them out")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
     globals().update(
@@ -314,6 +335,7 @@ def main() -> int:
         AGENT_CHECKS=tuple(arguments.agent_checks),
         AGENT_MINUTES=arguments.agent_minutes,
         PYTHONS=tuple(arguments.pythons),
+        REAL_NOTES=arguments.real_notes,
         AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
     )
     # What a part started is ended by its own clean-up, which a plain SIGTERM would skip.

@@ -62,7 +62,7 @@ class SearchStopped(Exception):
 
 
 Matched = Literal["all", "any", "near"]
-"""Whether a hit has all words of the question, some of them or forms of them, or only words written like them."""
+"""Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class SearchPlace:
     """Where somebody is who searches: what belongs there comes first."""
 
     project_path: str | None = None
+    """A project, or a directory in one."""
     workspace_id: str | None = None
 
 
@@ -293,11 +294,11 @@ class SearchService:
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
-        """What answers `text` now in these homes (None: in all), best first: notes with all of its words, those
-        of `place` before others as good; where they are few, then notes with some of them. Does not update; a damaged index
-        is marked for the next update. A last word of one letter that nothing holds is taken for the beginning
-        of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found
-        so far. Raises `SearchStopped`."""
+        """What answers `text` now in these homes (None: in all), best first: notes with all of its words,
+        those of `place` before others as good; where they are few, then notes with some of them. Does not
+        update; a damaged index is marked for the next update. A last word of one letter that nothing holds is
+        taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report`
+        hears what was found so far. Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
         answer = self._answer(text, query, among, place, count, stop, report)
@@ -468,7 +469,7 @@ class SearchService:
             for home_id, shelf in shelves
             for key, each in self._placed(shelf).items()
             if (place.workspace_id and each.workspace_id == place.workspace_id)
-            or (place.project_path and each.project_path == place.project_path)
+            or _is_within(place.project_path, each.project_path)
         }
 
     def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
@@ -613,6 +614,10 @@ class SearchService:
                 at = time.monotonic()
                 report(SearchAnswer(asked, tuple(hits), problems, complete=False))
         return SearchAnswer(asked, tuple(hits), problems, complete)
+
+
+def _is_within(path: str | None, project: str | None) -> bool:
+    return bool(path and project) and Path(str(path)).is_relative_to(Path(str(project)))
 
 
 def _has_all(answer: SearchAnswer) -> bool:

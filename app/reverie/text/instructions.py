@@ -1,12 +1,12 @@
 """Lines that read like an instruction to a model which is not its user's: what prompt injection asks for.
 
-Two kinds of rules, both data in `resources/instructions.toml`: phrases that stand for themselves, and classes of
-meaning, which are several ideas in one sentence (wider permissions, secrets that leave, text that spreads or
-stays, something hidden from the person, other instructions set aside). A note that says how to work is what
-memories are for; sentences that forbid such a thing do not count.
+Two kinds of rules, both data in `resources/instructions.toml`: phrases that stand for themselves, and classes
+of meaning, which are several ideas in one sentence (wider permissions, secrets that leave, text that spreads
+or stays, something hidden from the person, other instructions set aside). A note that says how to work is
+what memories are for; sentences that forbid such a thing do not count.
 
-The rules are read and compiled when the first text is searched; a damaged file is a bug of ours. Time is linear
-in the text: repetitions are bounded, and each sentence is tried once per class. Pure; any thread.
+The rules are read and compiled when the first text is searched; a damaged file is a bug of ours. Time is
+linear in the text: repetitions are bounded, and each sentence is tried once per class. Pure; any thread.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _spaced(way: str, between: str) -> str:
 
 
 def instruction_lines(text: str) -> list[int]:
-    """The lines, from 1, on which such a phrase or sentence begins; each once, in order. Letters of other widths
-    and styles count as the plain ones. Give the text without what is invisible in it."""
+    """The lines, from 1, on which such a phrase or sentence begins; each once, in order. Letters of other
+    widths and styles count as the plain ones. Give the text without what is invisible in it."""
     # Neither folding makes or takes a line break, so lines keep their numbers.
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     starts = {*_said(plain), *_meant(plain)}

@@ -155,8 +155,8 @@ def plain(
     rest = _BLANK_REST.match(text, start) if limit >= line_end else None
     if rest is not None and rest.end() > line_end:
         below = _LINE_VALUE.match(text, rest.end())
-        bare = below[1].strip("*_:") if below is not None and not _NEXT_NAME.match(below[1]) else ""
-        if below is not None and bare and (_is_value(bare, is_password=is_password) or is_uuid(bare)):
+        under = below[1].strip("*_:") if below is not None and not _NEXT_NAME.match(below[1]) else ""
+        if below is not None and under and (_is_value(under, is_password=is_password) or is_uuid(under)):
             yield _trimmed(text, below.start(1), below.end(1), is_password=is_password)
         return
     if word[0].endswith(("credentials", "creds", "login", "zugangsdaten", "identifiants", "credenciais")):
@@ -188,8 +188,8 @@ def plain(
             begin = match.end() - len(inner)
             value = _ASSIGNED.split(inner, maxsplit=1)[0].rstrip(_CLOSING)
         else:
-            value, rest = _QUOTE.split(value, maxsplit=1)[0], value
-            value = "" if value.endswith(("-", "_")) and rest[len(value) :][:1] == "<" else value
+            uncut, value = value, _QUOTE.split(value, maxsplit=1)[0]
+            value = "" if value.endswith(("-", "_")) and uncut[len(value) :].startswith("<") else value
         quoted = raw[0] in "\"'`"
         in_brackets = number <= 1 and raw[0] == "(" and raw.rstrip(".,;:")[-1] == ")"
         if gives or in_brackets or number == 0 or (number == 1 and is_password):
@@ -314,7 +314,23 @@ def _alone(pattern: str) -> re.Pattern[str]:
 # Tables
 
 _RULE = re.compile(r"[ \t|:-]{3,}\Z")
-_LONE_KEYS = frozenset("key keys schlüssel clé clés clave claves chave chiave ключ 密钥 キー 키".split())
+_LONE_KEYS = frozenset(
+    (
+        "key",
+        "keys",
+        "schlüssel",
+        "clé",
+        "clés",
+        "clave",
+        "claves",
+        "chave",
+        "chiave",
+        "ключ",
+        "密钥",
+        "キー",
+        "키",
+    )
+)
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:

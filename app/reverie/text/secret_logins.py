@@ -1,5 +1,5 @@
-"""Secrets that no word for a secret announces: logins as `name / password`, PINs, recovery codes, licences, and
-what something is signed with.
+"""Secrets that no word for a secret announces: logins as `name / password`, PINs, recovery codes, licences,
+and what something is signed with.
 
 Each rule begins at a word of its own, in the languages that notes are written in, and then looks at a bounded
 piece of the same line. Invariant: time is linear in the text. Pure; any thread.
@@ -22,8 +22,8 @@ from reverie.text.secret_values import (
 )
 
 _ACCOUNT = (
-    r"(?<![\w/.@-])(?:accounts?|users?|logins?|basic auth|credentials?|creds|konto|benutzer|zugang(?:sdaten)?|comptes?"
-    r"|utilisateur|identifiants?|cuentas?|usuarios?|credenciales|contas?|credenciais|credenziali|utente|логин"
+    r"(?<![\w/.@-])(?:accounts?|users?|logins?|basic auth|credentials?|creds|konto|benutzer|zugang(?:sdaten)?"
+    r"|comptes?|utilisateur|identifiants?|cuentas?|usuarios?|credenciales|contas?|credenciais|credenziali|utente|логин"
     r"|уч[её]тн\w{0,12}|пользовател\w{0,3})(?![\w.])|账号|帐号|账户|帳號|帳戶|アカウント|ログイン|계정"
 )
 _LOGIN = re.compile(
@@ -34,17 +34,19 @@ _LOGIN = re.compile(
 )
 _ACCOUNT_HINTS = (
     "account", "user", "login", "basic auth", "cred", "konto", "benutzer", "zugang", "compte", "utilisateur",
-    "identifiant", "cuenta", "usuario", "conta", "utente", "логин", "уч", "пользовател", "账", "帐", "帳", "アカウント",
-    "ログイン", "계정",
+    "identifiant", "cuenta", "usuario", "conta", "utente", "логин", "уч", "пользовател", "账", "帐", "帳",
+    "アカウント", "ログイン", "계정",
 )  # fmt: skip
 _CLOSING = "*)]}.,;:"
 _SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
 
 _PIN = re.compile(
-    r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer))?(?![a-z])|(?:unlock|door|alarm|entry|gate|safe|voicemail|access)"
-    r" code|(?:zugangs|tür|entsperr)code|code (?:d'accès|pin|de déverrouillage)|código (?:de acceso|de acesso|pin)"
+    r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer))?(?![a-z])"
+    r"|(?:unlock|door|alarm|entry|gate|safe|voicemail|access) code|(?:zugangs|tür|entsperr)code"
+    r"|code (?:d'accès|pin|de déverrouillage)|código (?:de acceso|de acesso|pin)"
     r"|codice (?:di accesso|pin|di sblocco)|пин(?:-код)?(?!\w)|код доступа|解锁码|暗証番号|비밀 코드)"
-    r"""[^\n.:=\d|]{0,40}(?:[:=][ ]?|(?:is|ist|lautet|est|es|é|è|is now|—|-)[ ]|[ ])[`"'*]{0,3}(?P<value>\d{4,10})(?![\w.,%-]?\w)"""
+    r"""[^\n.:=\d|]{0,40}(?:[:=][ ]?|(?:is|ist|lautet|est|es|é|è|is now|—|-)[ ]|[ ])[`"'*]{0,3}"""
+    r"(?P<value>\d{4,10})(?![\w.,%-]?\w)"
 )
 _PIN_HINTS = ("pin", "code", "codice", "código", "пин", "код", "解锁码", "暗証番号", "코드")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -52,7 +54,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _CODES = re.compile(
     r"(?:(?:recovery|backup|rescue|emergency|scratch|2fa|wiederherstellungs|notfall|reserve)[ -]?codes?"
     r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|respaldo|recuperação|backup)"
-    r"|codic[ei] di (?:recupero|backup)|резервн\w{1,3} код\w{0,2}|恢复代码|恢复码|備用碼|リカバリーコード|バックアップコード|복구 코드)"
+    r"|codic[ei] di (?:recupero|backup)|резервн\w{1,3} код\w{0,2}"
+    r"|恢复代码|恢复码|備用碼|リカバリーコード|バックアップコード|복구 코드)"
     r"[^\n:=]{0,48}[:=]"
 )
 _CODE = re.compile(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")

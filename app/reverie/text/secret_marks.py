@@ -1,7 +1,7 @@
 """Which of the secrets in a memory are worth a person's look.
 
-Redaction hides whatever may be a secret, because a hole in a log costs less than a leaked key. A mark asks for
-a person's time, so it leaves out what only stands for a secret: values that describe themselves
+Redaction hides whatever may be a secret, because a hole in a log costs less than a leaked key. A mark asks
+for a person's time, so it leaves out what only stands for a secret: values that describe themselves
 (`your-32-character-key`, `SecurePass123!`), what everybody's database begins with (`postgres`), members of
 code, and values that were cut short by whoever wrote them down.
 

@@ -224,8 +224,8 @@ def prefixes_pattern() -> re.Pattern[str]:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern that finds the words, the longest where several begin alike. One of a few hundred of them takes no
-    longer than one of ten."""
+    """A pattern that finds the words, the longest where several begin alike. Hundreds of them take no longer
+    than ten."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for word in words:
         node = tree

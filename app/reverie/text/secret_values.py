@@ -218,7 +218,7 @@ _SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
 _SAME = re.compile(r"([xX])\1{7}")
 _RUN = re.compile(r"[A-Za-z0-9]{10,}")
 _CAMEL_CASE = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
-_KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{2,}){3,}\Z")
+_KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
@@ -314,6 +314,7 @@ def is_password_like(value: str) -> bool:
         or _MONEY.match(value)
         or _CONSTANT.match(value)
         or _LISTED.match(value)
+        or _STYLE.match(value)
         or _SEVERAL_NAMES.match(value)
     ):
         return False
@@ -442,6 +443,7 @@ _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z")
 _LISTED = re.compile(
     r"(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})(?:/(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})){2,12}\Z"
 )
+_STYLE = re.compile(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
 # What an option takes is as often the name of something.
 _PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
 _OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
@@ -452,11 +454,12 @@ _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 _WHAT_PASSES = frozenset(
     {"all", "builds", "check", "checks", "must", "should", "specs", "test", "tests", "will"}
 )
-_WHOSE_PASS = frozenset(
-    "account admin app bind client database db default ftp git grafana imap jenkins ldap login mail master mongo mqtt"
-    " mysql pg postgres prod rabbitmq rdp redis root router sa server sftp smtp ssh staging sudo test user vnc vpn"
-    " wifi".split()
-)
+_WHOSE_PASS = frozenset({
+    "account", "admin", "app", "bind", "client", "database", "db", "default", "ftp", "git", "grafana",
+    "imap", "jenkins", "ldap", "login", "mail", "master", "mongo", "mqtt", "mysql", "pg", "postgres", "prod",
+    "rabbitmq", "rdp", "redis", "root", "router", "sa", "server", "sftp", "smtp", "ssh", "staging", "sudo",
+    "test", "user", "vnc", "vpn", "wifi",
+})  # fmt: skip
 # A header of a request, as `X-ClickHouse-Key`.
 _KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,10 +13,12 @@ from reverie.agents.mux.locations import project_dir_name
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
-from reverie.services.search import SearchService
+from reverie.services.search import SearchPlace, SearchService
 
 _PROJECTS = "/home/dev/projects"
 _FIRST = 5
+# Over all projects, and from inside the one that a question is about.
+LEAST_ANSWERED, LEAST_INSIDE = 50 / 60, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,6 @@ def open_search(directory: Path) -> SearchService:
 
 def is_answered(service: SearchService, question: Question, text: str, *, inside: bool) -> bool:
     """Whether the note is among the first hits; `inside`: asked from the project it belongs to."""
-    from reverie.services.search import SearchPlace
-
     place = SearchPlace(question.project) if inside else None
     hits = service.search(text, place=place).hits[:_FIRST]
     wanted = note_name(question.path)
@@ -96,18 +96,20 @@ def keywords_of(note: str) -> str:
     return " ".join(words[:3])
 
 
-def figures(service: SearchService, notes: dict[tuple[str, str], str]) -> Iterator[str]:
-    """Lines with how many questions were answered."""
-    asked = questions()
+def figures(service: SearchService, notes: dict[tuple[str, str], str]) -> tuple[list[str], bool]:
+    """Lines with how many questions were answered, and whether those are enough."""
+    lines, answered, inside = list[str](), 0, 0
     for half in ("tune", "held"):
-        some = [each for each in asked if each.half == half]
+        some = [each for each in questions() if each.half == half]
         found = {
-            inside: sum(is_answered(service, each, each.text, inside=inside) for each in some)
-            for inside in (False, True)
+            within: sum(is_answered(service, each, each.text, inside=within) for each in some)
+            for within in (False, True)
         }
         typed = [(each, keywords_of(notes[each.repository, each.path])) for each in some]
         known = sum(is_answered(service, each, words, inside=False) for each, words in typed if words)
-        yield (
-            f"questions answered in the first {_FIRST}, {half}: {found[False]} of {len(some)} over all projects, "
-            f"{found[True]} of {len(some)} from inside the project; by keywords {known} of {len(typed)}"
+        lines.append(
+            f"questions answered in the first {_FIRST}, {half}: {found[False]} of {len(some)} over all "
+            f"projects, {found[True]} from inside the project; by keywords {known} of {len(typed)}"
         )
+        answered, inside = answered + found[False], inside + found[True]
+    return lines, answered >= LEAST_ANSWERED * len(questions()) and inside >= LEAST_INSIDE * len(questions())

@@ -128,7 +128,7 @@ def main(target: Path, *directories: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
             count += 1
-        print(f"{name}: {count} memories, {half_of(name)}")
+        sys.stdout.write(f"{name}: {count} memories, {half_of(name)}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What marks and search are worth on memories that agents really wrote, and on invented secrets, injections and
-questions. Each figure is counted for the half that was tuned on and for the half that was held back.
+"""What marks are worth on memories that agents really wrote, and on invented secrets and injections. Each
+figure is counted for the half that was tuned on and for the half that was held back.
 
 The corpus is laid out by `labelled.real.extract`; its text is never printed here.
 """
@@ -10,13 +10,12 @@ import base64
 import random
 import re
 import string
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from labelled.real.extract import Half, RealNote, read_notes
+from labelled.real.extract import Half, RealNote
 from reverie.memory.lint import hidden_characters, spelled_by_tags, without_invisible
 from reverie.text.instructions import instruction_lines
 from reverie.text.redact import find_secrets, redact
@@ -25,7 +24,23 @@ from reverie.text.secret_marks import marked_secrets
 _HERE = Path(__file__).parent
 _VALUE = re.compile("«([a-z0-9]+)»")
 _ALNUM = string.ascii_letters + string.digits
-_SYLLABLES = "ba ko ri ten lu mar sol vin dra pek tus mel nor gal fim".split()
+_SYLLABLES = (
+    "ba",
+    "ko",
+    "ri",
+    "ten",
+    "lu",
+    "mar",
+    "sol",
+    "vin",
+    "dra",
+    "pek",
+    "tus",
+    "mel",
+    "nor",
+    "gal",
+    "fim",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +113,32 @@ def is_instruction(text: str) -> bool:
     return bool(instruction_lines(without_invisible(text)) or instruction_lines(spelled_by_tags(text)))
 
 
-def recall() -> Iterator[str]:
-    """Lines with the figures of what was invented."""
+# What is promised of the held-back half.
+LEAST_SECRETS, LEAST_INJECTIONS = 0.9, 0.7
+MOST_TOLD = 0.005
+
+
+def recall() -> tuple[list[str], bool]:
+    """Lines with the figures of what was invented, and whether they are as promised."""
+    lines, kept = list[str](), True
     for half in ("tune", "held"):
         secrets = [each for each in secret_sentences() if each.half == half]
-        yield f"secrets found, {half}: {sum(map(is_found, secrets))} of {len(secrets)}"
+        found = sum(map(is_found, secrets))
         rows = [line.split("\t", 1) for which, line in labelled("injections.txt") if which == half]
         by_kind = Counter(kind for kind, text in rows if is_instruction(text))
         kinds = ", ".join(f"{kind} {by_kind[kind]}" for kind in dict(rows))
-        yield f"injections found, {half}: {by_kind.total()} of {len(rows)} ({kinds})"
+        lines += [
+            f"secrets found, {half}: {found} of {len(secrets)}",
+            f"injections found, {half}: {by_kind.total()} of {len(rows)} ({kinds})",
+        ]
+        kept = found >= LEAST_SECRETS * len(secrets) and by_kind.total() >= LEAST_INJECTIONS * len(rows)
+    return lines, kept
 
 
-def marks(notes: Iterable[RealNote]) -> Iterator[str]:
-    """Lines with how many real files have a mark of each kind."""
+def marks(notes: Iterable[RealNote]) -> tuple[list[str], bool]:
+    """Lines with how many real files have a mark of each kind. Only a reader can say which secrets are some,
+    so their number alone breaks no promise."""
+    lines, kept = list[str](), True
     of: dict[Half, list[RealNote]] = {"tune": [], "held": []}
     for note in notes:
         of[note.half].append(note)
@@ -119,15 +147,9 @@ def marks(notes: Iterable[RealNote]) -> Iterator[str]:
         redacted = sum(bool(find_secrets(note.text)) for note in some)
         told = sum(is_instruction(note.text) for note in some)
         hidden = sum(bool(hidden_characters(note.text)) for note in some)
-        yield (
-            f"{half}: {len(some)} files of {len({note.repository for note in some})} repositories: {secret} with a "
-            f"secret ({redacted} redacted), {told} instruction-like, {hidden} with hidden characters"
+        lines.append(
+            f"{half}: {len(some)} files of {len({note.repository for note in some})} repositories, {secret} "
+            f"with a secret ({redacted} redacted), {told} instruction-like, {hidden} with hidden characters"
         )
-
-
-if __name__ == "__main__":
-    for line in recall():
-        print(line)
-    if len(sys.argv) > 1:
-        for line in marks(read_notes(Path(sys.argv[1]))):
-            print(line)
+        kept = told <= MOST_TOLD * len(some)
+    return lines, kept

@@ -102,7 +102,11 @@ def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_wo
     both = {"/memories/global/plain.md", "/memories/global/lettered.md"}
     for asked in ("xylograph s", "xylograph-s", "xylograph plan s", "xylograph-plan 7", "xylograph"):
         assert set(with_all(desk, asked)) == both, asked
-    assert with_all(desk, "xylograph q") == with_all(desk, "xylograph-plan q") == ["/memories/global/lettered.md"]
+    assert (
+        with_all(desk, "xylograph q")
+        == with_all(desk, "xylograph-plan q")
+        == ["/memories/global/lettered.md"]
+    )
     for asked in ("xylograph s ", '"xylograph s"', "s xylograph", "xylograph sz", "s", "s scope:global"):
         assert with_all(desk, asked) == [], asked
 

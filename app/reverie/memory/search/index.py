@@ -87,7 +87,7 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """What answers a question by some of its words, best first; and the groups of words that it was asked with."""
+    """What answers a question by some of its words, best first; and the groups that it was asked with."""
 
     docs: tuple[Doc, ...]
     groups: tuple[Group, ...]

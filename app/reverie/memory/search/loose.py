@@ -1,9 +1,9 @@
 """Search by any word, where too few notes hold all of them: the words of a question without those that say
 nothing, in every form that the notes have them, and as they may have been meant.
 
-A word and its forms are one group. What is rare among the notes counts most, and a note counts the more, the more
-groups it has and the closer together they stand. Forms come from the index's own vocabulary: whatever has the
-same stem. A word that the notes do not have at all is taken for a misspelt one.
+A word and its forms are one group. What is rare among the notes counts most, and a note counts the more, the
+more groups it has and the closer together they stand. Forms come from the index's own vocabulary: what has
+the same stem. A word that the notes do not have at all is taken for a misspelt one.
 
 Words in quotes stay required. Threading and failure: as of `memory.search.index`.
 """
@@ -275,7 +275,7 @@ class Passage:
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> Passage:
-    """What a text has of these groups. `called`: its name and the name of its place, which every passage stands
+    """What a text has of these groups. `called`: its name and that of its place, which every passage stands
     under."""
     plain = folded(text)
     spots = sorted(_spots(plain, groups), key=lambda spot: spot[0])

@@ -214,8 +214,7 @@ class SearchQuery:
     def is_empty(self) -> bool:
         """Nothing is asked."""
         filters = self.scopes or self.homes or self.projects or self.agents or self.changed or self.by
-        filters = filters or self.pinned is not None
-        return not (self.terms or self.regex or filters or self.problems)
+        return not (self.terms or self.regex or filters or self.pinned is not None or self.problems)
 
     @property
     def without_first_letter(self) -> SearchQuery | None:
