@@ -297,8 +297,8 @@ class SearchService:
         """What answers `text` now in these homes (None: in all), best first: notes with all of its words,
         those of `place` before others as good; where they are few, then notes with some of them. Does not
         update; a damaged index is marked for the next update. A last word of one letter that nothing holds is
-        taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report`
-        hears what was found so far. Raises `SearchStopped`."""
+        taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file:
+        `report` hears what was found so far. Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
         answer = self._answer(text, query, among, place, count, stop, report)

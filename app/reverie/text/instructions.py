@@ -106,7 +106,8 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 def _spaced(way: str, between: str) -> str:
     """A way with `between` for each of its blanks, but for those in sets of characters."""
     return "".join(
-        piece if number % 2 else piece.replace(" ", between) for number, piece in enumerate(_SET.split(way))
+        piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
+        for number, piece in enumerate(_SET.split(way))
     )
 
 
