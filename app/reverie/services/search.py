@@ -342,11 +342,14 @@ class SearchService:
             if hit is not None:
                 hits.append(hit)
         if len(hits) < count:
-            hits += self._loose_hits(loose, {doc.id for doc in docs}, limits.here, stop)[: count - len(hits)]
+            hits += self._loose_hits(query, loose, {doc.id for doc in docs}, limits.here, stop)[
+                : count - len(hits)
+            ]
         return SearchAnswer(text, tuple(hits), problems, complete)
 
     def _loose_hits(
         self,
+        query: SearchQuery,
         loose: Loose,
         known: Collection[int],
         here: Collection[tuple[str, str]],
@@ -357,9 +360,14 @@ class SearchService:
         for doc in loose.docs:
             if stop():
                 raise SearchStopped
-            if doc.id not in known:
+            if doc.id in known:
+                continue
+            if loose.groups:
                 hit = self._loose_hit(doc, loose.groups, _HERE if (doc.home, doc.root) in here else 0.0)
-                found += (hit,) if hit is not None else ()
+            else:  # what is in quotes, without words that nothing holds
+                exact = self._hit(doc, query)
+                hit = None if exact is None else replace(exact, matched="any")
+            found += (hit,) if hit is not None else ()
         return sorted(found, key=lambda hit: -hit.score)
 
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> SearchHit | None:

@@ -113,6 +113,7 @@ NOTES = (
 CLEAN = (
     "Family \U0001f468\u200d\U0001f469\u200d\U0001f467 and ✔️ and 1️⃣",
     "Flags: \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f and 🇩🇪",
+    "\u2139\ufe0f Info, wavy \u3030\ufe0f, and ❤\ufe0f\u200d🔥",
     "Persian: می\u200cخواهم",
     "Hebrew: שלום \u2068abc\u2069 עולם",
     "葛\U000e0100城市",

@@ -18,7 +18,7 @@ from reverie.agents.scopes import Scope
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import FileCatalogue
 from reverie.services.container import HomeContainer
-from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
+from reverie.services.search import SearchAnswer, SearchHit, SearchPlace, SearchService, SearchStopped
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"
@@ -430,3 +430,71 @@ def test_nothing_is_created_before_the_first_update(parts: HomeContainer) -> Non
     assert not parts.profile.catalogue.exists()
     index = FileCatalogue(parts.profile.catalogue, lock_dir=parts.profile.locks)
     assert index.complete((parts.home_id,)) == set()
+
+
+def write(parts: HomeContainer, desk: SearchService, **notes: str) -> None:
+    for name, text in notes.items():
+        (parts.home.root / f"memory/global/{name}.md").write_text(text)
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+
+
+def test_where_no_note_has_all_words_those_with_some_follow(
+    desk: SearchService, parts: HomeContainer
+) -> None:
+    write(
+        parts,
+        desk,
+        okapi="The okapis were counted before the gazebo was migrated.\n",
+        gazebo="A gazebo.\n" + "\n".join(f"line {number}" for number in range(60)) + "\nAnd an okapi.\n",
+    )
+    answer = desk.search("when are okapi counts and gazebos migrating?")
+    assert [hit.path for hit in answer.hits[:2]] == [
+        "/memories/global/okapi.md",
+        "/memories/global/gazebo.md",
+    ]
+    assert {hit.matched for hit in answer.hits} == {"any"}
+    assert answer.hits[0].as_json()["matched"] == "any"
+    best = answer.hits[0].snippet
+    assert [best.text[start:end] for start, end in best.hits] == ["okapis", "counted", "gazebo", "migrated"]
+
+
+def test_enough_notes_with_all_words_are_not_diluted(desk: SearchService, parts: HomeContainer) -> None:
+    write(
+        parts, desk, **{f"emu{number}": "an emu by the pagoda\n" for number in range(5)}, other="the pagoda\n"
+    )
+    assert {hit.matched for hit in desk.search("emu pagoda").hits} == {"all"}
+    assert len(desk.search("emu pagoda").hits) == 5
+
+
+def test_a_misspelt_word_is_found_as_it_was_meant(desk: SearchService, parts: HomeContainer) -> None:
+    write(parts, desk, tapir="The tapiroscope is calibrated.\n")
+    for asked in ("tapirosocpe", "tapiroscpe", "tapiroscopee"):
+        hits = desk.search(asked).hits
+        assert [(hit.path, hit.matched) for hit in hits] == [("/memories/global/tapir.md", "near")], asked
+    assert desk.search("xqzvwk").hits == ()
+
+
+def test_quoted_words_stay_required(desk: SearchService, parts: HomeContainer) -> None:
+    write(parts, desk, one="the bittern sings at dawn\n", two="the bittern sleeps\n")
+    assert [hit.path for hit in desk.search('"bittern sings" gazelle').hits] == ["/memories/global/one.md"]
+    assert desk.search('"bittern flies"').hits == ()
+
+
+def test_projects_and_agents_narrow_down(desk: SearchService, parts: HomeContainer) -> None:
+    (parts.home.root / PROJECT / "quetzal.md").write_text("a quetzal\n")
+    write(parts, desk, quetzal="a quetzal\n")
+    assert len(with_all(desk, "quetzal")) == 2
+    assert with_all(desk, "quetzal project:acme") == ["/memories/project/quetzal.md"]
+    assert with_all(desk, "quetzal project:nowhere") == []
+    assert len(with_all(desk, f"quetzal agent:{parts.home.kind[:3]}")) == 2
+    assert with_all(desk, "quetzal agent:nobody") == []
+
+
+def test_the_place_one_is_in_comes_first(desk: SearchService, parts: HomeContainer) -> None:
+    (parts.home.root / PROJECT / "far.md").write_text("a quetzal " + "and much else " * 40)
+    write(parts, desk, quetzal="a quetzal\n")
+    project = next(hit.project_path for hit in desk.search("quetzal").hits if hit.project_path)
+    assert desk.search("quetzal").hits[0].path == "/memories/global/quetzal.md"
+    for place in (SearchPlace(project), SearchPlace(f"{project}/src")):
+        assert desk.search("quetzal", place=place).hits[0].path == "/memories/project/far.md"

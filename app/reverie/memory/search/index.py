@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.agents.scopes import Scope
@@ -95,7 +95,7 @@ class Loose:
 
 def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
     """The results by any word of a query. Raises `CatalogueDamaged`, `Unavailable`."""
-    words = loose_words(query)
+    words, exact = loose_words(query), tuple(term for term in query.terms if term.is_exact)
     if not words or query.problems or query.regex:
         return Loose((), ())
     with catalogue.reading() as connection:
@@ -103,6 +103,9 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
             return Loose((), ())
         notes = connection.execute("SELECT count(*) FROM files").fetchone()[0]
         groups = Vocabulary(connection, notes).groups(words)
+        if not groups:
+            only = _Finder(connection, replace(query, terms=exact), limits)
+            return Loose(only.find() if exact else (), ())
         return Loose(_Finder(connection, query, limits).find_any(groups), tuple(groups))
 
 

@@ -35,6 +35,7 @@ _OTHER_WORD = 0.7
 _PASSAGE = 320
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _VOWEL = re.compile("[aeiouyаеёиоуыэюя]")
+_AFTER_CONSONANT = frozenset({"y", "ies", "ied", "ying"})
 _FORMED = re.compile(r"[^\W\d_]{3,30}\Z")
 
 
@@ -155,9 +156,11 @@ def stem(word: str, language: str) -> str:
     for ending in _languages()[language].endings:
         if not word.endswith(ending) or len(word) - len(ending) < 3:
             continue
-        if ending == "s" and word.endswith(("ss", "us", "is")):
+        if ending == "s" and word.endswith(("ss", "us")):
             continue
         bare = word[: -len(ending)]
+        if ending in _AFTER_CONSONANT and bare[-1] in "aeiou":
+            continue
         if word.isascii() and _VOWEL.search(bare) is None:
             continue
         is_doubled = len(bare) > 3 and bare[-1] == bare[-2] and bare[-1] not in "lsz" and len(ending) > 1
