@@ -1821,16 +1821,8 @@
 <context>
     <name>MemorySearch</name>
     <message>
-        <source>1 hit</source>
-        <translation>1 Treffer</translation>
-    </message>
-    <message>
         <source>No hits</source>
         <translation>Keine Treffer</translation>
-    </message>
-    <message>
-        <source>Nothing fits exactly. Shown: “{words}”</source>
-        <translation>Nichts passt genau. Gezeigt: „{words}“</translation>
     </message>
     <message>
         <source>Search all memories</source>
@@ -4199,6 +4191,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n hits with similar words</source>
+        <translation><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n hits with some of the words</source>
+        <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n hours</source>
         <translation><numerusform>%n Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
     </message>
@@ -4265,6 +4265,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n more changes wait for the next run</source>
         <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more with some of the words</source>
+        <translation><numerusform>%n weiterer mit einigen der Wörter</numerusform><numerusform>%n weitere mit einigen der Wörter</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n moved here.</source>

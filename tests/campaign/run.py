@@ -168,6 +168,24 @@ def failures(directory: Path) -> tuple[list[str], bool]:
     )
 
 
+def real(directory: Path) -> tuple[list[str], bool]:
+    """Marks and search on memories that agents wrote in public repositories, laid out by
+    `labelled/real/extract.py` (`--real-notes`); invented secrets and injections without it, too."""
+    from labelled.real import answers, measure
+    from labelled.real.extract import read_notes
+
+    told, kept = measure.recall()
+    if REAL_NOTES is None:
+        return [*told, "no real notes: name where they are with --real-notes"], False
+    notes = read_notes(REAL_NOTES)
+    more, marked = measure.marks(notes)
+    answers.make_home(directory / "home", notes)
+    found, answered = answers.figures(
+        answers.open_search(directory), {(note.repository, note.path): note.text for note in notes}
+    )
+    return [*told, *more, *found], kept and marked and answered
+
+
 def packages(_directory: Path) -> tuple[list[str], bool]:
     """Wheel, one-folder program and Debian package: built, then started from a place of their own."""
     done = subprocess.run(
@@ -245,6 +263,7 @@ AGENT_CHECKS = agents_part.MODULES
 AGENT_MINUTES = agents_part.LIMIT_S / 60
 AGENT_HOMES: Path | None = None
 NOTES: Path | None = None
+REAL_NOTES: Path | None = None
 
 
 PARTS: dict[str, Part] = {
@@ -274,6 +293,7 @@ PARTS: dict[str, Part] = {
     "late": late,
     "extraction": extraction,
     "claims": stale,
+    "real": real,
     "packages": packages,
     "user": whole_suite.run_user,
     "pythons": pythons,
@@ -318,6 +338,7 @@ def main() -> int:
     parser.add_argument(
         "--repositories", type=Path, help="bare public repositories, `owner+name/repo`, for the part `claims`"
     )
+    parser.add_argument("--real-notes", type=Path, help="where labelled/real/extract.py laid them out")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     arguments = parser.parse_args()
     globals().update(
@@ -334,6 +355,7 @@ def main() -> int:
         PYTHONS=tuple(arguments.pythons),
         NOTES=arguments.notes and arguments.notes.absolute(),
         REPOSITORIES=arguments.repositories,
+        REAL_NOTES=arguments.real_notes,
         AGENT_HOMES=arguments.agent_homes and arguments.agent_homes.absolute(),
     )
     # What a part started is ended by its own clean-up, which a plain SIGTERM would skip.

@@ -280,7 +280,7 @@ def test_a_slip_of_the_keys_is_told_and_what_was_meant_is_marked(windows: Window
     driver.do("view.search")
     typed(driver, "mantenance")
     assert paths(driver) == ["/memories/global/one.md"]
-    assert "“maintenance”" in driver.tab.search.said.text()
+    assert driver.tab.search.said.text() == "1 hit with similar words"
     press(driver, Qt.Key.Key_Return)
     driver.until(driver.pane.text.hasFocus)
     assert marked(driver) == ["maintenance"]
@@ -341,3 +341,46 @@ def test_what_a_question_looks_for_is_marked(question: str, text: str, found: li
     pattern = pattern_of(question)
     matches = find(text, FindQuery(pattern, regex=True)).found if pattern else ()
     assert [text[match.start : match.end] for match in matches] == found
+
+
+def test_where_no_memory_has_all_words_those_with_some_are_shown_marked_and_said(
+    windows: Windows, home: Path
+) -> None:
+    for name, text in (
+        ("engine", "the bandicoot engine is restarted by systemd\n"),
+        ("tool", "a numbat tool\n"),
+        ("both", "the bandicoot and the numbat\n"),
+    ):
+        (home / f"memory/global/{name}.md").write_text(text)
+    driver = windows.open(home)
+    search = driver.tab.search
+    driver.do("view.search")
+    typed(driver, "bandicoot numbat")
+    assert paths(driver)[0] == "/memories/global/both.md"
+    assert search.said.text() == "1 hit · 2 more with some of the words"
+    typed(driver, "restart bandicoot kangaroo-shed")
+    assert paths(driver)[0] == "/memories/global/engine.md"
+    assert search.said.text() == "2 hits with some of the words"
+    press(driver, Qt.Key.Key_Return)
+    driver.until(lambda: driver.pane.file is not None)
+    assert set(marked(driver)) == {"bandicoot", "restarted"}, "what was found, not what was asked"
+    typed(driver, "bandicooot")
+    assert search.said.text() == "2 hits with similar words"
+
+
+def test_memories_of_the_place_that_is_shown_come_first(windows: Windows, home: Path) -> None:
+    for place in (home / f"sessions/{BACKFILL}/memory", home / "memory/project/pixel-garden-151cea1d7209"):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "dugong.md").write_text("a dugong\n")
+    driver = windows.open(home)
+    shown = driver.tab.search._where()
+    assert shown is not None
+    driver.do("view.search")
+    typed(driver, "dugong")
+    before = [(hit.workspace_id, hit.project_path) for hit in driver.tab.search.list.results.hits]
+    assert len(before) == 2
+    press(driver, Qt.Key.Key_Down)
+    driver.until(lambda: driver.pane.file is not None)
+    driver.settle()
+    after = [(hit.workspace_id, hit.project_path) for hit in driver.tab.search.list.results.hits]
+    assert after == before, "looking at a hit of another place does not shuffle the list"

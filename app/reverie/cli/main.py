@@ -215,8 +215,11 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             "query",
             metavar="QUERY",
             nargs="+",
-            help='such as: retry "exact words" scope:project home:mux pinned:yes changed:<7d by:agent',
+            help='such as: retry "exact words" scope:project project:acme agent:claude home:mux pinned:yes '
+            "changed:<7d by:agent",
         )
+        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="what belongs here comes first (.)")
+        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="the same for a workspace")
         add("--limit", type=_count, metavar="N", help="at most N results (50)")
 
 

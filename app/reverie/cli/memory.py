@@ -409,18 +409,20 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 def search(session: Invocation) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.services.search import COUNT, SearchService
+    from reverie.services.search import COUNT, SearchPlace, SearchService
 
     asked = every_home(session)
     service = SearchService()
     _added, errors = from_each(session, asked, service.add)
     service.update()
-    limit = session.arguments.limit
-    answer = service.search(" ".join(session.arguments.query), count=COUNT if limit is None else limit)
+    count = COUNT if session.arguments.limit is None else session.arguments.limit
+    named = session.arguments
+    place = SearchPlace(getattr(named, "project", None) or _directory(), getattr(named, "workspace", None))
+    answer = service.search(" ".join(session.arguments.query), count=count, place=place)
     if not answer.complete and service.waiting:
         # The index turned out to be damaged: it is built anew.
         service.update()
-        answer = service.search(answer.query, count=COUNT if limit is None else limit)
+        answer = service.search(answer.query, count=count, place=place)
     problems = (*map(str, errors), *answer.problems)
     if session.as_json:
         print_json([hit.as_json() for hit in answer.hits])
@@ -433,14 +435,24 @@ def search(session: Invocation) -> int:
     return FAILED if problems else DONE
 
 
+def _directory() -> str | None:
+    """Where the command was started, if that is still there."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
+
+
 def _hit_lines(hits: tuple[SearchHit, ...], *, several: bool) -> list[str]:
     lines: list[str] = []
-    for hit in hits:
+    for number, hit in enumerate(hits):
+        if hit.matched != "all" and (number == 0 or hits[number - 1].matched == "all"):
+            lines.append("Few notes have all of these words. With some of them, or words like them:")
         place = [hit.home] if several else []
         place += [hit.workspace_id] if hit.workspace_id and hit.scope == "workspace" else []
         place += [hit.project_path] if hit.project_path and hit.scope == "project" else []
         lines.append(printable("  ".join((hit.path, *(f"({each})" for each in place)))))
         if hit.snippet.text:
-            number = f"{hit.snippet.line}: " if hit.snippet.line else ""
-            lines.append(printable(f"    {number}{hit.snippet.text}"))
+            line = f"{hit.snippet.line}: " if hit.snippet.line else ""
+            lines.append(printable(f"    {line}{hit.snippet.text}"))
     return lines

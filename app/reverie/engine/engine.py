@@ -45,7 +45,7 @@ from reverie.profile import Profile
 from reverie.services.contexts import asked_context
 from reverie.services.host import HostStatus
 from reverie.services.lint import LintResult
-from reverie.services.search import SearchAnswer, SearchStopped, feed_catalogue
+from reverie.services.search import SearchAnswer, SearchPlace, SearchStopped, feed_catalogue
 from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 from reverie.services.workbench import Workbench
@@ -692,16 +692,18 @@ class EngineServices:
         text: str,
         homes: Sequence[str],
         *,
+        place: SearchPlace | None = None,
         progress: Callable[[SearchAnswer], None],
         cancel: threading.Event,
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
-        """What answers `text` in these homes now, best first; `homes`: their ids. A pattern reports what was
-        found so far. Where the answer is not `complete`, `IndexChanged` says when to ask again."""
+        """What answers `text` in these homes now, best first; `homes`: their ids, `place`: where one is. A
+        pattern reports what was found so far. Where the answer is not `complete`, `IndexChanged` says when to
+        ask again."""
         opened = self._engine.opened(homes)
         try:
             answer = self._engine.index.search(
-                text, opened, client=client, stop=cancel.is_set, report=progress
+                text, opened, place=place, client=client, stop=cancel.is_set, report=progress
             )
         except SearchStopped:
             raise CallStopped from None

@@ -27,7 +27,13 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.services.container import HomeContainer
-from reverie.services.search import SearchAnswer, SearchService, SearchStopped, feed_catalogue
+from reverie.services.search import (
+    SearchAnswer,
+    SearchPlace,
+    SearchService,
+    SearchStopped,
+    feed_catalogue,
+)
 
 log = logging.getLogger("reverie.engine")
 
@@ -93,6 +99,7 @@ class EngineSearch:
         text: str,
         homes: Collection[HomeContainer],
         *,
+        place: SearchPlace | None = None,
         client: object,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
@@ -103,7 +110,7 @@ class EngineSearch:
             if not self._service.has(parts.home_id):
                 self._service.add(parts)
         wanted = frozenset(parts.home_id for parts in homes)
-        answer = self._service.search(text, homes=wanted, stop=stop, report=report, correcting=True)
+        answer = self._service.search(text, homes=wanted, place=place, stop=stop, report=report)
         is_behind = not answer.complete or not wanted.isdisjoint(self._service.unread())
         if is_behind and self._retried.get(client) != text:
             self._retried[client] = text

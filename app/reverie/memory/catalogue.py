@@ -44,7 +44,7 @@ _log = logging.getLogger("reverie.catalogue")
 
 # Count up with every change of the tables, of what `memory.search.query` makes of a text, of what lint finds,
 # or of which files may be in it: a catalogue of another version is removed whole.
-VERSION = 1
+VERSION = 2
 _FORMER = "search.sqlite"
 """The index of older versions, which may hold credentials that a file imported."""
 _BUSY_S = 5.0
@@ -86,6 +86,7 @@ CREATE INDEX files_by_time ON files (mtime_ns);
 CREATE VIRTUAL TABLE words USING fts5(
     name, body, parts, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
 );
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE names USING fts5(
     name, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
 );

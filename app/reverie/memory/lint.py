@@ -11,66 +11,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
-from string import Template
-from typing import Any, Literal
+from typing import Literal
 
 from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
 from reverie.memory.listing import is_over_cap
-from reverie.resources import load_table
-from reverie.text.redact import Secret, find_secrets
+from reverie.text.instructions import instruction_lines
+from reverie.text.redact import Secret
+from reverie.text.secret_marks import marked_secrets
 from reverie.text.summaries import some
-
-# Phrases that are typical of prompt injection: data in `resources/instructions.toml`, which says how they are
-# chosen. They are read and compiled when the first text is searched; a damaged file is a bug of ours.
-
-
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    needs: tuple[tuple[str, ...], ...]
-    """Of each group one piece must be in a text before the pattern is worth trying."""
-    pattern: re.Pattern[str]
-
-
-@cache
-def _phrases() -> tuple[_Phrase, ...]:
-    return load_table("instructions.toml", _phrases_of)
-
-
-def _phrases_of(table: Mapping[str, Any]) -> tuple[_Phrase, ...]:
-    pieces, words = table["pieces"], table["words"]
-    return tuple(
-        _Phrase(
-            needs=tuple(tuple(Template(need).substitute(words).split()) for need in row["needs"]),
-            pattern=re.compile(Template(row["pattern"]).substitute(pieces)),
-        )
-        for row in table["phrases"]
-    )
-
-
-def instruction_lines(text: str) -> list[int]:
-    """The lines, from 1, on which such a phrase begins; each once, in order. Letters of other widths and
-    styles count as the plain ones. Give the text without what is invisible in it."""
-    # Neither folding makes or takes a line break, so lines keep their numbers.
-    plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
-    starts = set()
-    for phrase in _phrases():
-        if all(any(word in plain for word in group) for group in phrase.needs):
-            found = phrase.pattern.finditer(plain)
-            starts |= {match.end() - len(match[0].lstrip("\n")) for match in found}
-    lines: list[int] = []
-    line, counted = 1, 0
-    for start in sorted(starts):
-        line += plain.count("\n", counted, start)
-        counted = start
-        if not lines or lines[-1] != line:
-            lines.append(line)
-    return lines
-
 
 # Characters that a model reads and a person does not see: invisible ones, direction marks and control
 # characters. What real scripts need is left alone: joiners inside emoji and the scripts that use them,
@@ -94,7 +46,8 @@ _MARKS = frozenset("\u200e\u200f\u061c")
 _OVERRIDES = frozenset("\u202d\u202e")
 _JOINERS = frozenset("\u200c\u200d")
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
-_KEYCAPS = frozenset("#*0123456789")
+# Emoji bases that are neither symbols nor punctuation to Unicode: digits of keycaps, a letter, a dash.
+_EMOJI_BASES = frozenset("#*0123456789\u2139\u3030")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +126,7 @@ def _is_at_home(line: str, at: int) -> bool:
     if char in _JOINERS:
         return _is_emoji(before) or 0x600 <= ord(before) <= 0x18AF
     if "\ufe00" <= char <= "\ufe0f":
-        return unicodedata.category(before) in ("So", "Sm", "Po", "Lo", "Sk") or before in _KEYCAPS
+        return unicodedata.category(before) in ("So", "Sm", "Po", "Lo", "Sk") or before in _EMOJI_BASES
     if char >= "\U000e0100":
         return unicodedata.category(before) == "Lo"
     return 0x1800 <= ord(before) <= 0x18AF or 0x1100 <= ord(before) <= 0x11FF
@@ -350,7 +303,7 @@ def _broken_line(text: str) -> int:
 
 
 def _secrets(text: str) -> Iterator[LintFinding]:
-    secrets = find_secrets(text)
+    secrets = marked_secrets(text)
     for line, secret in _with_lines(text, secrets):
         said = _SECRET_LABELS.get(secret.kind, "a secret")
         yield LintFinding(

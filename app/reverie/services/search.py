@@ -18,10 +18,10 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
@@ -33,11 +33,21 @@ from reverie.memory.catalogue import (
     FileCatalogue,
     UpdateObserver,
     UpdateStopped,
+    companion_rel,
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
-from reverie.memory.search.index import Doc, SearchLimits, find, nearest
-from reverie.memory.search.query import SearchQuery, Snippet, parse_query, regex_hits, snippet, term_hits
+from reverie.memory.search.index import WHOLE, Doc, Loose, SearchLimits, find, find_loose
+from reverie.memory.search.loose import Group, passage
+from reverie.memory.search.query import (
+    SearchQuery,
+    Snippet,
+    parse_query,
+    regex_hits,
+    snippet,
+    snippet_of,
+    term_hits,
+)
 from reverie.services.contexts import shown_contexts
 
 if TYPE_CHECKING:
@@ -49,6 +59,19 @@ if TYPE_CHECKING:
 
 class SearchStopped(Exception):
     """Nobody waits for the answer any more."""
+
+
+Matched = Literal["all", "any", "near"]
+"""Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlace:
+    """Where somebody is who searches: what belongs there comes first."""
+
+    project_path: str | None = None
+    """A project, or a directory in one."""
+    workspace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,7 @@ class SearchHit:
     workspace_id: str | None = None
     project_path: str | None = None
     reachable: bool = True
+    matched: Matched = "all"
 
     def as_json(self) -> dict[str, Any]:
         """As `reverie search --json` tells it."""
@@ -82,20 +106,19 @@ class SearchHit:
             "line": self.snippet.line,
             "workspaceId": self.workspace_id,
             "projectPath": self.project_path,
+            "matched": self.matched,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet.
-    `corrected`: nothing holds what was asked, and this was looked for instead."""
+    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
 
     query: str
     hits: tuple[SearchHit, ...]
     problems: tuple[str, ...] = ()
     complete: bool = True
-    corrected: str = ""
 
 
 # The places of indexed rows, and the context in which each is shown.
@@ -139,9 +162,21 @@ def owner_of(parts: HomeContainer, path: Path) -> str | None:
 
 
 _log = logging.getLogger("reverie.search")
+_NO_WORDS = SearchQuery()
 COUNT = 50
 # So much of a file is read for its snippet, and more only where the words do not stand there.
 _GLANCE = 64 * 1024
+# The same where every file is searched for its best passage.
+_LOOSE_GLANCE = 24 * 1024
+# Fewer notes with all words than these, and notes with some of them are told, too: at most so many.
+FEW = 5
+_LOOSE = 20
+# A note with less of the question, by the weight of its words, does not answer it.
+_LEAST_SHARE, _LEAST_SHARE_HERE = 0.25, 0.1
+# What a note is worth that has the words of a question in one passage, beside one that has them anywhere.
+_TOGETHER = 0.7
+# What a note of the place one is in is worth more: there one asks about it most often.
+_HERE = 3.0
 # How often a search for a pattern tells what it has so far.
 _REPORT_S = 0.2
 
@@ -255,38 +290,30 @@ class SearchService:
         *,
         homes: Collection[str] | None = None,
         count: int = COUNT,
+        place: SearchPlace | None = None,
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
-        correcting: bool = False,
     ) -> SearchAnswer:
-        """What answers `text` now in these homes (None: in all), best first. Does not update; a damaged index
-        is marked for the next update. A last word of one letter that nothing holds is taken for the beginning
-        of one, and asks nothing yet. A pattern (`/…/`) is tried file by file: `report` hears what was found
-        so far. `correcting`: where nothing answers, words that nothing holds are taken for slips of the keys.
-        Raises `SearchStopped`."""
+        """What answers `text` now in these homes (None: in all), best first: notes with all of its words,
+        those of `place` before others as good; where they are few, then notes with some of them. Does not
+        update; a damaged index is marked for the next update. A last word of one letter that nothing holds is
+        taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file:
+        `report` hears what was found so far. Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
-        answer = self._answer(text, query, among, count, stop, report)
-        before = query.without_first_letter if not answer.hits and not answer.problems else None
-        if before is not None:
-            return self._answer(text, before, among, count, stop, report)
-        if not correcting or answer.hits or answer.problems or not answer.complete or not among:
+        answer = self._answer(text, query, among, place, count, stop, report)
+        before = query.without_first_letter if not answer.problems and not _has_all(answer) else None
+        if before is None:
             return answer
-        try:
-            similar = nearest(among[0][1].parts.catalogue, query)
-        except CatalogueDamaged:
-            return answer  # the question itself has marked it
-        if similar is None:
-            return answer
-        second = self._answer(text, similar, among, count, stop, report)
-        said = " ".join(term.text for term in similar.terms)
-        return replace(second, corrected=said) if second.hits else answer
+        begun = self._answer(text, before, among, place, count, stop, report)
+        return begun if _has_all(begun) else answer
 
     def _answer(
         self,
         text: str,
         query: SearchQuery,
         among: list[tuple[str, _Shelf]],
+        place: SearchPlace | None,
         count: int,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
@@ -297,7 +324,10 @@ class SearchService:
             return SearchAnswer(text, (), problems)
         index = shelves[0][1].parts.catalogue
         try:
-            docs, complete = find(index, query, self._limits(index, query, shelves, count))
+            limits = self._limits(index, query, shelves, place, count)
+            docs, complete = find(index, query, limits)
+            is_few = len(docs) < min(FEW, count) and not query.regex
+            loose = find_loose(index, query, replace(limits, count=_LOOSE)) if is_few else Loose((), ())
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
             self._mark_damaged()
@@ -311,7 +341,57 @@ class SearchService:
             hit = self._hit(doc, query)
             if hit is not None:
                 hits.append(hit)
+        if len(hits) < count:
+            hits += self._loose_hits(query, loose, {doc.id for doc in docs}, limits.here, stop)[
+                : count - len(hits)
+            ]
         return SearchAnswer(text, tuple(hits), problems, complete)
+
+    def _loose_hits(
+        self,
+        query: SearchQuery,
+        loose: Loose,
+        known: Collection[int],
+        here: Collection[tuple[str, str]],
+        stop: Callable[[], bool],
+    ) -> list[SearchHit]:
+        """What has some of the words, best first by how much of the question stands together in it."""
+        found: list[SearchHit] = []
+        for doc in loose.docs:
+            if stop():
+                raise SearchStopped
+            if doc.id in known:
+                continue
+            if loose.groups:
+                hit = self._loose_hit(doc, loose.groups, _HERE if (doc.home, doc.root) in here else 0.0)
+            else:  # what is in quotes, without words that nothing holds
+                exact = self._hit(doc, query)
+                hit = None if exact is None else replace(exact, matched="any")
+            found += (hit,) if hit is not None else ()
+        return sorted(found, key=lambda hit: -hit.score)
+
+    def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> SearchHit | None:
+        read = self._read(doc, _LOOSE_GLANCE)
+        if read is None:
+            return None
+        place, shelf, text, _is_all = read
+        owner = (place.project_path or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+        said = passage(text, groups, called=f"{owner} {doc.rel}")
+        if said.anywhere < (_LEAST_SHARE_HERE if more else _LEAST_SHARE):
+            return None
+        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * said.together + more
+        named = passage(doc.rel, groups).hits
+        made = self._made(
+            replace(doc, score=round(score, 4)), place, shelf, snippet_of(text, said.hits), _NO_WORDS
+        )
+        at = len(made.path) - len(doc.rel)
+        return replace(
+            made,
+            matched="near" if said.is_like else "any",
+            name_hits=tuple((start + at, end + at) for start, end in named)
+            if made.path.endswith(doc.rel)
+            else (),
+        )
 
     # The index
 
@@ -342,7 +422,12 @@ class SearchService:
     # Which rows
 
     def _limits(
-        self, index: FileCatalogue, query: SearchQuery, shelves: list[tuple[str, _Shelf]], count: int
+        self,
+        index: FileCatalogue,
+        query: SearchQuery,
+        shelves: list[tuple[str, _Shelf]],
+        place: SearchPlace | None,
+        count: int,
     ) -> SearchLimits:
         only: set[int] | None = None
         without: set[int] = set()
@@ -356,9 +441,44 @@ class SearchService:
             else:
                 own = {id_ for id_, actor in ours.items() if actor.startswith(query.by)}
                 only = own if only is None else only & own
+        roots, beside = self._of_projects(index, query.projects, shelves) if query.projects else (None, ())
         return SearchLimits(
-            tuple(home_id for home_id, _shelf in shelves), time.time_ns(), count, only=only, without=without
+            tuple(home_id for home_id, _shelf in shelves),
+            time.time_ns(),
+            count,
+            only=only,
+            without=without,
+            roots=roots,
+            beside=beside,
+            here=self._here(place, shelves) if place is not None else (),
         )
+
+    def _of_projects(
+        self, index: FileCatalogue, wanted: Sequence[str], shelves: list[tuple[str, _Shelf]]
+    ) -> tuple[set[tuple[str, str]], set[int]]:
+        """The roots of the projects with one of `wanted` in their path, and the rows of their companions."""
+        roots, beside = set[tuple[str, str]](), set[int]()
+        for home_id, shelf in shelves:
+            for key, place in self._placed(shelf).items():
+                if place.project_path and any(part in place.project_path.casefold() for part in wanted):
+                    roots.add((home_id, key))
+            home = shelf.parts.home
+            for project in home.contents().projects:
+                if any(part in project.path.casefold() for part in wanted):
+                    context = home.context(project_path=project.path, project_given=True)
+                    companions = [each for each in home.companions(context) if each.scope is Scope.PROJECT]
+                    rels = [companion_rel(home, each.path) for each in companions]
+                    beside |= {id_ for id_, _sha in index.ids(home_id, COMPANIONS, rels).values()}
+        return roots, beside
+
+    def _here(self, place: SearchPlace, shelves: list[tuple[str, _Shelf]]) -> set[tuple[str, str]]:
+        return {
+            (home_id, key)
+            for home_id, shelf in shelves
+            for key, each in self._placed(shelf).items()
+            if (place.workspace_id and each.workspace_id == place.workspace_id)
+            or _is_within(place.project_path, each.project_path)
+        }
 
     def _pinned(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> set[int]:
         home, found = shelf.parts.home, set[int]()
@@ -504,17 +624,26 @@ class SearchService:
         return SearchAnswer(asked, tuple(hits), problems, complete)
 
 
+def _is_within(path: str | None, project: str | None) -> bool:
+    return bool(path and project) and Path(str(path)).is_relative_to(Path(str(project)))
+
+
+def _has_all(answer: SearchAnswer) -> bool:
+    return any(hit.matched == "all" for hit in answer.hits)
+
+
 def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[str, _Shelf]]:
     return [
         (home_id, shelf)
         for home_id, shelf in among
-        if not query.homes
-        or any(
-            wanted in f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
-            or wanted == shelf.parts.home.kind
-            for wanted in query.homes
-        )
+        if (not query.agents or any(shelf.parts.home.kind.startswith(agent) for agent in query.agents))
+        and _is_wanted_home(home_id, shelf, query.homes)
     ]
+
+
+def _is_wanted_home(home_id: str, shelf: _Shelf, homes: Sequence[str]) -> bool:
+    told = f"{home_id} {shelf.parts.home.root} {shelf.label}".casefold()
+    return not homes or any(wanted in told or wanted == shelf.parts.home.kind for wanted in homes)
 
 
 Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None]

@@ -20,12 +20,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from reverie.text.secret_logins import login_secrets
 from reverie.text.secret_shapes import places_of, shaped_secrets
 from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
     SecretSpan,
     holds_any,
+    is_bracketed,
     is_file_name,
     is_hash_like,
     is_hex,
@@ -75,7 +77,7 @@ _SECRET_WORD = re.compile(
 _WORD = re.compile(r"\S+")
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
 _ACCOUNT = re.compile(
-    r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh)\b"
+    r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh|sudo)\b"
 )
 _SET = frozenset(["set", "changed", "reset", "rotated", "updated", "equal", "geändert", "gesetzt"])
 _OPENING = "\"'`“”«»„‘’(*[<"
@@ -108,6 +110,8 @@ _NO_SECRET = re.compile(
 )
 _ID_BEFORE = re.compile(r"\bids?[\"']?[ ]?[:=]?[ ]?[\"'`]?\Z")
 _BLANK_REST = re.compile(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
+# The next variable of a file, after one that was left empty.
+_NEXT_NAME = re.compile(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
 _LINE_VALUE = re.compile(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
 
 
@@ -151,7 +155,8 @@ def plain(
     rest = _BLANK_REST.match(text, start) if limit >= line_end else None
     if rest is not None and rest.end() > line_end:
         below = _LINE_VALUE.match(text, rest.end())
-        if below is not None and (_is_value(below[1], is_password=is_password) or is_uuid(below[1])):
+        under = below[1].strip("*_:") if below is not None and not _NEXT_NAME.match(below[1]) else ""
+        if below is not None and under and (_is_value(under, is_password=is_password) or is_uuid(under)):
             yield _trimmed(text, below.start(1), below.end(1), is_password=is_password)
         return
     if word[0].endswith(("credentials", "creds", "login", "zugangsdaten", "identifiants", "credenciais")):
@@ -170,6 +175,8 @@ def plain(
         if number > 13:
             return
         raw = match[0]
+        if is_bracketed(raw.lstrip("\"'`*:=").rstrip("\"'`*.,;:")):
+            return
         plain = small[match.start() : match.end()]
         bare = raw.lstrip(_OPENING)
         value = bare.rstrip(_CLOSING)
@@ -181,7 +188,8 @@ def plain(
             begin = match.end() - len(inner)
             value = _ASSIGNED.split(inner, maxsplit=1)[0].rstrip(_CLOSING)
         else:
-            value = _QUOTE.split(value, maxsplit=1)[0]
+            uncut, value = value, _QUOTE.split(value, maxsplit=1)[0]
+            value = "" if value.endswith(("-", "_")) and uncut[len(value) :].startswith("<") else value
         quoted = raw[0] in "\"'`"
         in_brackets = number <= 1 and raw[0] == "(" and raw.rstrip(".,;:")[-1] == ")"
         if gives or in_brackets or number == 0 or (number == 1 and is_password):
@@ -306,6 +314,23 @@ def _alone(pattern: str) -> re.Pattern[str]:
 # Tables
 
 _RULE = re.compile(r"[ \t|:-]{3,}\Z")
+_LONE_KEYS = frozenset(
+    (
+        "key",
+        "keys",
+        "schlüssel",
+        "clé",
+        "clés",
+        "clave",
+        "claves",
+        "chave",
+        "chiave",
+        "ключ",
+        "密钥",
+        "キー",
+        "키",
+    )
+)
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
@@ -353,6 +378,8 @@ def _cell_kind(cell: str) -> str | None:
         return None
     kind = kind_of_name(name.split()[-1]) if not name.isascii() else None
     kind = kind or kind_of_words([word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)])
+    if kind is None and name.lower() in _LONE_KEYS:
+        return "key"
     return None if kind in ("mention", "gpg-key") else kind
 
 
@@ -438,7 +465,9 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
             if match is None:
                 continue
             value = match[1].rstrip("\"'`)]>,;:.|")
-            if len(value) < 3 or is_placeholder(value) or is_place(value):
+            if len(value) < 3 or is_placeholder(value) or is_place(value) or value.startswith("--"):
+                continue
+            if is_bracketed(value):
                 continue
             if tool == "sshpass" or not value.isalpha():
                 yield match.start(1), match.start(1) + len(value), "password"
@@ -520,6 +549,7 @@ def _spans(text: str) -> Iterable[SecretSpan]:
         if "</" in text or "/>" in text:
             yield from tag_secrets(text)
     yield from command_secrets(text)
+    yield from login_secrets(text, small)
 
 
 def _signs(*ranges: tuple[int, int]) -> frozenset[str]:

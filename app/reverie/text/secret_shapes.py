@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -220,13 +220,19 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
 @cache
 def prefixes_pattern() -> re.Pattern[str]:
     """Finds the prefixes of the table behind a boundary, the longest where several begin alike."""
+    return re.compile("(?<![A-Za-z0-9])" + any_of(_rows().by_prefix))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern that finds the words, the longest where several begin alike. Hundreds of them take no longer
+    than ten."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
-    for prefix in _rows().by_prefix:
+    for word in words:
         node = tree
-        for char in prefix:
+        for char in word:
             node = node.setdefault(char, {})
         node[""] = {}
-    return re.compile("(?<![A-Za-z0-9])" + _alternatives(tree))
+    return _alternatives(tree)
 
 
 def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]

@@ -104,6 +104,12 @@ class SecretWords:
     """Values of documentation, without hyphens and underscores."""
     example_parts: tuple[str, ...]
     """A value of letters with one of these in it is one of documentation, too."""
+    self_naming: frozenset[str]
+    """A value with one of these words in it says what should stand there."""
+    self_naming_ends: tuple[str, ...]
+    """The same at the end of a word."""
+    defaults: frozenset[str]
+    """Passwords that programs come with."""
     open_keys: frozenset[str]
     """Before `key`, these name a key that is no secret."""
     options: Mapping[str, str]
@@ -149,6 +155,9 @@ def _words(data: Mapping[str, Any]) -> SecretWords:
         fillers=frozenset(lists["fillers"]),
         examples=frozenset(lists["examples"]),
         example_parts=lists["example_parts"],
+        self_naming=frozenset(lists["self_naming"]),
+        self_naming_ends=lists["self_naming_ends"],
+        defaults=frozenset(lists["defaults"]),
         open_keys=frozenset(lists["open_keys"]),
         options=data["options"],
     )
@@ -209,7 +218,7 @@ _SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
 _SAME = re.compile(r"([xX])\1{7}")
 _RUN = re.compile(r"[A-Za-z0-9]{10,}")
 _CAMEL_CASE = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
-_KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{2,}){3,}\Z")
+_KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
@@ -228,6 +237,11 @@ def is_placeholder(value: str) -> bool:
     return (
         any(part in plain for part in secret_words().example_parts) or _ENDS_NAMING.search(value) is not None
     )
+
+
+def is_bracketed(value: str) -> bool:
+    """Whether it names the thing in angle brackets instead of being one."""
+    return _IN_BRACKETS.match(value) is not None
 
 
 def is_mask(body: str) -> bool:
@@ -295,6 +309,12 @@ def is_password_like(value: str) -> bool:
         or "](" in value
         or _OF_PATTERN.search(value)
         or value[0] in ")]}.,#[("
+        or value.startswith("--")
+        or ";" in value
+        or _MONEY.match(value)
+        or _CONSTANT.match(value)
+        or _LISTED.match(value)
+        or _STYLE.match(value)
         or _SEVERAL_NAMES.match(value)
     ):
         return False
@@ -411,9 +431,19 @@ _CODES_OF = re.compile("access|recovery|backup|security|reset|pairing|unlock|ver
 NO_VALUE = re.compile(
     r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
         |object|off|on|optional|options?|required|str|string|tbd|text|todo|true|undefined|unknown|unset|varchar|void
-        |yes|array|ja|nein|oui|non|si|sí|não|да|нет""",
+        |yes|array|ja|nein|oui|non|si|sí|não|да|нет|await|async|new|function|lambda|return|typeof|const|require
+        |import|throw""",
     re.VERBOSE,
 )
+# Words with a hyphen between them in angle brackets: `<32-char-secret>`.
+_IN_BRACKETS = re.compile(r"<[A-Za-z0-9]{1,24}(?:[-_ ][A-Za-z0-9]{1,24}){0,8}>?\Z")
+_MONEY = re.compile(r"[+~≈-]?[$€£¥]\d[\d.,]*(?:/\w{1,8}|[kKmM])?\Z")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z")
+# Several words or numbers with slashes between them: "timeout/DNS/5xx/429".
+_LISTED = re.compile(
+    r"(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})(?:/(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})){2,12}\Z"
+)
+_STYLE = re.compile(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
 # What an option takes is as often the name of something.
 _PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
 _OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
@@ -424,6 +454,12 @@ _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 _WHAT_PASSES = frozenset(
     {"all", "builds", "check", "checks", "must", "should", "specs", "test", "tests", "will"}
 )
+_WHOSE_PASS = frozenset({
+    "account", "admin", "app", "bind", "client", "database", "db", "default", "ftp", "git", "grafana",
+    "imap", "jenkins", "ldap", "login", "mail", "master", "mongo", "mqtt", "mysql", "pg", "postgres", "prod",
+    "rabbitmq", "rdp", "redis", "root", "router", "sa", "server", "sftp", "smtp", "ssh", "staging", "sudo",
+    "test", "user", "vnc", "vpn", "wifi",
+})  # fmt: skip
 # A header of a request, as `X-ClickHouse-Key`.
 _KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
@@ -579,6 +615,8 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
     own = [word.lower() for word in _WORDS.findall(named["name"])]
     if own == ["pass"] and words[-1] in _WHAT_PASSES:
         return kind
+    if own == ["pass"] and words[-1] not in _WHOSE_PASS:
+        return None  # "the second pass: ..."
     joined = kind_of_words(words + own)
     if (
         own

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
-from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, instruction_lines, lint
+from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, lint
+from reverie.text.instructions import instruction_lines
 
 CAPS = Caps(
     file_bytes=1000, files_per_scope=10, description_chars=100, description_prefix_bytes=200, view_depth=2
@@ -112,6 +113,7 @@ NOTES = (
 CLEAN = (
     "Family \U0001f468\u200d\U0001f469\u200d\U0001f467 and ✔️ and 1️⃣",
     "Flags: \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f and 🇩🇪",
+    "\u2139\ufe0f Info, wavy \u3030\ufe0f, and ❤\ufe0f\u200d🔥",
     "Persian: می\u200cخواهم",
     "Hebrew: שלום \u2068abc\u2069 עולם",
     "葛\U000e0100城市",

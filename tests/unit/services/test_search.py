@@ -18,7 +18,7 @@ from reverie.agents.scopes import Scope
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import FileCatalogue
 from reverie.services.container import HomeContainer
-from reverie.services.search import SearchAnswer, SearchHit, SearchService, SearchStopped
+from reverie.services.search import SearchAnswer, SearchHit, SearchPlace, SearchService, SearchStopped
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"
@@ -43,6 +43,11 @@ def seen(*paths: Path, rescan: bool = False) -> Changes:
 
 def found(desk: SearchService, text: str) -> list[str]:
     return [hit.path for hit in desk.search(text).hits]
+
+
+def with_all(desk: SearchService, text: str) -> list[str]:
+    """Only what has all the words."""
+    return [hit.path for hit in desk.search(text).hits if hit.matched == "all"]
 
 
 def first(desk: SearchService, text: str) -> SearchHit:
@@ -84,7 +89,7 @@ def test_planted_words_are_found_in_every_place(parts: HomeContainer, tmp_path: 
     desk.add(parts)
     desk.update()
     for asked in ("zyzzyva_count", "zyzzyva", "設定値", "定値", "/zyz+yva_.ount/", "planted zyzzyva"):
-        assert len(found(desk, asked)) == 3, asked
+        assert len(with_all(desk, asked)) == 3, asked
 
 
 def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_word(
@@ -96,32 +101,35 @@ def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_wo
     desk.update()
     both = {"/memories/global/plain.md", "/memories/global/lettered.md"}
     for asked in ("xylograph s", "xylograph-s", "xylograph plan s", "xylograph-plan 7", "xylograph"):
-        assert set(found(desk, asked)) == both, asked
-    assert found(desk, "xylograph q") == found(desk, "xylograph-plan q") == ["/memories/global/lettered.md"]
+        assert set(with_all(desk, asked)) == both, asked
+    assert (
+        with_all(desk, "xylograph q")
+        == with_all(desk, "xylograph-plan q")
+        == ["/memories/global/lettered.md"]
+    )
     for asked in ("xylograph s ", '"xylograph s"', "s xylograph", "xylograph sz", "s", "s scope:global"):
-        assert found(desk, asked) == [], asked
+        assert with_all(desk, asked) == [], asked
 
 
-def corrected(desk: SearchService, text: str) -> tuple[str, list[str]]:
-    answer = desk.search(text, correcting=True)
-    return answer.corrected, [hit.path for hit in answer.hits]
+def near(desk: SearchService, text: str) -> list[str]:
+    """What has only words that are written like those of the question."""
+    return [hit.path for hit in desk.search(text).hits if hit.matched == "near"]
 
 
-def test_a_slip_of_the_keys_finds_what_was_meant_as_a_second_try(
-    desk: SearchService, parts: HomeContainer
-) -> None:
+def test_a_slip_of_the_keys_finds_what_was_meant(desk: SearchService, parts: HomeContainer) -> None:
     path = "/memories/global/upkeep.md"
     (parts.home.root / "memory/global/upkeep.md").write_text("the maintenance of the qwertz-box\n")
     desk.note(parts.home_id, seen(rescan=True))
     desk.update()
     for asked in ("mantenance", "maintainance", "maintenacne", "MAINTENANSE", "mantenance scope:global"):
-        assert corrected(desk, asked) == ("maintenance", [path]), asked
-    assert corrected(desk, "qwetrz maintenance") == ("qwertz maintenance", [path])
-    assert found(desk, "mantenance") == [], "only where it is wanted"
+        assert near(desk, asked) == [path], asked
+    some = [hit.path for hit in desk.search("qwetrz maintenance").hits if hit.matched == "any"]
+    assert some == [path]
     for exact in ("maintenance", "mainten", "the maintenance"):
-        assert corrected(desk, exact) == ("", [path]), exact
+        assert near(desk, exact) == [], exact
+        assert with_all(desk, exact) == [path], exact
     for nothing in ("zzzzzzzz", "xqz", '"mantenance box"', "/mantenance/", "mantenance scope:workspace"):
-        assert corrected(desk, nothing) == ("", []), nothing
+        assert found(desk, nothing) == [], nothing
 
 
 def test_filters_narrow_down(desk: SearchService, parts: HomeContainer) -> None:
@@ -443,3 +451,71 @@ def test_nothing_is_created_before_the_first_update(parts: HomeContainer) -> Non
     assert not parts.profile.catalogue.exists()
     index = FileCatalogue(parts.profile.catalogue, lock_dir=parts.profile.locks)
     assert index.complete((parts.home_id,)) == set()
+
+
+def write(parts: HomeContainer, desk: SearchService, **notes: str) -> None:
+    for name, text in notes.items():
+        (parts.home.root / f"memory/global/{name}.md").write_text(text)
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+
+
+def test_where_no_note_has_all_words_those_with_some_follow(
+    desk: SearchService, parts: HomeContainer
+) -> None:
+    write(
+        parts,
+        desk,
+        okapi="The okapis were counted before the gazebo was migrated.\n",
+        gazebo="A gazebo.\n" + "\n".join(f"line {number}" for number in range(60)) + "\nAnd an okapi.\n",
+    )
+    answer = desk.search("when are okapi counts and gazebos migrating?")
+    assert [hit.path for hit in answer.hits[:2]] == [
+        "/memories/global/okapi.md",
+        "/memories/global/gazebo.md",
+    ]
+    assert {hit.matched for hit in answer.hits} == {"any"}
+    assert answer.hits[0].as_json()["matched"] == "any"
+    best = answer.hits[0].snippet
+    assert [best.text[start:end] for start, end in best.hits] == ["okapis", "counted", "gazebo", "migrated"]
+
+
+def test_enough_notes_with_all_words_are_not_diluted(desk: SearchService, parts: HomeContainer) -> None:
+    write(
+        parts, desk, **{f"emu{number}": "an emu by the pagoda\n" for number in range(5)}, other="the pagoda\n"
+    )
+    assert {hit.matched for hit in desk.search("emu pagoda").hits} == {"all"}
+    assert len(desk.search("emu pagoda").hits) == 5
+
+
+def test_a_misspelt_word_is_found_as_it_was_meant(desk: SearchService, parts: HomeContainer) -> None:
+    write(parts, desk, tapir="The tapiroscope is calibrated.\n")
+    for asked in ("tapirosocpe", "tapiroscpe", "tapiroscopee"):
+        hits = desk.search(asked).hits
+        assert [(hit.path, hit.matched) for hit in hits] == [("/memories/global/tapir.md", "near")], asked
+    assert desk.search("xqzvwk").hits == ()
+
+
+def test_quoted_words_stay_required(desk: SearchService, parts: HomeContainer) -> None:
+    write(parts, desk, one="the bittern sings at dawn\n", two="the bittern sleeps\n")
+    assert [hit.path for hit in desk.search('"bittern sings" gazelle').hits] == ["/memories/global/one.md"]
+    assert desk.search('"bittern flies"').hits == ()
+
+
+def test_projects_and_agents_narrow_down(desk: SearchService, parts: HomeContainer) -> None:
+    (parts.home.root / PROJECT / "quetzal.md").write_text("a quetzal\n")
+    write(parts, desk, quetzal="a quetzal\n")
+    assert len(with_all(desk, "quetzal")) == 2
+    assert with_all(desk, "quetzal project:acme") == ["/memories/project/quetzal.md"]
+    assert with_all(desk, "quetzal project:nowhere") == []
+    assert len(with_all(desk, f"quetzal agent:{parts.home.kind[:3]}")) == 2
+    assert with_all(desk, "quetzal agent:nobody") == []
+
+
+def test_the_place_one_is_in_comes_first(desk: SearchService, parts: HomeContainer) -> None:
+    (parts.home.root / PROJECT / "far.md").write_text("a quetzal " + "and much else " * 40)
+    write(parts, desk, quetzal="a quetzal\n")
+    project = next(hit.project_path for hit in desk.search("quetzal").hits if hit.project_path)
+    assert desk.search("quetzal").hits[0].path == "/memories/global/quetzal.md"
+    for place in (SearchPlace(project), SearchPlace(f"{project}/src")):
+        assert desk.search("quetzal", place=place).hits[0].path == "/memories/project/far.md"

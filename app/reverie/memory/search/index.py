@@ -18,7 +18,8 @@ from typing import Any
 
 from reverie.agents.scopes import Scope
 from reverie.memory.catalogue import FileCatalogue, complete_homes
-from reverie.memory.search.query import SearchQuery, Term, tokens
+from reverie.memory.search.loose import Group, Vocabulary, loose_words
+from reverie.memory.search.query import SearchQuery, Term
 
 # A word that more notes hold says too little to rank by.
 _COMMON = 1_000
@@ -28,11 +29,14 @@ _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0
 # What a note that changed just now has before one of long ago.
 _FRESH = 0.5
-# From so many letters on a word may be a slip of the keys, and from so many on one of two.
-_SHORTEST_SLIP = 4
-_LONG_WORD = 8
 _DAY_NS = 86_400_000_000_000
 _FADING_DAYS = 30
+# So many rows by any word are looked up at once.
+_LOOSE_STEP = 200
+WHOLE = 8.0
+"""What a note with every word of a question scores at most, by any word."""
+# What a note of the place one is in has before others.
+_HERE = 3.0
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
 Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
@@ -62,6 +66,12 @@ class SearchLimits:
     count: int = 50
     only: Collection[int] | None = None
     without: Collection[int] = ()
+    roots: Collection[tuple[str, str]] | None = None
+    """Homes and keys of the roots that may answer; None: all."""
+    beside: Collection[int] = ()
+    """Rows that may answer, too, though they are in none of those roots."""
+    here: Collection[tuple[str, str]] = ()
+    """The roots of the place one is in: they answer first where others answer as well."""
 
 
 def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
@@ -75,44 +85,28 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
         return docs, complete_homes(connection, limits.homes) == set(limits.homes)
 
 
-def nearest(catalogue: FileCatalogue, query: SearchQuery) -> SearchQuery | None:
-    """`query` with similar words in place of those that no note holds, as for a slip of the keys; None where
-    there is no such word, or nothing similar to it. Raises `CatalogueDamaged`, `Unavailable`."""
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """What answers a question by some of its words, best first; and the groups that it was asked with."""
+
+    docs: tuple[Doc, ...]
+    groups: tuple[Group, ...]
+
+
+def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
+    """The results by any word of a query. Raises `CatalogueDamaged`, `Unavailable`."""
+    words, exact = loose_words(query), tuple(term for term in query.terms if term.is_exact)
+    if not words or query.problems or query.regex:
+        return Loose((), ())
     with catalogue.reading() as connection:
         if connection is None:
-            return None
-        terms = tuple(_nearest_term(connection, term) for term in query.terms)
-    return replace(query, terms=terms) if terms != query.terms else None
-
-
-def _nearest_term(connection: sqlite3.Connection, term: Term) -> Term:
-    words = [token.text for token in tokens(term.text)]
-    most = 2 if len(term.text) >= _LONG_WORD else 1
-    if len(words) != 1 or len(words[0]) < _SHORTEST_SLIP or not words[0].isalpha() or not term.phrase:
-        return term
-    holds = "SELECT rowid FROM words WHERE words MATCH ? LIMIT 1"
-    if connection.execute(holds, (term.phrase,)).fetchone() is not None:
-        return term
-    # Late: only who mistypes needs it.
-    from rapidfuzz.distance import OSA
-
-    connection.execute("PRAGMA query_only = OFF")  # for a view on the index, in memory
-    connection.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', words, 'row')"
-    )
-    connection.execute("PRAGMA query_only = ON")
-    length = len(words[0])
-    known = connection.execute(
-        "SELECT term, doc FROM temp.vocabulary WHERE length(term) BETWEEN ? AND ?",
-        (length - most, length + most),
-    )
-    near = (
-        (distance, -count, word)
-        for word, count in known.fetchall()
-        if (distance := OSA.distance(words[0], word, score_cutoff=most)) <= most
-    )
-    best = min(near, default=None)
-    return Term(best[2]) if best is not None else term
+            return Loose((), ())
+        notes = connection.execute("SELECT count(*) FROM files").fetchone()[0]
+        groups = Vocabulary(connection, notes).groups(words)
+        if not groups:
+            only = _Finder(connection, replace(query, terms=exact), limits)
+            return Loose(only.find() if exact else (), ())
+        return Loose(_Finder(connection, query, limits).find_any(groups), tuple(groups))
 
 
 class _Finder:
@@ -143,6 +137,31 @@ class _Finder:
         named = self._looked_up("names", every, _CANDIDATES)
         relevance = {row[0]: _NAMED for row in named}
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
+
+    def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
+        """The rows with the most of these groups by their weight; what is in quotes is in each of them."""
+        required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
+        total = sum(group.weight for group in groups)
+        scores: dict[int, float] = {}
+        # Words that most notes have tell little: they count in the passages, not here.
+        rare = [group for group in groups if group.count <= _COMMON] or list(groups[:1])
+        for group in rare:
+            found = self._connection.execute(
+                f"SELECT rowid, -bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ? "
+                "ORDER BY rowid DESC LIMIT ?",
+                (f"({group.match}){required}", _COMMON),
+            ).fetchall()
+            most = max((score for _id, score in found), default=0.0) or 1.0
+            for id_, score in found:
+                scores[id_] = scores.get(id_, 0.0) + group.weight * (0.6 + 0.4 * score / most)
+        best = sorted(scores, key=scores.__getitem__, reverse=True)
+        rows: list[Row] = []
+        for at in range(0, len(best), _LOOSE_STEP):
+            rows += self._rows(best[at : at + _LOOSE_STEP])
+            # Those of the place one is in are worth looking for farther down.
+            if len(rows) >= (_COMMON if self._limits.here else self._limits.count):
+                break
+        return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
 
     def _phrase(self, term: Term) -> str:
         """The FTS5 phrase for a term. A word that is common as it is typed counts as finished: its
@@ -190,7 +209,8 @@ class _Finder:
         rest = ordered[2 * count :]
         if rest and len(rows) >= count:
             last = sorted((score for score, _row in self._scored(rows, relevance)), reverse=True)[count - 1]
-            near = (id_ for id_ in rest if relevance.get(id_, 0.0) + _FRESH >= last)
+            most = _FRESH + (_HERE if self._limits.here else 0.0)
+            near = (id_ for id_ in rest if relevance.get(id_, 0.0) + most >= last)
             rest = sorted(near, reverse=True)[:_CANDIDATES]
         return [*rows, *self._rows(rest)] if rest else rows
 
@@ -225,8 +245,14 @@ class _Finder:
 
     def _scored(self, rows: Iterable[Row], relevance: Relevance) -> list[tuple[float, Row]]:
         now_ns, fading_ns, of = self._limits.now_ns, _FADING_DAYS * _DAY_NS, relevance.get
+        here = self._limits.here
         return [
-            (of(row[0], 0.0) + _FRESH / (1 + (now_ns - row[5]) / fading_ns if row[5] < now_ns else 1), row)
+            (
+                of(row[0], 0.0)
+                + _FRESH / (1 + (now_ns - row[5]) / fading_ns if row[5] < now_ns else 1)
+                + (_HERE if here and row[1:3] in here else 0.0),
+                row,
+            )
             for row in rows
         ]
 
@@ -243,6 +269,13 @@ def _conditions(query: SearchQuery, limits: SearchLimits) -> tuple[str, tuple[An
     if limits.only is not None:
         parts.append("files.id IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(list(limits.only)))
+    if limits.roots is not None:
+        parts.append(
+            "(files.home || char(31) || files.root IN (SELECT value FROM json_each(?)) "
+            "OR files.id IN (SELECT value FROM json_each(?)))"
+        )
+        values.append(json.dumps([f"{home}\x1f{root}" for home, root in limits.roots]))
+        values.append(json.dumps(list(limits.beside)))
     if limits.without:
         parts.append("files.id NOT IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(list(limits.without)))

@@ -1,7 +1,8 @@
 """A search query: how it is parsed, what it asks of the index, and where it matches in a text.
 
-All words must be found (the last one may be unfinished), `"phrases"` as they are written, `/regex/` line by
-line. Filters: `scope:project`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
+All words must be found (the last one may be unfinished; `memory.search.loose` is for when too few notes have
+them all), `"phrases"` as they are written, `/regex/` line by line. Filters: `scope:project`, `project:acme`,
+`agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
 with a colon (`http://…`, `note: x`) is words. Nothing raises while somebody is typing: an invalid query says
 so in `problems`.
 
@@ -181,6 +182,8 @@ class Term:
     text: str
     goes_on: bool = False
     """It may be the beginning of a longer word."""
+    is_exact: bool = False
+    """It was in quotes: no other form of it will do."""
 
     @property
     def phrase(self) -> str:
@@ -196,6 +199,10 @@ class SearchQuery:
     regex: str = ""
     scopes: frozenset[Scope] = frozenset()
     homes: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """Parts of paths of projects; one of them."""
+    agents: tuple[str, ...] = ()
+    """Beginnings of names of agents whose homes are searched."""
     pinned: bool | None = None
     changed: Changed | None = None
     by: str = ""
@@ -206,8 +213,8 @@ class SearchQuery:
     @property
     def is_empty(self) -> bool:
         """Nothing is asked."""
-        filters = self.scopes or self.homes or self.changed or self.by or self.pinned is not None
-        return not (self.terms or self.regex or filters or self.problems)
+        filters = self.scopes or self.homes or self.projects or self.agents or self.changed or self.by
+        return not (self.terms or self.regex or filters or self.pinned is not None or self.problems)
 
     @property
     def without_first_letter(self) -> SearchQuery | None:
@@ -240,7 +247,7 @@ def parse_query(text: str) -> SearchQuery:
         elif not key and quoted is None and value.endswith(":") and value[:-1] in _FILTERS:
             continue  # its value is still to come
         elif quoted is not None and not key:
-            terms.append(Term(quoted))
+            terms.append(Term(quoted, is_exact=True))
         else:
             terms.append(Term(piece[0].replace('"', " "), goes_on=piece.end() == len(text)))
     kept = [term for term in terms if term.phrase]
@@ -345,6 +352,16 @@ def _home(value: str, made: dict[str, Any]) -> list[str]:
     return []
 
 
+def _project(value: str, made: dict[str, Any]) -> list[str]:
+    made["projects"] = (*made.get("projects", ()), value)
+    return []
+
+
+def _agent(value: str, made: dict[str, Any]) -> list[str]:
+    made["agents"] = (*made.get("agents", ()), value)
+    return []
+
+
 def _pinned(value: str, made: dict[str, Any]) -> list[str]:
     for words, answer in ((_YES, True), (_NO, False)):
         if any(word.startswith(value) for word in words):
@@ -368,7 +385,15 @@ def _by(value: str, made: dict[str, Any]) -> list[str]:
     return []
 
 
-_FILTERS = {"scope": _scope, "home": _home, "pinned": _pinned, "changed": _changed, "by": _by}
+_FILTERS = {
+    "scope": _scope,
+    "home": _home,
+    "project": _project,
+    "agent": _agent,
+    "pinned": _pinned,
+    "changed": _changed,
+    "by": _by,
+}
 
 
 # Hits: where the terms of a query occur in a text, also inside an identifier. Fifty texts are searched at
@@ -616,7 +641,11 @@ class Snippet:
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
     """The line of `text` with the most hits close together; without a hit its beginning."""
-    hits = regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms)
+    return snippet_of(text, regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms))
+
+
+def snippet_of(text: str, hits: Ranges) -> Snippet:
+    """The same for hits that are known."""
     if not hits:
         return Snippet(_beginning(text), ())
     start, end = _window(text, _densest(hits))

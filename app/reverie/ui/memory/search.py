@@ -10,7 +10,7 @@ else. Failure: what cannot be searched is said above the results.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +51,7 @@ from reverie.engine.asking import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
-from reverie.services.search import COUNT, SearchAnswer, SearchHit
+from reverie.services.search import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
@@ -359,8 +359,13 @@ class MemorySearch(QObject):
     previewed = Signal(object)
     left = Signal()
 
-    def __init__(self, tree: QWidget, icons: Icons, parent: QObject) -> None:
+    def __init__(
+        self, tree: QWidget, icons: Icons, where: Callable[[], SearchPlace | None], parent: QObject
+    ) -> None:
+        """`where`: the place whose memories come first."""
         super().__init__(parent)
+        self._where = where
+        self._place: SearchPlace | None = None
         self.field = MemorySearchField(self.tr("Search all memories"))
         self.field.setToolTip(
             self.tr(
@@ -396,11 +401,12 @@ class MemorySearch(QObject):
         """The results stand in the trees' place."""
         return self.pages.currentWidget() is self._found
 
-    @property
-    def pattern(self) -> str:
-        """An expression for what the hits were found by."""
-        corrected = self.answer.corrected if self.answer is not None else ""
-        return pattern_of(corrected or self.field.text())
+    def pattern(self, hit: SearchHit) -> str:
+        """An expression for what this hit was found by."""
+        if hit.matched == "all":
+            return pattern_of(self.field.text())
+        found = {hit.snippet.text[start:end] for start, end in hit.snippet.hits}
+        return "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(found))
 
     @property
     def settled(self) -> bool:
@@ -467,6 +473,9 @@ class MemorySearch(QObject):
             self.list.show_hits((), several_homes=False)
             self.pages.setCurrentIndex(0)
             return
+        if not self.showing:
+            # Hits of another place show that one, and may not change places for it.
+            self._place = self._where()
         self._ask()
 
     @Slot()
@@ -478,8 +487,10 @@ class MemorySearch(QObject):
         for session in self._sessions:
             asked.setdefault(session.engine, {})[session.info.id] = session.info.label
 
+        place = self._place
+
         async def work(control: JobControl) -> SearchAnswer:
-            return await _search_all(text, asked, control)
+            return await _search_all(text, place, asked, control)
 
         self._lane.submit(
             "search", work, done=self._show, progress=self._show, failed=self._on_failed, group="search"
@@ -495,13 +506,13 @@ class MemorySearch(QObject):
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
-        if answer.corrected:
-            said.append(self.tr("Nothing fits exactly. Shown: “{words}”").format(words=answer.corrected))
         count = len(answer.hits)
         if count >= COUNT:
             said.append(self.tr("The best {n} hits").format(n=count))
-        elif count or (answer.complete and not answer.problems):
-            said.append(counted(self.tr("1 hit"), "%n hits", count) if count else self.tr("No hits"))
+        elif count:
+            said += _counts(answer.hits)
+        elif answer.complete and not answer.problems:
+            said.append(self.tr("No hits"))
         if self._indexing and not answer.complete:
             read = sum(self._indexing.values())
             said.append(self.tr("The index is being built: {n} files so far.").format(n=read))
@@ -542,7 +553,10 @@ class MemorySearch(QObject):
 
 
 async def _search_all(
-    text: str, asked: Mapping[EngineLink, Mapping[str, str]], control: JobControl
+    text: str,
+    place: SearchPlace | None,
+    asked: Mapping[EngineLink, Mapping[str, str]],
+    control: JobControl,
 ) -> SearchAnswer:
     """What several engines answer, as one. `asked`: for each the ids of its homes, and their labels. One that
     is not reached takes nothing from the others."""
@@ -558,7 +572,12 @@ async def _search_all(
         try:
             services = engine.client.services
             found = await ask(
-                services.search, text, list(homes), progress=partial(report, engine), cancel=control.cancel
+                services.search,
+                text,
+                list(homes),
+                place=place,
+                progress=partial(report, engine),
+                cancel=control.cancel,
             )
         except UserError as error:
             if engine.machine is None:
@@ -571,12 +590,23 @@ async def _search_all(
 def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
     """The answers of several engines as one, the best hits of all first."""
     parts = tuple(answers)
-    if any(part.hits and not part.corrected for part in parts):
-        # What one engine only guessed is not shown beside what another one has.
-        parts = tuple(replace(part, hits=()) if part.corrected else part for part in parts)
     if len(parts) == 1:
         return parts[0]
-    hits = sorted((hit for part in parts for hit in part.hits), key=lambda hit: -hit.score)
+    every = (hit for part in parts for hit in part.hits)
+    hits = sorted(every, key=lambda hit: (hit.matched != "all", -hit.score))
     problems = dict.fromkeys(problem for part in parts for problem in part.problems)
-    corrected = next((part.corrected for part in parts if part.hits and part.corrected), "")
-    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts), corrected)
+    return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts))
+
+
+def _counts(hits: Sequence[SearchHit]) -> list[str]:
+    """How many hits there are, and how many of them have not all of the words."""
+    whole = sum(hit.matched == "all" for hit in hits)
+    some = len(hits) - whole
+    if not some:
+        return [counted("1 hit", "%n hits", whole)]
+    if whole:
+        said = counted("1 hit", "%n hits", whole)
+        return [said, counted("1 more with some of the words", "%n more with some of the words", some)]
+    if all(hit.matched == "near" for hit in hits):
+        return [counted("1 hit with similar words", "%n hits with similar words", some)]
+    return [counted("1 hit with some of the words", "%n hits with some of the words", some)]

@@ -39,6 +39,7 @@ from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
+from reverie.services.search import SearchPlace
 from reverie.ui.appearance import GAP, MARGIN, Icons, theme_of
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
@@ -303,7 +304,7 @@ class MemoryTab(QWidget):
         self._focus_hit = True
         self.model = MemoryTreeModel(now, self)
         self.tree = MemoryTreeView(self.model, icons)
-        self.search = MemorySearch(self.tree, icons, self)
+        self.search = MemorySearch(self.tree, icons, self._place, self)
         self.undo_bar = Toast(icons, "undo", self.search.pages)
         self.heading = Heading()
         self.trouble = MessageBar(icons, "trouble", closable=False)
@@ -644,8 +645,14 @@ class MemoryTab(QWidget):
         """The same, but the focus stays with the hits."""
         self._show_hit(hit, focus=False)
 
+    def _place(self) -> SearchPlace | None:
+        update = self._shown.update
+        if update is None:
+            return None
+        return SearchPlace(update.view.context.project_path, update.view.context.workspace_id)
+
     def _show_hit(self, hit: SearchHit, *, focus: bool) -> None:
-        pattern = self.search.pattern
+        pattern = self.search.pattern(hit)
         self.pane.view.seek(FindQuery(pattern, regex=True) if pattern else None)
         self._hit_when_there, self._focus_hit = None, focus
         self.show_beside(None)

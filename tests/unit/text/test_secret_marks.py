@@ -1,0 +1,104 @@
+"""Which secrets get a mark, and that whatever has one is never sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.harmless_lines import harmless_lines
+from labelled.real.measure import LEAST_SECRETS, is_found, secret_sentences
+from reverie.text.redact import find_secrets, redact
+from reverie.text.secret_marks import describes_itself, marked_secrets
+
+_SAMPLES = Path(__file__).parents[2] / "samples"
+# Made up, and taken apart so that scanners of repositories do not take them for real ones.
+_RANDOM = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
+_HEX = "3f9a0c17" * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"**API Key:** `{_RANDOM}`", _RANDOM),
+        (f"AES_KEY=/{_RANDOM}", f"/{_RANDOM}"),
+        ("Test user: qa@example.com / Maplewood7329!", "Maplewood7329"),
+        ("Basic auth for staging: preview / Maplewood7329!", "Maplewood7329"),
+        ("测试账号：test01 / Maplewood7329!", "Maplewood7329"),
+        ("Credenziali: admin / Maplewood7329!", "Maplewood7329"),
+        ("PIN of the admin panel: 384485", "384485"),
+        ("The unlock code of the tablet is 384485.", "384485"),
+        ("Recovery codes for the account: 5ca77b7-3961613, 0be1144-77a2310", "0be1144-77a2310"),
+        ("The license key is K8XEM-5PB6E-XWQ8G-VE8FS-35D54.", "K8XEM-5PB6E-XWQ8G-VE8FS-35D54"),
+        (f"The webhook is signed with {_HEX}, keep it in sync.", _HEX),
+        (f"| Service | Key |\n|---|---|\n| Weather | `{_HEX}` |", _HEX),
+        ("If it asks for a password, type maplewood7329.", "maplewood7329"),
+        ("postgres://app:Maplewood7329@db.internal:5432/app", "Maplewood7329"),
+    ],
+)
+def test_what_is_one_has_a_mark(text: str, secret: str) -> None:
+    assert [text[each.start : each.end].rstrip("!") for each in marked_secrets(text)][-1:] == [secret]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "JWT_SECRET=<generated-with-openssl-rand-base64-32>",
+        "database_password: <base64-encoded-password>",
+        "SECRET_KEY=your-256-bit-secret-key",
+        '"password": "SecurePass123!"',
+        '"password": "SecureP@ssw0rd123"',
+        "senha: SenhaSegura123!",
+        "POSTGRES_PASSWORD=postgres",
+        "POSTGRES_USER=ledger POSTGRES_PASSWORD=ledger",
+        "DATABASE_URL=postgresql://app:app@localhost:5432/app",
+        "Keys encrypted under the master password in `sha256-<hex>.json` files",
+        "DB_PASSWORD=\nDB_PORT=5432\n",
+        "| Secret | In CI |\n|---|---|\n| `KEYSTORE_BASE64` | yes |",
+        "var existingSecret = await GetExistingSecretByName(name)",
+        "secret: secret.base32",
+        "- Password Manager: +$5/month",
+        "The second pass: S721128 has six parameters now",
+        "Login -> home: fill:#36873f, credential 503 timeout/DNS/5xx/429/malformed",
+        '"access_token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9..."',
+        "Users: admin / editor, account: see docs/accounts.md",
+        "GPIO PIN 13 is the LED; the code of 2024 is frozen",
+        "AWS login, credential | `signing-in-to-the-cloud`",
+    ],
+)
+def test_what_stands_for_one_has_none(text: str) -> None:
+    assert marked_secrets(text) == ()
+
+
+def test_what_leaves_the_machine_is_stricter_than_what_is_marked() -> None:
+    texts = [
+        *(each.text for each in secret_sentences()),
+        *harmless_lines(400, seed=20_261_123),
+        *(path.read_text("utf-8", "replace") for path in sorted(_SAMPLES.rglob("*.md"))),
+    ]
+    marked = 0
+    for text in texts:
+        found = set(find_secrets(text))
+        sent = redact(text)
+        for each in marked_secrets(text):
+            marked += 1
+            assert each in found
+            assert text[each.start : each.end] not in sent or text.count(text[each.start : each.end]) > 1
+    assert marked >= 90  # there was something to compare
+    # Not the other way round: what stands for a secret is redacted, too.
+    assert not marked_secrets("DB_PASSWORD=postgres")
+    assert redact("DB_PASSWORD=postgres") == "DB_PASSWORD=[redacted:password]"
+
+
+@pytest.mark.parametrize("half", ["tune", "held"])
+def test_invented_secrets_in_real_sentences_are_found(half: str) -> None:
+    some = [each for each in secret_sentences() if each.half == half]
+    missed = [each.text for each in some if not is_found(each)]
+    assert len(missed) <= (1 - LEAST_SECRETS) * len(some), missed
+
+
+@pytest.mark.parametrize(
+    "value", ["Maplewood7329!", _RANDOM, _HEX, "ArthurGeorge116", "otter-maple-copper-violet"]
+)
+def test_a_real_value_does_not_describe_itself(value: str) -> None:
+    assert not describes_itself(value)
