@@ -64,8 +64,6 @@ WHY_ALONE: dict[str, str] = {
     "memory.search.index": "the ranking, in SQL; with the catalogue over 900 lines",
     "services.external_changes": "what others changed: watched paths, authors, what is unseen",
     "text.instructions": "what reads like an instruction to a model, with its own table",
-    "text.secret_logins": "secrets that no word announces; with the values over 800 lines",
-    "text.secret_marks": "what is worth a mark, of what is redacted",
     "ui.app": "the application around the window; the command line is its only door",
     "ui.window.machines": "homes of other machines; with the list and the homes here over 900 lines",
     "ui.changes.diff": "the difference, a merge and the editor; with the versions over 900 lines",

@@ -20,8 +20,7 @@ from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
 from reverie.memory.listing import is_over_cap
 from reverie.text.instructions import instruction_lines
-from reverie.text.redact import Secret
-from reverie.text.secret_marks import marked_secrets
+from reverie.text.redact import Secret, marked_secrets
 from reverie.text.summaries import some
 
 # Characters that a model reads and a person does not see: invisible ones, direction marks and control

@@ -18,8 +18,7 @@ from pathlib import Path
 from labelled.real.extract import Half, RealNote
 from reverie.memory.lint import hidden_characters, spelled_by_tags, without_invisible
 from reverie.text.instructions import instruction_lines
-from reverie.text.redact import find_secrets, redact
-from reverie.text.secret_marks import marked_secrets
+from reverie.text.redact import find_secrets, marked_secrets, redact
 
 _HERE = Path(__file__).parent
 _VALUE = re.compile("«([a-z0-9]+)»")

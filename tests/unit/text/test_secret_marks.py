@@ -8,8 +8,7 @@ import pytest
 
 from helpers.harmless_lines import harmless_lines
 from labelled.real.measure import LEAST_SECRETS, is_found, secret_sentences
-from reverie.text.redact import find_secrets, redact
-from reverie.text.secret_marks import describes_itself, marked_secrets
+from reverie.text.redact import describes_itself, find_secrets, marked_secrets, redact
 
 _SAMPLES = Path(__file__).parents[2] / "samples"
 # Made up, and taken apart so that scanners of repositories do not take them for real ones.

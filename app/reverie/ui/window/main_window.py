@@ -37,7 +37,6 @@ from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.metrics import scaled
-from reverie.ui.window.panes import go_to_pane
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -606,11 +605,17 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def next_pane(self) -> None:
-        go_to_pane(self, 1)
+        self._go_to_pane(1)
 
     @Slot()
     def previous_pane(self) -> None:
-        go_to_pane(self, -1)
+        self._go_to_pane(-1)
+
+    def _go_to_pane(self, step: int) -> None:
+        # Late: a window that starts shows the names before Qt makes its enums.
+        from reverie.ui.window.panes import go_to_pane
+
+        go_to_pane(self, step)
 
     @Slot()
     def next_tab(self) -> None:
