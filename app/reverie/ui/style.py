@@ -485,13 +485,18 @@ def _draw_tick(painter: QPainter, area: QRectF, colour: QColor, *, partly: bool)
     painter.restore()
 
 
+_ROUND_EDGE = 1.6
+
+
 def _radio(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     theme = theme_of(option.palette)
     enabled = _has(option.state, _State.State_Enabled)
     area = QRectF(option.rect)
     on = _has(option.state, _State.State_On)
     fill = (theme.accent if enabled else theme.line) if on else theme.base
-    _boxed(painter, option.rect, fill, fill if on else _edge(option, theme), radius=area.width() / 2)
+    edge = fill if on else _edge(option, theme)
+    # A round outline of one pixel is spread over two, and faint.
+    _boxed(painter, option.rect, fill, edge, width=_ROUND_EDGE, radius=area.width() / 2)
     if on:
         inner = area.width() * 0.31
         _filled(painter, area.adjusted(inner, inner, -inner, -inner), theme.on_accent, area.width())

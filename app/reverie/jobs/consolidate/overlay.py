@@ -26,7 +26,7 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description
 from reverie.memory.hotset import escaped
 from reverie.memory.listing import unseen_reason
-from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
 from reverie.memory.record_files import RecordFiles, run_files
 from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
@@ -291,6 +291,9 @@ class DreamOverlay:
         found: dict[str, str] = {}
         listed: list[str] = []
         for path, text in texts.items():
+            if not path.startswith(f"{ROOT}/"):
+                found[path] = text  # a file of the project, which an agent reads as a whole
+                continue
             parsed = parse_memory_path(path)
             root = next(
                 (each.root for each in self._scopes.values() if each.root.scope is parsed.scope), None
