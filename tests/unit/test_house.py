@@ -57,7 +57,6 @@ WHY_ALONE: dict[str, str] = {
     "engine.history": "a thread and its rules; the engine keeps the homes and their clients",
     "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",
     "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",
-    "jobs.consolidate.facts": "what a fact is, and what became of it; with the card over 900 lines",
     "jobs.extraction.service": "the door of its package",
     "llm.wire_formats": "the wire formats; a service has one of them",
     "llm.transport": "imports httpx, which rules do without",

@@ -109,6 +109,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "check": "what memories and instruction files say of a project that is not true any more",
+    "findings": "what is worth a look: notes that say the same or disagree, stale statements, secrets",
     "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
     "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
@@ -204,6 +205,10 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be given again")
         add("--at", metavar="COMMIT", help="as of this commit; also in a bare repository")
         add("--fix", action="store_true", help="replace what has moved or changed")
+    if name == "findings":
+        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="the project; everything without it")
+        add("--limit", type=_count, metavar="N", help="at most N findings")
+        add("--dismiss", action="append", metavar="ID", help="never show this one again; may be given again")
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
@@ -450,6 +455,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("doctor", "doctor"),
     "context": ("context_report", "context"),
     "check": ("check", "check"),
+    "findings": ("findings", "findings"),
     "traces": ("runs", "traces"),
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
     from reverie.services.failures import FailureService, RecordEdits
+    from reverie.services.findings import FindingService
     from reverie.services.memory_index import IndexService
     from reverie.services.models import Models
     from reverie.services.orphans import OrphanService
@@ -181,6 +182,17 @@ class Workbench:
         from reverie.services import traces as module
 
         return module.Replays
+
+    @service_made_by(lambda workbench, kind: workbench._finding_service(kind))
+    def worth_a_look() -> type[FindingService]:
+        """What is worth a person's look in the memories of a context."""
+        from reverie.services import findings as module
+
+        return module.FindingService
+
+    def _finding_service(self, kind: type[FindingService]) -> FindingService:
+        view, kept = partial(self.view, names_only=True), partial(self.parts.own_sidecar, "findings.json")
+        return kind(view, lambda: self.claims, kept)
 
     @service_made_by(lambda workbench, kind: workbench._claim_service(kind))
     def claims() -> type[ClaimService]:

@@ -10,6 +10,7 @@ was tuned has seen what it is measured with.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,8 +59,8 @@ def name_of(directory: Path) -> str:
     return named.name.removesuffix(".git").replace("+", "/", 1)
 
 
-def memories_of(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """Path and content of the newest version of each memory in the history of a git directory, once each."""
+def memories_of(directory: Path) -> Iterator[tuple[str, bytes, int]]:
+    """Path, content and time (UTC seconds) of the newest version of each memory in a history, once each."""
     log = _git(
         directory,
         "log",
@@ -67,7 +68,7 @@ def memories_of(directory: Path) -> Iterator[tuple[str, bytes]]:
         "-z",
         "--name-only",
         "--diff-filter=AM",
-        "--format=%x01%H",
+        "--format=%x01%H %ct",
         "--",
         *_MEMORIES,
     )
@@ -82,11 +83,12 @@ def memories_of(directory: Path) -> Iterator[tuple[str, bytes]]:
     for path, where in sorted(newest.items())[:MOST_OF_ONE]:
         if "node_modules/" in path:
             continue
-        data = _git(directory, "cat-file", "blob", f"{where}:{path}", allowed=(0, 128))
+        commit, at = where.split(" ")
+        data = _git(directory, "cat-file", "blob", f"{commit}:{path}", allowed=(0, 128))
         digest = sha256(data).digest()
         if 0 < len(data) <= _LARGEST and digest not in seen:
             seen.add(digest)
-            yield path, data
+            yield path, data, int(at)
 
 
 def read_notes(corpus: Path) -> list[RealNote]:
@@ -120,13 +122,14 @@ def main(target: Path, *directories: Path) -> None:
         inner = given / "repo" if (given / "repo").is_dir() else given
         directory = inner / ".git" if (inner / ".git").is_dir() else inner
         name, count = name_of(given), 0
-        for path, data in memories_of(directory):
+        for path, data, at in memories_of(directory):
             parts = PurePosixPath(path).parts
             if ".." in parts or path.startswith("/"):
                 continue  # no repository leads out of its folder
             file = target / name.replace("/", "+", 1) / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
+            os.utime(file, (at, at))
             count += 1
         sys.stdout.write(f"{name}: {count} memories, {half_of(name)}\n")
 

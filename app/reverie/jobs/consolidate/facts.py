@@ -436,7 +436,7 @@ class Contradictions:
         self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
         for fact in facts:
             if fact.kind in ("item", "prose", "row"):
-                words, version = _signature(fact)
+                words, version = signature(fact)
                 if len(words) >= 2:
                     self._said[words].add(version)
 
@@ -460,7 +460,8 @@ _Version = tuple[frozenset[str], bool]
 _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
-def _signature(fact: Fact) -> tuple[frozenset[str], _Version]:
+def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
+    """What a fact is about, and what it says of it."""
     key, values = fact.key, frozenset[str]()
     if _DIGITS.search(key):
         values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))

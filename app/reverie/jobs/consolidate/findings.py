@@ -1,0 +1,645 @@
+"""What a careful reader would notice about several notes of one store: pure rules, no model.
+
+- `near-duplicate`: two notes say much of the same;
+- `successor`: the same, and their names or times say that one is a later version of the other;
+- `contradiction`: the same of the same thing, with another number, version, name or state;
+- `superseded`: a newer note says that what an older one relies on was removed, replaced, renamed or done.
+
+A finding is a hint for a person and never changes a note, so it may rest on less proof than a merge
+(`rules.similarity`). Each has a line of every note that it rests on. Lists of like things, logs and
+templates are what notes are full of; a value counts only beside the same subject, and a word only where few
+notes have it.
+
+Pure: no clock, no disk; the result does not depend on the order of the notes. `check` is called for each note
+and each pair and may raise to stop.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from itertools import combinations
+from typing import Literal
+
+from reverie.jobs.consolidate.facts import Fact, compare, fact_key, read_facts, signature
+from reverie.jobs.consolidate.rules.reading import name_words
+from reverie.jobs.consolidate.rules.similarity import no_check
+from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
+from reverie.memory.paths import utf16_key
+from reverie.resources import load_table
+
+RelatedKind = Literal["near-duplicate", "successor", "contradiction", "superseded"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedNote:
+    """A note as it is compared."""
+
+    path: str
+    text: str
+    at_ms: int = 0
+    """When it was last written, UTC; 0 where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedLine:
+    """A line of a note that a finding rests on."""
+
+    path: str
+    line: int
+    """From 1."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedNotes:
+    """One finding. `paths`: the notes, the newer one last where that is known."""
+
+    kind: RelatedKind
+    paths: tuple[str, ...]
+    evidence: tuple[QuotedLine, ...]
+    score: float
+    """How surely it is worth a look, 0 to 1."""
+
+
+# Notes with less in common than this are not about the same.
+_ALIKE = 0.62
+_SUCCESSOR = 0.45
+_SAME_SUBJECT = 0.12
+# So much of the lines of the smaller note stand in the other one word for word.
+_CONTAINED = 0.5
+_LEAST_LINES = 4
+_LEAST_WORDS = 12
+# The rarest words of a note find its partners.
+_LEADING = 60
+_STEM = 7
+_MOST_OF_ONE = 3
+"""More partners of one note are not listed: they are a family, which a person sees from the first three."""
+_SHOWN = 160
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DATE = re.compile(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
+
+
+def related_notes(
+    notes: Sequence[RelatedNote], check: Callable[[], None] = no_check
+) -> tuple[RelatedNotes, ...]:
+    """Everything found in the notes of one store, the surest first."""
+    store = _Store(sorted(notes, key=lambda note: utf16_key(note.path)), check)
+    alike = list(_alike(store))
+    found = [*alike, *_contradictions(store), *_superseded(store)]
+    return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.paths)))
+
+
+class _Note:
+    """A note with what the rules ask of it, read when it is first asked for."""
+
+    def __init__(self, note: RelatedNote) -> None:
+        self.path, self.text = note.path, note.text
+        self.name, self.folders = name_words(note.path)
+        self.at = _written_at(note)
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """Its statements."""
+        return [fact for fact in read_facts(self.path, self.text) if fact.counts]
+
+    @cached_property
+    def lines(self) -> dict[str, int]:
+        """Its lines without white space and markup, and where each first stands; those that say little are
+        left out."""
+        found: dict[str, int] = {}
+        for number, line in enumerate(self.text.split("\n"), 1):
+            key = fact_key(line).lstrip("-*+#>| ")
+            if len(key) >= 16:
+                found.setdefault(key, number)
+        return found
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """What its name says that it is about."""
+        return frozenset(
+            word
+            for word in self.name
+            if word not in _words().versions
+            and word not in FILLER_NAME_WORDS
+            and not word.startswith("@")
+            and not word.isdigit()
+        )
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers in its name that are no dates."""
+        plain = _DATE.sub(" ", self.path.rpartition("/")[2])
+        return frozenset(each for each in re.findall(r"\d+", plain) if not re.fullmatch(r"20\d\d", each))
+
+
+def _written_at(note: RelatedNote) -> int:
+    """The last day that its name tells, in UTC milliseconds, else when it was written."""
+    days = []
+    for year, month, day in _DATE.findall(note.path.rpartition("/")[2]):
+        with suppress(ValueError):
+            days.append(datetime(int(year), int(month), int(day), tzinfo=UTC))
+    return int(max(days).timestamp() * 1000) if days else note.at_ms
+
+
+class _Store:
+    """The notes of one store, with the weight of each word."""
+
+    def __init__(self, notes: Iterable[RelatedNote], check: Callable[[], None]) -> None:
+        self.check = check
+        self.notes = [_Note(note) for note in notes]
+        counted = []
+        for note in self.notes:
+            check()
+            counted.append(Counter(_terms(note.text)))
+        self.known_by: Counter[str] = Counter()
+        for terms in counted:
+            self.known_by.update(terms.keys())
+        total = len(self.notes)
+        rarity = {term: math.log(1 + total / count) for term, count in self.known_by.items()}
+        self.sizes = [len(terms) for terms in counted]
+        self._vectors = [_unit(terms, rarity) for terms in counted]
+
+    def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
+        """The cosine of the angle between two notes by their words, rare ones weighing most, but some."""
+        a, b = self._vectors[one], self._vectors[other]
+        if len(a) > len(b):
+            a, b = b, a
+        return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
+
+    def is_rare(self, text: str) -> bool:
+        """Whether it has several words, and one that few notes have."""
+        terms = set(_terms(text))
+        crowd = max(3, len(self.notes) // 20)
+        return len(terms) >= 3 and any(self.known_by[term] <= crowd for term in terms)
+
+    def partners(self) -> Iterator[tuple[int, int]]:
+        """Pairs that share some of the words that tell them from the others."""
+        where: dict[str, list[int]] = defaultdict(list)
+        crowd = max(12, len(self.notes) // 12)
+        for number, vector in enumerate(self._vectors):
+            self.check()
+            known = ((weight, term) for term, weight in vector.items() if 1 < self.known_by[term] <= crowd)
+            for _weight, term in heapq.nlargest(_LEADING, known):
+                where[term].append(number)
+        shared: Counter[tuple[int, int]] = Counter()
+        for numbers in where.values():
+            self.check()
+            shared.update(combinations(numbers, 2))
+        return (pair for pair, count in shared.items() if count >= 3)
+
+
+def _terms(text: str) -> Iterator[str]:
+    for found in _WORD.findall(text.casefold()):
+        if found.isascii() or not _UNSPACED.search(found):
+            if len(found) > 1:
+                yield found[:_STEM]
+        else:
+            yield from (found[at : at + 2] for at in range(max(1, len(found) - 1)))
+
+
+def _unit(terms: Mapping[str, int], rarity: Mapping[str, float]) -> dict[str, float]:
+    weights = {term: (1 + math.log(count)) * rarity[term] for term, count in terms.items()}
+    length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+    return {term: weight / length for term, weight in weights.items()}
+
+
+# What the rules know of words: `resources/related.toml`.
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    versions: frozenset[str]
+    """In a name they say which version of a note it is, not what it is about."""
+    later: frozenset[str]
+    earlier: frozenset[str]
+    labels: frozenset[str]
+    """They stand before a colon in any note."""
+    one: frozenset[str]
+    """A project has one of each."""
+    journals: frozenset[str]
+    """Folders of notes that tell what was."""
+    states: Mapping[str, int]
+    """A word for a state, and which it is."""
+    triggers: re.Pattern[str]
+    past: frozenset[str]
+    changes: tuple[re.Pattern[str], ...]
+    """What says that something is not so any more; the groups are named x and y."""
+
+
+@cache
+def _words() -> _Words:
+    return load_table("related.toml", _words_of)
+
+
+# A thing with a name of its own: in backticks, or with a sign or a capital inside or at its beginning.
+_THING = (
+    r"(?-i:`(?P<{0}code>[^`\n]{{2,60}})`"
+    r"|(?P<{0}name>(?<![\w./@-])(?:[\w@]{{1,40}}[a-z0-9][A-Z_./-][\w./@-]{{0,40}}\w"
+    r"|[A-Z][\w.-]{{0,40}}\w(?: [A-Z][\w.-]{{0,40}}\w)?)(?![\w/@-])))"
+)
+
+
+def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
+    versions = {name: frozenset(words.split()) for name, words in table["versions"].items()}
+    change = table["change"]
+    rows = [row for name in ("gone", "replaced") for row in change[name].strip().splitlines()]
+    return _Words(
+        versions["any"] | versions["later"] | versions["earlier"],
+        versions["later"],
+        versions["earlier"],
+        frozenset(table["labels"]["any"].split()),
+        frozenset(each.strip() for each in table["labels"]["one"].replace("\n", "").split("|")),
+        frozenset(table["labels"]["journals"].split()),
+        {
+            word: number
+            for number, line in enumerate(table["states"]["groups"].strip().splitlines())
+            for word in line.split()
+        },
+        re.compile("|".join(change["triggers"].split()), re.IGNORECASE),
+        frozenset(change["past"].split()),
+        tuple(
+            re.compile(
+                row.replace("{x}", _THING.format("x")).replace("{y}", _THING.format("y")), re.IGNORECASE
+            )
+            for row in rows
+        ),
+    )
+
+
+# Notes that say much of the same.
+
+
+def _alike(store: _Store) -> Iterator[RelatedNotes]:
+    found: list[tuple[float, bool, _Note, _Note]] = []
+    for one, other in _pairs(store):
+        store.check()
+        first, second = store.notes[one], store.notes[other]
+        if min(store.sizes[one], store.sizes[other]) < _LEAST_WORDS:
+            continue
+        alike = store.similarity(one, other)
+        contained = _contained(first, second) if alike >= _SAME_SUBJECT else 0.0
+        older, newer, is_version = _in_order(first, second)
+        is_sibling = not is_version and _are_siblings(first, second)
+        least = 0.85 if is_sibling else _SUCCESSOR if is_version else _ALIKE
+        if alike >= least or (contained >= _CONTAINED and not is_sibling):
+            found.append((max(alike, contained), is_version, older, newer))
+    taken: Counter[str] = Counter()
+    for score, is_version, older, newer in sorted(found, key=lambda each: (-each[0], each[2].path)):
+        if max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
+            taken.update((older.path, newer.path))
+            yield RelatedNotes(
+                "successor" if is_version else "near-duplicate",
+                (older.path, newer.path),
+                _shared_lines(older, newer),
+                round(0.3 + 0.6 * min(1.0, score), 4),
+            )
+
+
+def _pairs(store: _Store) -> Iterable[tuple[int, int]]:
+    few = len(store.notes) <= 24
+    return combinations(range(len(store.notes)), 2) if few else sorted(store.partners())
+
+
+def _contained(first: _Note, second: _Note) -> float:
+    """The share of the shorter note's lines that the other one has as they are."""
+    small, large = sorted((first.lines, second.lines), key=len)
+    if len(small) < _LEAST_LINES:
+        return 0.0
+    return len(small.keys() & large.keys()) / len(small)
+
+
+def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
+    """The older one, the newer one, and whether one is a later version of the other by their names."""
+    words = _words()
+    one, other = set(first.name), set(second.name)
+    same = first.subject == second.subject and bool(first.subject) and first.numbers == second.numbers
+    within = bool(first.subject and second.subject) and (
+        first.subject <= second.subject or second.subject <= first.subject
+    )
+    told = (one ^ other) & words.versions or bool(_DATE.search(first.path) or _DATE.search(second.path))
+    within = within and first.numbers == second.numbers
+    is_version = first.folders == second.folders and (same or (within and bool(told))) and one != other
+    rank_one = bool(one & words.later) - bool(one & words.earlier)
+    rank_other = bool(other & words.later) - bool(other & words.earlier)
+    if (first.at, rank_one) == (second.at, rank_other):
+        return first, second, is_version
+    by_name = rank_one != rank_other
+    is_older = rank_one < rank_other if by_name else first.at < second.at
+    return (first, second, is_version) if is_older else (second, first, is_version)
+
+
+def _are_siblings(first: _Note, second: _Note) -> bool:
+    """Whether their names count or name things of one kind: such notes follow a template."""
+    if first.numbers != second.numbers and first.numbers and second.numbers:
+        return True
+    own = first.subject - second.subject, second.subject - first.subject
+    return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
+
+
+def _shared_lines(older: _Note, newer: _Note) -> tuple[QuotedLine, ...]:
+    """The longest line that both have, else the first of each that says something."""
+    shared = older.lines.keys() & newer.lines.keys()
+    if shared:
+        longest = max(shared, key=lambda key: (min(len(key), 120), key))
+        return _evidence(older, older.lines[longest]), _evidence(newer, newer.lines[longest])
+    return tuple(_evidence(note, next(iter(note.lines.values()), 1)) for note in (older, newer))
+
+
+def _evidence(note: _Note, line: int) -> QuotedLine:
+    lines = note.text.split("\n")
+    said = lines[line - 1].strip() if line <= len(lines) else ""
+    return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
+
+
+# The same of the same thing, with another value.
+
+
+_LABEL = re.compile(
+    r"^[*_`]{0,2}(?P<label>[^:：*_`|]{2,40}?)[*_`]{0,2}\s?[:：=][*_`]{0,2}\s+(?P<value>\S.{0,80})$"
+)
+_NO_VALUE = re.compile(
+    r"20\d\d[-/年]|\d\d?[:/]\d\d|\d{1,2}\.\d{1,2}\.20|https?:|[0-9a-f]{8}-?[0-9a-f]{4}|\]\("
+)
+_NUMBER = re.compile(r"(?<![\w.])[v$]?(\d[\d,_]*(?:\.\d+){0,3})(?![\d-])")
+# At least, at most, about, or what became of something: no value that another one excludes.
+_OPEN_VALUE = re.compile(
+    r"[~<>≥≤→]|->|\d\s?\+|\d\s?[-–]\s?\d|\b(?:about|around|approx|up to|at least|bis zu|etwa)\b"
+)
+_MOST_HOLDERS = 4
+"""What more notes say, each with a value of its own, is a field of a form."""
+_VALUE_WORDS = 8
+_LONGEST_VALUED = 200
+_NAME_WORDS = 3
+_SAID_WORDS = 4
+_SAME_WORDING = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """A value of something that a note states."""
+
+    note: int
+    fact: Fact
+    value: str
+
+
+def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
+    slots: dict[tuple[str, ...], list[_Stated]] = defaultdict(list)
+    for number, note in enumerate(store.notes):
+        store.check()
+        for fact in () if _is_journal(note) else note.facts:
+            if _states_value(fact):
+                slot, value = _slot(fact)
+                if slot:
+                    slots[slot].append(_Stated(number, fact, value))
+    best: dict[tuple[str, str], RelatedNotes] = {}
+    for slot, held in sorted(slots.items()):
+        store.check()
+        holders = {each.note for each in held}
+        if not 2 <= len(holders) <= _MOST_HOLDERS or len(held) > len(holders):
+            continue  # a list of like things, or a field of a form
+        for one, other in combinations(held, 2):
+            score = _disagreement(store, slot[0], one, other)
+            older, newer, _ = _in_order(store.notes[one.note], store.notes[other.note])
+            pair = (older.path, newer.path)
+            if score and (pair not in best or best[pair].score < score):
+                line_of = {each.fact.path: each.fact.line for each in (one, other)}
+                evidence = tuple(_evidence(note, line_of[note.path]) for note in (older, newer))
+                best[pair] = RelatedNotes("contradiction", pair, evidence, round(score, 4))
+    yield from best.values()
+
+
+def _states_value(fact: Fact) -> bool:
+    """Whether another value of the same may contradict it."""
+    text = fact.text
+    is_said = fact.kind in ("item", "prose", "row") and len(text) <= _LONGEST_VALUED
+    return is_said and not _NO_VALUE.search(text) and not _OPEN_VALUE.search(text)
+
+
+def _is_journal(note: _Note) -> bool:
+    """Whether it tells what was at one time, which nothing later contradicts."""
+    return bool(_DATE.search(note.path.rpartition("/")[2])) or not _words().journals.isdisjoint(note.folders)
+
+
+def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
+    """What a fact gives a value to, and the value; nothing where it is no such fact."""
+    labelled = _LABEL.match(fact.text)
+    if labelled is None:
+        words, (values, negated) = signature(fact)
+        own = sorted(word for word in words if not word.startswith("§"))
+        return (
+            (("said", *sorted(words)), fact.key)
+            if len(own) >= _SAID_WORDS and (values or negated)
+            else ((), "")
+        )
+    label = fact_key(labelled["label"])
+    says = [word for word in _WORD.findall(label) if word not in FUNCTION_WORDS]
+    if not 1 <= len(says) <= 4 or all(word in _words().labels or word.isdigit() for word in says):
+        return (), ""
+    if len(labelled["value"].split()) > _VALUE_WORDS:
+        return (), ""
+    return ("one" if label in _words().one else "label", *says), labelled["value"]
+
+
+def _disagreement(store: _Store, kind: str, one: _Stated, other: _Stated) -> float:
+    """How surely two values of one thing cannot both hold; 0 for not at all."""
+    if one.fact.key == other.fact.key or store.notes[one.note].numbers != store.notes[other.note].numbers:
+        return 0.0  # notes of a series have values of their own
+    # What they say of the thing itself does not show that it is one thing.
+    alike = store.similarity(one.note, other.note, {*_terms(one.fact.text), *_terms(other.fact.text)})
+    if alike < _SAME_SUBJECT:
+        return 0.0
+    if kind == "said":
+        clear = 0.7 if _other_numbers(one.value, other.value) or _is_denied(one.fact, other.fact) else 0.0
+    elif _other_numbers(one.value, other.value):
+        clear = 0.75 if _same_wording(one.value, other.value) else 0.0
+    elif _other_state(one.fact, other.fact):
+        clear = 0.7
+    else:
+        clear = 0.65 if kind == "one" and _other_name(one.value, other.value) else 0.0
+    return clear + 0.2 * min(1.0, alike) if clear else 0.0
+
+
+def _other_numbers(one: str, other: str) -> bool:
+    """Whether each has a number that the other one lacks; `3.11` is no other than `3.11.2`."""
+    first, second = (
+        {each.replace(",", "").replace("_", "") for each in _NUMBER.findall(value)} for value in (one, other)
+    )
+
+    def lacks(own: set[str], others: set[str]) -> bool:
+        return any(not any(_is_part(each, there) for there in others) for each in own)
+
+    return bool(first and second) and lacks(first, second) and lacks(second, first)
+
+
+def _is_part(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+def _same_wording(one: str, other: str) -> bool:
+    """Whether two values are worded alike, but for their numbers."""
+    first, second = (
+        {word[:_STEM] for word in _WORD.findall(_NUMBER.sub(" ", value.casefold()))} - FUNCTION_WORDS
+        for value in (one, other)
+    )
+    few = min(len(first), len(second))
+    return len(first & second) >= _SAME_WORDING * few if few else max(len(first), len(second)) <= 1
+
+
+def _is_denied(one: Fact, other: Fact) -> bool:
+    return signature(one)[1][1] != signature(other)[1][1] and compare(one, other).what == "negation"
+
+
+def _other_state(one: Fact, other: Fact) -> bool:
+    states = _words().states
+    first, second = (
+        {states[word] for word in _WORD.findall(fact.key) if word in states} for fact in (one, other)
+    )
+    return bool(first and second) and not first & second
+
+
+_NAMED = re.compile(
+    r"[`*_]{0,2}(?P<name>[\w.@-]+(?: [A-Z0-9][\w.-]*){0,2})[`*_]{0,2}(?=$|[ ]?[(,;/+（]| with | and )"
+)
+
+
+def _other_name(one: str, other: str) -> bool:
+    """Whether two values begin with other names."""
+    first, second = _NAMED.match(one), _NAMED.match(other)
+    if first is None or second is None:
+        return False
+    words, others = (
+        set(_WORD.findall(match["name"].casefold())) - FUNCTION_WORDS for match in (first, second)
+    )
+    return (
+        bool(words and others)
+        and words.isdisjoint(_WORD.findall(other.casefold()))
+        and others.isdisjoint(_WORD.findall(one.casefold()))
+    )
+
+
+# What a newer note says is not so any more.
+
+
+@dataclass(frozen=True, slots=True)
+class _WentAway:
+    """`gone`: what is not there any more; `instead`: what took its place, or nothing."""
+
+    gone: str
+    instead: str
+    line: int
+
+
+_LONGEST = 400
+_MOST_MENTIONS = 6
+
+
+def _superseded(store: _Store) -> Iterator[RelatedNotes]:
+    where: dict[str, list[int]] | None = None
+    best: dict[tuple[str, str], RelatedNotes] = {}
+    for number, note in enumerate(store.notes):
+        store.check()
+        for change in _changes(note):
+            where = _mentions(store) if where is None else where
+            first = _WORD.search(change.gone.casefold())
+            holders = where.get(first[0][:_STEM], []) if first is not None else []
+            for other in holders:
+                if other == number or not _is_before(store.notes[other], note):
+                    continue
+                fact = _relies_on(store.notes[other], change)
+                if fact is None:
+                    continue
+                pair = (store.notes[other].path, note.path)
+                score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.similarity(number, other)
+                if pair not in best or best[pair].score < score:
+                    evidence = (_evidence(store.notes[other], fact.line), _evidence(note, change.line))
+                    best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
+    yield from best.values()
+    yield from _done(store)
+
+
+def _changes(note: _Note) -> Iterator[_WentAway]:
+    words = _words()
+    for fact in note.facts:
+        if fact.kind == "code" or len(fact.text) > _LONGEST or not words.triggers.search(fact.text):
+            continue
+        for pattern in words.changes:
+            for match in pattern.finditer(fact.text):
+                groups = match.groupdict()
+                gone = groups["xcode"] or groups["xname"]
+                instead = groups.get("ycode") or groups.get("yname") or ""
+                if gone.casefold() not in FUNCTION_WORDS and len(gone) > 2 and gone != instead:
+                    yield _WentAway(gone, instead, fact.line)
+
+
+def _mentions(store: _Store) -> dict[str, list[int]]:
+    """By the beginning of a word, the few notes that have it."""
+    where: dict[str, list[int]] = defaultdict(list)
+    for number, note in enumerate(store.notes):
+        store.check()
+        for term in set(_terms(note.text)):
+            where[term].append(number)
+    return {term: numbers for term, numbers in where.items() if len(numbers) <= _MOST_MENTIONS}
+
+
+def _is_before(older: _Note, newer: _Note) -> bool:
+    return older.at <= newer.at and (older.at < newer.at or not older.at)
+
+
+def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
+    """The first statement that takes it for there."""
+    gone = re.compile(rf"(?<![\w./-]){re.escape(change.gone)}(?![\w/-])")
+    past = _words().past
+    for fact in note.facts:
+        tells_of_it = bool(change.instead) and change.instead.casefold() in fact.key
+        if not tells_of_it and gone.search(fact.text) and past.isdisjoint(_WORD.findall(fact.key)):
+            return fact
+    return None
+
+
+_OPEN = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MULTILINE)
+_DONE = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[xX]\]|✅|☑️?|✔️?)\s+(?P<task>\S.{7,})$", re.MULTILINE)
+
+
+def _done(store: _Store) -> Iterator[RelatedNotes]:
+    """Tasks that one note has as open and a newer one as done."""
+    done: dict[str, list[tuple[_Note, int]]] = defaultdict(list)
+    for note in store.notes:
+        store.check()
+        for match in _DONE.finditer(note.text):
+            done[_task(match["task"])].append((note, note.text.count("\n", 0, match.start("task")) + 1))
+    told: set[tuple[str, str]] = set()
+    for note in store.notes:
+        for match in _OPEN.finditer(note.text) if done else ():
+            task = _task(match["task"])
+            # What stands in every checklist is done each time.
+            if not store.is_rare(task):
+                continue
+            for other, line in done.get(task, ()):
+                pair = (note.path, other.path)
+                if other is note or pair in told or not _is_before(note, other):
+                    continue
+                told.add(pair)
+                opened = note.text.count("\n", 0, match.start("task")) + 1
+                evidence = (_evidence(note, opened), _evidence(other, line))
+                yield RelatedNotes("superseded", pair, evidence, 0.8)
+
+
+def _task(text: str) -> str:
+    return fact_key(
+        re.sub(
+            r"[✅✔☑️]|\((?:done|completed|pending|todo)\)|[-–—:]\s*(?:done|completed?)\b.*",
+            "",
+            text,
+            flags=re.IGNORECASE,
+        )
+    )

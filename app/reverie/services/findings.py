@@ -1,0 +1,206 @@
+"""What is worth a person's look in the memories of a context, in one list: notes that say the same or
+disagree, what a newer one has superseded, what is not true of the repository any more, secrets, hidden
+characters and lines that read like instructions to a model.
+
+Looking changes nothing. A finding that a person has dismissed is not shown again, on any machine that has
+the profile, until the lines that it rests on say something else. Secrets never stand in the evidence.
+
+Threading: blocks; any thread, one look of a home at a time. Failure: `UserError`; a memory that cannot be
+read has no findings, and its listing says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.files.paths import read_regular
+from reverie.jobs.consolidate.findings import RelatedNote, related_notes
+from reverie.memory.lint import CHECKED_BYTES, lint, no_check
+from reverie.memory.listing import read_rel
+from reverie.memory.paths import memory_path
+from reverie.services.views import MemoryView
+from reverie.text.redact import redact
+
+if TYPE_CHECKING:
+    from reverie.claims.checking import CheckedClaim
+    from reverie.files.sidecar import Sidecar
+    from reverie.services.claims import ClaimService
+
+FindingKind = Literal[
+    "near-duplicate", "successor", "contradiction", "superseded", "secret", "instruction", "hidden", "stale"
+]
+_MARKS: dict[str, tuple[FindingKind, float]] = {
+    "secret": ("secret", 0.99),
+    "hidden": ("hidden", 0.97),
+    "bidi": ("hidden", 0.97),
+    "instruction": ("instruction", 0.95),
+}
+_STALE = 0.9
+# Marks of what a line says ask for no limit of an agent.
+_NO_CAPS = Caps(
+    file_bytes=CHECKED_BYTES,
+    files_per_scope=1,
+    description_chars=1,
+    description_prefix_bytes=1,
+    view_depth=1,
+    descriptions=False,
+)
+_MOST_DISMISSED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFinding:
+    """One thing that is worth a look."""
+
+    kind: FindingKind
+    paths: tuple[str, ...]
+    """The memories it is about, the older one first where one is."""
+    lines: tuple[int, ...]
+    """A line in each of them, from 1; 0 is the whole."""
+    evidence: tuple[str, ...]
+    """What stands there, or what is to be said of it; no secret."""
+    score: float
+    """0 to 1: how surely it is worth a look."""
+
+    @property
+    def id(self) -> str:
+        """What it is dismissed by: kind, memories and evidence; a line that only moved is the same."""
+        said = "\0".join((self.kind, *self.paths, *self.evidence))
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingReport:
+    """What was found, the most useful first."""
+
+    findings: tuple[MemoryFinding, ...] = ()
+    notes: int = 0
+    dismissed: int = 0
+    """How many more a person has dismissed."""
+
+
+def findings_of(
+    notes: Sequence[RelatedNote],
+    stale: Iterable[CheckedClaim] = (),
+    *,
+    check: Callable[[], None] = no_check,
+) -> list[MemoryFinding]:
+    """Everything about these notes, the most useful first."""
+    found = [*_marks(notes, check), *map(_stale, stale), *_related(notes, check)]
+    return sorted(found, key=lambda each: (-each.score, each.kind, each.paths, each.lines))
+
+
+def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
+    for each in related_notes(notes, check):
+        lines = tuple(evidence.line for evidence in each.evidence)
+        said = tuple(redact(evidence.text) for evidence in each.evidence)
+        yield MemoryFinding(each.kind, each.paths, lines, said, each.score)
+
+
+def _marks(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
+    for note in notes:
+        data = note.text.encode("utf-8", "surrogatepass")[:CHECKED_BYTES]
+        for mark in lint(data, _NO_CAPS, rel=note.path, check=check):
+            known = _MARKS.get(mark.kind)
+            if known is not None:
+                yield MemoryFinding(known[0], (note.path,), (mark.line,), (mark.sentence,), known[1])
+
+
+def _stale(claim: CheckedClaim) -> MemoryFinding:
+    said = f"{claim.token} → {claim.to}" if claim.to else claim.token
+    evidence = (
+        (redact(said), redact(claim.evidence.subject)) if claim.evidence is not None else (redact(said),)
+    )
+    return MemoryFinding("stale", (claim.path,), (claim.line,), evidence, _STALE)
+
+
+class FindingService:
+    """The findings of one home."""
+
+    def __init__(
+        self,
+        view: Callable[[ScopeContext], MemoryView],
+        claims: Callable[[], ClaimService],
+        dismissed: Callable[[], Sidecar],
+    ) -> None:
+        """`view`: the names of the memories of a context."""
+        self._view = view
+        self._claims = claims
+        self._dismissed = dismissed
+        self._lock = threading.Lock()
+
+    def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
+        """What is worth a look in the memories of `context` and in the files that are read beside them."""
+        with self._lock:
+            notes = list(self._notes(context))
+            stale = self._claims().stale(context, check=check).claims
+            found = findings_of(notes, stale, check=check)
+            kept = self.without_dismissed(found)
+        return FindingReport(tuple(kept), len(notes), len(found) - len(kept))
+
+    def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
+        """Those that nobody dismissed."""
+        hidden = self._dismissed_ids()
+        return [each for each in findings if each.id not in hidden]
+
+    def dismiss(self, ids: tuple[str, ...]) -> None:
+        """Never show these again. Raises `UserError` where that cannot be kept."""
+        self._change({*self._dismissed_ids(), *ids}, ids)
+
+    def restore(self, ids: tuple[str, ...] = ()) -> None:
+        """Show these again; without any, all."""
+        self._change(self._dismissed_ids() - set(ids) if ids else set(), ())
+
+    def _dismissed_ids(self) -> set[str]:
+        found = self._dismissed().read().data.get("dismissed")
+        return {each for each in found if isinstance(each, str)} if isinstance(found, list) else set()
+
+    def _change(self, wanted: Collection[str], last: Sequence[str]) -> None:
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            before = data.get("dismissed")
+            known = [each for each in before if each in wanted] if isinstance(before, list) else []
+            more = [each for each in last if each not in known]
+            data["dismissed"] = [*known, *more][-_MOST_DISMISSED:]
+            return data
+
+        self._dismissed().update(change)
+
+    def _notes(self, context: ScopeContext) -> Iterator[RelatedNote]:
+        view = self._view(context)
+        for scope in Scope:
+            listing = view.scopes[scope]
+            directory = os.fspath(listing.root.directory) if listing.root is not None else ""
+            for file in listing.files if directory else ():
+                assert listing.root is not None
+                try:
+                    status, data = read_rel(os.fspath(listing.root.directory), file.rel, CHECKED_BYTES)
+                except OSError:
+                    continue  # the listing says so
+                note = _note(str(memory_path(scope, file.rel)), data, status.st_mtime_ns)
+                if note is not None and file.role != "index":
+                    yield note
+        for companion in view.companions:
+            if companion.exists and not companion.unopened:
+                try:
+                    data = read_regular(companion.path, CHECKED_BYTES)
+                    at_ns = companion.path.stat().st_mtime_ns
+                except OSError:
+                    continue
+                note = _note(str(companion.path), data, at_ns)
+                if note is not None:
+                    yield note
+
+
+def _note(path: str, data: bytes, at_ns: int) -> RelatedNote | None:
+    if b"\0" in data:
+        return None
+    try:
+        return RelatedNote(path, data.decode("utf-8"), at_ns // 1_000_000)
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,247 @@
+"""What a reader would notice about several notes, and what is none of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.jobs.consolidate.findings import RelatedKind, RelatedNote, RelatedNotes, related_notes
+
+DAY = 86_400_000
+BODY = """# Deploying the billing service
+
+- Run `make deploy` from the release branch, never from a feature branch.
+- The staging cluster is called harbour; production is called lighthouse.
+- Wait for the canary to be green for ten minutes before you promote it.
+- Roll back with `make rollback VERSION=<previous>`; the database stays as it is.
+- Tell the on-call channel before and after.
+"""
+OTHERS = {
+    "colours.md": "The palette has nine tints; ask the designers before you add a tenth one.\n",
+    "meetings.md": "Planning happens on Tuesdays in the small room, and the minutes go to a folder.\n",
+    "parsing.md": "The grammar is read by a hand-written descent parser; recovery skips to a semicolon.\n",
+    "hiring.md": "Candidates write a small exercise at home, and two of us read it without names.\n",
+}
+
+
+def notes(texts: dict[str, str], **days: int) -> list[RelatedNote]:
+    """Notes in a store with a few others; `days`: when each was written, by its name without `.md`."""
+    return [
+        RelatedNote(f"/memories/project/{name}", text, days.get(name.removesuffix(".md"), 1) * DAY)
+        for name, text in {**OTHERS, **texts}.items()
+    ]
+
+
+def found(texts: dict[str, str], kind: RelatedKind, **days: int) -> list[RelatedNotes]:
+    return [each for each in related_notes(notes(texts, **days)) if each.kind == kind]
+
+
+def named(one: RelatedNotes) -> list[str]:
+    return [path.rpartition("/")[2] for path in one.paths]
+
+
+def test_two_notes_that_say_much_of_the_same_are_a_near_duplicate() -> None:
+    other = BODY.replace("Tell the on-call", "Tell people on the on-call").replace(
+        "# Deploying", "# Releasing"
+    )
+    (one,) = found({"deploy.md": BODY, "billing-releases.md": other}, "near-duplicate")
+    assert set(named(one)) == {"deploy.md", "billing-releases.md"}
+    assert one.score > 0.6
+    assert all(each.text and each.text in f"{BODY}{other}" for each in one.evidence)
+
+
+def test_a_small_note_inside_of_a_large_one_is_found() -> None:
+    crafts = ["paint", "climb", "plant", "sail", "knit", "bake", "draw", "weld", "mend", "cook"]
+    more = "\n".join(f"- Rule {word} of the handbook is kept by everybody who {word}s." for word in crafts)
+    (one,) = found({"deploy.md": BODY, "handbook.md": f"{more}\n\n{BODY}"}, "near-duplicate")
+    assert set(named(one)) == {"deploy.md", "handbook.md"}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "days"),
+    [
+        ("deploy.md", "deploy-updated.md", {}),
+        ("deploy-draft.md", "deploy.md", {}),
+        ("deploy_2026_01_05.md", "deploy_2026_03_01.md", {}),
+        ("deploy.md", "deploy-notes.md", {"deploy": 3, "deploy-notes": 9}),
+    ],
+)
+def test_a_later_version_of_a_note_is_told_with_the_older_one_first(
+    older: str, newer: str, days: dict[str, int]
+) -> None:
+    later = BODY.replace("ten minutes", "a quarter of an hour")
+    (one,) = found({older: BODY, newer: later}, "successor", **days)
+    assert named(one) == [older, newer]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("phase_11_report.md", "phase_12_report.md"), ("deploy-billing.md", "deploy-search.md")],
+)
+def test_notes_of_a_series_that_follow_a_template_are_no_duplicates(one: str, other: str) -> None:
+    rows = {
+        "phase_11_report.md": ("importing invoices from the partner", "a queue in front of the ledger"),
+        "phase_12_report.md": ("drawing charts for the managers", "caching of the monthly totals"),
+        "deploy-billing.md": ("the invoices of all customers", "the ledger runs beside it"),
+        "deploy-search.md": ("an index of the whole catalogue", "shards move at night"),
+    }
+    text = (
+        "# Report\n\n## What was done\n\n- Work on {}.\n\n## What was learned\n\n- We needed {}.\n\n- Open.\n"
+    )
+    texts = {name: text.format(*rows[name]) for name in (one, other)}
+    assert found(texts, "near-duplicate") == found(texts, "successor") == []
+
+
+ABOUT = "The importer reads invoices of the partner from the bucket and writes them into the ledger.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("- Import timeout: 90 seconds", "- Import timeout: 120 seconds"),
+        ("- **Python Version:** 3.10", "- **Python version**: 3.12.3"),
+        ("- Database: PostgreSQL 16", "- Database: SQLite"),
+        ("- Package manager: `pnpm`", "- Package manager: yarn"),
+        ("- Retrying imports: enabled", "- Retrying imports: disabled"),
+        ("The importer retries a failed invoice 3 times.", "The importer retries a failed invoice 5 times."),
+    ],
+)
+def test_other_values_of_the_same_thing_are_a_contradiction(one: str, other: str) -> None:
+    texts = {"importer.md": f"{ABOUT}{one}\n", "invoices.md": f"About invoices.\n\n{ABOUT}{other}\n"}
+    (hit,) = found(texts, "contradiction")
+    assert {each.text for each in hit.evidence} == {one, other}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("- Import timeout: 90 seconds", "- Import timeout: 90 s, as measured"),
+        ("- Import timeout: 90 seconds", "- Export timeout: 120 seconds"),
+        ("- Python version: 3.12", "- Python version: 3.12.3"),
+        ("- Python version: 3.10+", "- Python version: 3.12"),
+        ("- Coverage of imports: ~80 %", "- Coverage of imports: 82 %"),
+        ("- Imported rows: 3 → 5", "- Imported rows: 7"),
+        ("- Date: 2026-01-05", "- Date: 2026-02-06"),
+        ("- Status: done", "- Status: open"),
+        ("- Importing: reads the bucket every night", "- Importing: writes into the ledger and tells people"),
+        ("- Database: PostgreSQL", "- Database: PostgreSQL 16 with PostGIS"),
+        ("- Package manager: yarn@4.9.2", "- Package Manager: Yarn 4.9.2"),
+    ],
+)
+def test_what_can_both_hold_is_no_contradiction(one: str, other: str) -> None:
+    texts = {"importer.md": f"{ABOUT}{one}\n", "invoices.md": f"About invoices.\n\n{ABOUT}{other}\n"}
+    assert found(texts, "contradiction") == []
+
+
+def test_a_journal_contradicts_nothing_for_it_tells_what_was() -> None:
+    line = "- Import timeout: {} seconds\n"
+    kept = {"importer.md": ABOUT + line.format(90), "journal/importer.md": ABOUT + line.format(120)}
+    assert not found(kept, "contradiction")
+    dated = {"importer.md": ABOUT + line.format(90), "importer_2026_01_05.md": ABOUT + line.format(120)}
+    assert not found(dated, "contradiction")
+
+
+def test_values_of_notes_about_other_things_are_no_contradiction() -> None:
+    one = "The kettle in the kitchen boils slowly; descale it with vinegar on Fridays and rinse it twice.\n\n"
+    other = (
+        "Elevators are inspected by the city each spring, and an engineer signs the book in the cellar.\n\n"
+    )
+    one, other = f"{one}- Waiting limit: 90 seconds\n", f"{other}- Waiting limit: 120 seconds\n"
+    assert found({"kettle.md": one, "elevators.md": other}, "contradiction") == []
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ("- `pnpm dev` starts the Next.js server", "We migrated from Next.js to Vite."),
+        ("- Charts are drawn with ChartKit.", "Replaced ChartKit with `d3-shape`."),
+        ("- Call `fetch_rows()` for a page of rows.", "`fetch_rows()` was removed in favour of streams."),
+        ("- Jobs run in RabbitMQ.", "Jobs no longer use RabbitMQ."),
+        ("- [ ] Limit the size of uploads", "- [x] Limit the size of uploads"),
+        ("- Die Warteschlange läuft in RabbitMQ.", "RabbitMQ wurde durch NATS ersetzt."),
+    ],
+)
+def test_what_a_newer_note_says_is_gone_is_superseded(then: str, now: str) -> None:
+    texts = {"guide.md": f"# Guide\n\n{then}\n", "status.md": f"# Status\n\n{now}\n"}
+    (hit,) = found(texts, "superseded", guide=1, status=9)
+    assert named(hit) == ["guide.md", "status.md"]
+    assert [each.text for each in hit.evidence] == [then, now]
+    assert found(texts, "superseded", guide=9, status=1) == [], "the note that still says it is the newer one"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "- We used Next.js before, it was removed.",
+        "- Since Vite came, Next.js is history.",
+        "- The next step is to read the docs.",
+    ],
+)
+def test_a_note_that_tells_of_the_change_itself_is_not_superseded(then: str) -> None:
+    texts = {
+        "guide.md": f"# Guide\n\n{then}\n",
+        "status.md": "# Status\n\nWe migrated from Next.js to Vite.\n",
+    }
+    assert found(texts, "superseded", guide=1, status=9) == []
+
+
+def test_the_surest_comes_first_and_the_order_of_notes_does_not_matter() -> None:
+    texts = {
+        "deploy.md": BODY,
+        "deploy-updated.md": BODY.replace("ten minutes", "an hour"),
+        "a.md": ABOUT + "- Import timeout: 90 seconds\n",
+        "b.md": "About invoices.\n\n" + ABOUT + "- Import timeout: 120 seconds\n",
+    }
+    given_notes = notes(texts)
+    expected = related_notes(given_notes)
+    assert [each.score for each in expected] == sorted((each.score for each in expected), reverse=True)
+    random.Random(5).shuffle(given_notes)
+    assert related_notes(given_notes) == expected
+
+
+def test_of_a_family_of_like_notes_only_the_first_pairs_are_listed() -> None:
+    texts = {
+        f"{word}.md": BODY.replace("harbour", word) for word in ("a", "bay", "cove", "dock", "pier", "quay")
+    }
+    assert len(found(texts, "near-duplicate")) <= 9
+
+
+def test_looking_can_be_stopped() -> None:
+    class StoppedError(Exception):
+        pass
+
+    def after(count: int) -> Callable[[], None]:
+        left = iter(range(count))
+
+        def check() -> None:
+            if next(left, None) is None:
+                raise StoppedError
+
+        return check
+
+    with pytest.raises(StoppedError):
+        related_notes(notes({"deploy.md": BODY}), after(3))
+
+
+_LINES = st.sampled_from(
+    ["- Port: 80", "- Port: 8080", "# Title", "We removed `x_y` today", "- uses `x_y`", "- [ ] do it all now",
+     "- [x] do it all now", "", "| a | b |", "```", "\ufeff", "名前: 値", "replaced Foo with Bar"]
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(_LINES | st.text(max_size=20), max_size=8), max_size=6))
+def test_any_texts_are_read_and_evidence_is_a_line_of_them(lines: list[list[str]]) -> None:
+    given_notes = [
+        RelatedNote(f"/memories/project/n{number}.md", "\n".join(each), number)
+        for number, each in enumerate(lines)
+    ]
+    texts = {note.path: note.text for note in given_notes}
+    for each in related_notes(given_notes):
+        assert 0 <= each.score <= 1
+        assert len(each.paths) == len(each.evidence) == 2
+        for said in each.evidence:
+            assert said.text.rstrip("…") in texts[said.path].split("\n")[said.line - 1]
