@@ -3980,6 +3980,80 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>WorthControl</name>
+    <message>
+        <source>It is not shown again.</source>
+        <translation>Es wird nicht mehr gezeigt.</translation>
+    </message>
+</context>
+<context>
+    <name>WorthPage</name>
+    <message>
+        <source>&amp;Close</source>
+        <translation>&amp;Schließen</translation>
+    </message>
+    <message>
+        <source>&amp;Dismiss</source>
+        <translation>&amp;Verwerfen</translation>
+    </message>
+    <message>
+        <source>&amp;Fix</source>
+        <translation>&amp;Beheben</translation>
+    </message>
+    <message>
+        <source>&amp;Merge…</source>
+        <translation>&amp;Zusammenführen …</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>Ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>Back to the editor</source>
+        <translation>Zurück zum Editor</translation>
+    </message>
+    <message>
+        <source>Do not show this one again</source>
+        <translation>Dies nicht mehr zeigen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Suche…</translation>
+    </message>
+    <message>
+        <source>Make one memory of the two, by hand</source>
+        <translation>Aus beiden von Hand ein Memory machen</translation>
+    </message>
+    <message>
+        <source>Nothing here is worth a look</source>
+        <translation>Hier ist nichts, das einen Blick wert ist</translation>
+    </message>
+    <message>
+        <source>Open the o&amp;ther</source>
+        <translation>Das &amp;andere öffnen</translation>
+    </message>
+    <message>
+        <source>Replace the words of this statement</source>
+        <translation>Die Wörter dieser Aussage ersetzen</translation>
+    </message>
+    <message>
+        <source>Show the line in the editor</source>
+        <translation>Die Zeile im Editor zeigen</translation>
+    </message>
+    <message>
+        <source>Show the line of the other memory</source>
+        <translation>Die Zeile des anderen Memorys zeigen</translation>
+    </message>
+    <message>
+        <source>What is worth a look</source>
+        <translation>Was einen Blick wert ist</translation>
+    </message>
+    <message>
+        <source>Worth a look</source>
+        <translation>Einen Blick wert</translation>
+    </message>
+</context>
+<context>
     <name>_Dialog</name>
     <message>
         <source>After it</source>
@@ -4267,6 +4341,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n more were dismissed</source>
+        <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n more with some of the words</source>
         <translation><numerusform>%n weiterer mit einigen der Wörter</numerusform><numerusform>%n weitere mit einigen der Wörter</numerusform></translation>
     </message>
@@ -4317,6 +4395,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n things to mend</source>
         <translation><numerusform>%n Sache zu beheben</numerusform><numerusform>%n Sachen zu beheben</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n things worth a look</source>
+        <translation><numerusform>%n Fund, der einen Blick wert ist</numerusform><numerusform>%n Funde, die einen Blick wert sind</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n threads wait.</source>
@@ -4709,6 +4791,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Worth a look</source>
+        <translation>Einen &amp;Blick wert</translation>
     </message>
     <message>
         <source>&amp;Wrap long lines</source>
@@ -6019,6 +6105,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
     </message>
     <message>
+        <source>Memories that say the same or disagree, what was superseded, secrets and more</source>
+        <translation>Memorys, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
+    </message>
+    <message>
         <source>Memories that say the same, side by side, and merging them by hand</source>
         <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
@@ -6713,6 +6803,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show how the text looks</source>
         <translation>Zeigen, wie der Text aussieht</translation>
+    </message>
+    <message>
+        <source>Show it again</source>
+        <translation>Wieder zeigen</translation>
     </message>
     <message>
         <source>Show line &amp;numbers</source>

@@ -27,7 +27,7 @@ from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
 from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body
 from reverie.memory.diff import lost_lines, union
 from reverie.memory.listing import NameScanner, read_rel
-from reverie.memory.paths import memory_path, utf16_key
+from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED
 from reverie.runs.guard import line_key
@@ -313,6 +313,23 @@ class DuplicateService:
         notes, left_out = self._read(self._roots(context), progress, check)
         groups = tuple(DuplicateFinder(notes, progress, check).groups())
         return DuplicateReport(groups, len(notes), left_out, self._parts.usage.problem())
+
+    def files(self, context: ScopeContext, paths: Sequence[str]) -> tuple[DuplicateFile, ...]:
+        """The memories at these paths as they are now. Raises `StoreError` for one that is not there."""
+        usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
+        roots = {root.scope: root for root in self._roots(context)}
+        found = []
+        for path in paths:
+            parsed = parse_memory_path(path)
+            root = roots.get(parsed.scope) if parsed.scope is not None else None
+            note = None
+            if root is not None:
+                key = self._parts.home.usage_key(root, parsed.rel) or ""
+                note = self._note(root, parsed.rel, usage.get(key) or UNUSED, contexts.owner(root.key))
+            if note is None:
+                raise StoreError(f"{path} is not there any more.", next_step="Look again.", reason="missing")
+            found.append(note.file)
+        return tuple(found)
 
     def texts(self, files: Sequence[DuplicateFile]) -> tuple[str, ...]:
         """The texts as they are now. Raises `StoreError` if one is not what was looked at any more."""

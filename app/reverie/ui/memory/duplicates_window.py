@@ -767,9 +767,11 @@ class MergeMemoriesDialog(QDialog):
 
 class DuplicatesControl(QObject):
     """The duplicates of the shown home, found and merged in a window that is made when it is first asked for
-    and closes with its home. `changed()`: memories were merged."""
+    and closes with its home. `changed()`: memories were merged. `merged(str)`: the same in a
+    sentence, where no window of this control says it."""
 
     changed = Signal()
+    merged = Signal(str)
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
         super().__init__(owner)
@@ -800,7 +802,7 @@ class DuplicatesControl(QObject):
         window = self.window
         if window is None:
             window = self.window = DuplicatesWindow(self._lane, self._icons, self._owner)
-            window.merge_wanted.connect(self._prepare)
+            window.merge_wanted.connect(self.merge_by_hand)
             self._back = TakeBack(window.message, self._edits)
         elif self._back is not None:
             self._back.forget()
@@ -811,11 +813,13 @@ class DuplicatesControl(QObject):
         window.show_home(session.workbench, session.context, visible(session.info.label))
 
     @Slot(object)
-    def _prepare(self, files: tuple[DuplicateFile, ...]) -> None:
+    def merge_by_hand(self, files: tuple[DuplicateFile, ...]) -> None:
+        """Ask for the text of the merge into the first of `files`, and do it."""
         session, lane = self._session, self._lane
         if session is None:
             return
-        self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, self.window)
+        above = self.window if self.window is not None and self.window.isVisible() else self._owner
+        self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, above)
         self.dialog.merge.connect(self._merge)
         self.dialog.finished.connect(self._on_dialog_gone)
         self.dialog.open()
@@ -839,12 +843,14 @@ class DuplicatesControl(QObject):
         self.changed.emit()
         if self.dialog is not None:
             self.dialog.accept()
-        count = len(undo.removed)
-        if self._back is not None:
-            said = counted("Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", count)
+        said = counted(
+            "Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", len(undo.removed)
+        )
+        if self.window is not None and self.window.isVisible() and self._back is not None:
             self._back.offer(undo, said)
-        if self.window is not None:
             self.window.look()
+        else:
+            self.merged.emit(said)
 
     @Slot()
     def _on_undone(self) -> None:

@@ -61,6 +61,7 @@ from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.unseen import UnseenControl
+from reverie.ui.memory.worth_a_look import WorthControl
 from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import (
@@ -344,6 +345,7 @@ class MemoryTab(QWidget):
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         self.telling = TellControl(self.undo_bar, icons, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
+        self.worth = WorthControl(self._shown, self.duplicates, self.stale, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
     def _lay_out(self) -> None:
@@ -393,6 +395,9 @@ class MemoryTab(QWidget):
         self.extraction.review_wanted.connect(self.dreams.review)
         self.orphans.page_wanted.connect(self.show_other)
         self.stale.page_wanted.connect(self.show_beside)
+        self.worth.page_wanted.connect(self.show_beside)
+        self.worth.open_wanted.connect(self.open_line)
+        self.duplicates.merged.connect(self.hand.offer_undo)
         self.stale.open_wanted.connect(self.tree.select_path)
 
     def set_actions(self, actions: Actions) -> None:
@@ -435,6 +440,7 @@ class MemoryTab(QWidget):
         self.telling.set_session(session)
         self.lint.set_session(session)
         self.stale.set_session(session)
+        self.worth.set_session(session)
         self.filters.set_session(session)
         self.index_care.set_session(session)
         self.notes.set_session(session)
@@ -519,6 +525,7 @@ class MemoryTab(QWidget):
         self.editor.follow(update)
         self.lint.follow(update)
         self.stale.follow(update)
+        self.worth.follow(update)
         self.filters.follow(update)
         self.inspector.update()
         self.unseen.follow(update)
@@ -674,6 +681,18 @@ class MemoryTab(QWidget):
         if found is not None:
             self.editor.open(found, focus=self._focus_hit, line=hit.snippet.line)
         return found is not None
+
+    @Slot(str, int)
+    def open_line(self, path: str, line: int) -> None:
+        """Open a memory, or a file beside the memories, at a line."""
+        update = self._shown.update
+        if update is None:
+            return
+        found: RowData | None = companion_at(update.tree, path)
+        if found is None and self.tree.select_path(path):
+            found = self.tree.current_data()
+        if found is not None:
+            self.editor.open(found, focus=True, line=line)
 
     def mark_seen(self) -> None:
         """Take the badges away."""

@@ -1,0 +1,368 @@
+"""Worth a look: a page beside the trees with what a careful reader would notice in the shown memories, the
+most useful first, and what can be done about it: see both sides, merge, fix, dismiss.
+
+The engine looks when the page is shown, and again a moment after the memories or the repository changed while
+it is. Looking changes nothing; a dismissed row comes back with Undo.
+
+Threading: GUI thread; the engine is asked in jobs on a lane of their own. Failure: told above the list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
+
+from reverie.engine.asking import ask
+from reverie.errors import UserError
+from reverie.memory.paths import ROOT
+from reverie.ui.appearance import GAP, MARGIN, Icons
+from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.memory.duplicates_window import AlignedRow, SideBySide, aligned
+from reverie.ui.translation import counted, tr, translatable, translated
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.layouts import FlowLayout, column, split
+from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.services.findings import FindingReport, MemoryFinding
+    from reverie.ui.memory.duplicates_window import DuplicatesControl
+    from reverie.ui.memory.edits import ShownPlace
+    from reverie.ui.memory.stale import StaleControl
+    from reverie.ui.session import HomeSession, TreeUpdate
+
+_QUIET_MS = 900
+_LONGEST = 160
+_KINDS: dict[str, str] = {
+    "near-duplicate": translatable("Say much of the same"),
+    "successor": translatable("A later version"),
+    "contradiction": translatable("Disagree"),
+    "superseded": translatable("Superseded"),
+    "secret": translatable("A secret"),
+    "instruction": translatable("Reads like an instruction to a model"),
+    "hidden": translatable("Hidden characters"),
+    "stale": translatable("Not true any more"),
+}
+
+
+def kind_words(finding: MemoryFinding) -> str:
+    """What was noticed, in a word or two."""
+    return translated(_KINDS[finding.kind])
+
+
+def short_path(path: str) -> str:
+    """A memory as its list calls it, or the name of a file beside the memories."""
+    return path.removeprefix(f"{ROOT}/") if path.startswith(f"{ROOT}/") else path.rpartition("/")[2]
+
+
+class FindingModel(LineModel):
+    """Findings, one a row."""
+
+    def look(self, value: MemoryFinding) -> TwoLines:
+        names = " · ".join(visible(short_path(path)) for path in value.paths)
+        lines = (visible(each.lstrip("-*+# >|"))[:_LONGEST] for each in value.evidence)
+        said = " ↔ ".join(dict.fromkeys(lines))
+        return TwoLines(f"{kind_words(value)}: {names}", said, sign="warning", cut="end", cut_below="end")
+
+    def spoken(self, value: MemoryFinding) -> str:
+        look = self.look(value)
+        return f"{look.title}, {look.below}"
+
+    def tooltip(self, value: MemoryFinding) -> str:
+        lines = zip(value.paths, value.lines, value.evidence, strict=False)
+        said = (f"{path}:{line}  {text}" if line else f"{path}  {text}" for path, line, text in lines)
+        return as_tooltip(kind_words(value), *said)
+
+
+class WorthPage(QWidget):
+    """The list, and both sides of the selected row. `open_wanted(path, line)`; `merge_wanted`, `fix_wanted`,
+    `dismiss_wanted(finding)`; `compare_wanted(finding)`: its memories are to be shown beside each other.
+    `closed()`."""
+
+    open_wanted = Signal(str, int)
+    merge_wanted = Signal(object)
+    fix_wanted = Signal(object)
+    dismiss_wanted = Signal(object)
+    compare_wanted = Signal(object)
+    closed = Signal()
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Worth a look"))
+        self.title = WrapLabel()
+        embolden(self.title, 1.15)
+        self.note = WrapLabel()
+        self.message = MessageBar(icons, "trouble")
+        self.list = LineList(FindingModel(), icons)
+        self.list.setAccessibleName(self.tr("What is worth a look"))
+        self.sides = SideBySide()
+        self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
+        self.open_other = FitPushButton(
+            self.tr("Open the o&ther"), self.tr("Show the line of the other memory")
+        )
+        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
+        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
+        self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
+        self.close_page = FitPushButton(self.tr("&Close"), self.tr("Back to the editor"))
+        self.list.opened.connect(self._on_open)
+        self.list.picked.connect(self._follow)
+        for button, slot in (
+            (self.open, self._on_open),
+            (self.open_other, self._on_open_other),
+            (self.merge, self._on_merge),
+            (self.fix, self._on_fix),
+            (self.dismiss, self._on_dismiss),
+            (self.close_page, self.closed),
+        ):
+            button.clicked.connect(slot)
+        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.dismiss, self.close_page)
+        parts = split(self.list, self.sides, sizes=(220, 260), upright=True, grows=self.sides)
+        inside = (self.title, self.note, self.message, row, parts)
+        column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
+        self.show_report(None)
+
+    @property
+    def current(self) -> MemoryFinding | None:
+        """The selected one."""
+        found: MemoryFinding | None = self.list.current_value
+        return found
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        elif event.key() == Qt.Key.Key_Delete and self.current is not None:
+            self.dismiss_wanted.emit(self.current)
+        else:
+            super().keyPressEvent(event)
+
+    def show_report(self, report: FindingReport | None) -> None:
+        """What was found; None: nobody knows yet."""
+        findings = report.findings if report is not None else ()
+        if report is None:
+            self.title.say(self.tr("Looking…"))
+        elif findings:
+            self.title.say(counted("1 thing worth a look", "%n things worth a look", len(findings)))
+        else:
+            self.title.say(self.tr("Nothing here is worth a look"))
+        hidden = report.dismissed if report is not None else 0
+        self.note.say(counted("1 more was dismissed", "%n more were dismissed", hidden) if hidden else "")
+        self.note.setVisible(bool(hidden))
+        self.list.set_values((each.id, each) for each in findings)
+        if findings and not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.list.rows.index(0, 0))
+        self._follow()
+
+    def show_sides(self, rows: tuple[AlignedRow, ...]) -> None:
+        """Both memories of the selected row; nothing where it is about one."""
+        self.sides.show_rows(rows)
+        self.sides.setVisible(bool(rows))
+
+    @Slot()
+    def _follow(self) -> None:
+        current = self.current
+        are_two = current is not None and len(current.paths) == 2
+        in_store = current is not None and all(path.startswith(f"{ROOT}/") for path in current.paths)
+        self.open.setEnabled(current is not None)
+        self.open_other.setVisible(are_two)
+        self.merge.setVisible(
+            are_two and in_store and current is not None and current.kind in ("near-duplicate", "successor")
+        )
+        self.fix.setVisible(current is not None and current.kind == "stale")
+        self.dismiss.setEnabled(current is not None)
+        if are_two and in_store:
+            self.compare_wanted.emit(current)
+        else:
+            self.show_sides(())
+
+    @Slot()
+    def _on_open(self) -> None:
+        if self.current is not None:
+            self.open_wanted.emit(self.current.paths[0], self.current.lines[0])
+
+    @Slot()
+    def _on_open_other(self) -> None:
+        if self.current is not None:
+            self.open_wanted.emit(self.current.paths[-1], self.current.lines[-1])
+
+    @Slot()
+    def _on_merge(self) -> None:
+        self.merge_wanted.emit(self.current)
+
+    @Slot()
+    def _on_fix(self) -> None:
+        self.fix_wanted.emit(self.current)
+
+    @Slot()
+    def _on_dismiss(self) -> None:
+        if self.current is not None:
+            self.dismiss_wanted.emit(self.current)
+
+
+class WorthControl(QObject):
+    """Follows the trees and the repository while its page is shown. `open_wanted(path, line)`: a memory is to
+    be opened there; `page_wanted(QWidget | None)`: the page is to be shown, or the editor again."""
+
+    open_wanted = Signal(str, int)
+    page_wanted = Signal(object)
+
+    def __init__(
+        self,
+        shown: ShownPlace,
+        duplicates: DuplicatesControl,
+        stale: StaleControl,
+        icons: Icons,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._shown = shown
+        self._duplicates = duplicates
+        self._stale = stale
+        self._icons = icons
+        self._page: WorthPage | None = None
+        self._session: HomeSession | None = None
+        self._dismissed = ""
+        self._lane = Lane("worth a look", self)
+        self._quiet = single_shot(self, _QUIET_MS, self._look)
+
+    @property
+    def page(self) -> WorthPage:
+        """The page; made when it is wanted first."""
+        if self._page is None:
+            self._page = WorthPage(self._icons)
+            self._page.open_wanted.connect(self._open)
+            self._page.merge_wanted.connect(self._merge)
+            self._page.fix_wanted.connect(self._fix)
+            self._page.dismiss_wanted.connect(self._dismiss)
+            self._page.compare_wanted.connect(self._compare)
+            self._page.closed.connect(self._close)
+            self._page.message.chosen.connect(self._on_undo)
+        return self._page
+
+    @property
+    def is_page_shown(self) -> bool:
+        return self._page is not None and self._page.isVisible()
+
+    @property
+    def is_settled(self) -> bool:
+        """What is shown is what there is."""
+        return not self._quiet.isActive() and not self._lane.busy
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Another home, or none."""
+        if self._session is not None:
+            self._session.project_changed.disconnect(self._look_soon)
+        self._session = session
+        if session is not None:
+            session.project_changed.connect(self._look_soon)
+        self._lane.abandon("look")
+        if self._page is not None:
+            self._page.show_report(None)
+
+    def follow(self, update: TreeUpdate) -> None:
+        """The trees as they are now."""
+        if not update.names_only:
+            self._look_soon()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._quiet.stop()
+        self._lane.stop()
+
+    @Slot()
+    def toggle_page(self) -> None:
+        """Show the page beside the trees, or the editor again."""
+        if self.is_page_shown:
+            self._close()
+            return
+        self.page_wanted.emit(self.page)
+        self.page.list.setFocus()
+        self._look()
+
+    @Slot()
+    def _close(self) -> None:
+        self.page_wanted.emit(None)
+
+    @Slot()
+    def _look_soon(self) -> None:
+        if self.is_page_shown:
+            self._quiet.start()
+
+    @Slot()
+    def _look(self) -> None:
+        session, update = self._shown.session, self._shown.update
+        if session is None or update is None:
+            return
+        request = ask(session.workbench.worth_a_look.find, update.context)
+        self._lane.submit(
+            "look at the memories", request, done=self._take, failed=self._on_failed, group="look"
+        )
+
+    def _take(self, report: FindingReport) -> None:
+        self.page.show_report(report)
+
+    def _on_failed(self, error: UserError) -> None:
+        self.page.message.say_error(error)
+
+    def _open(self, path: str, line: int) -> None:
+        self.page_wanted.emit(None)
+        self.open_wanted.emit(path, line)
+
+    def _compare(self, finding: MemoryFinding) -> None:
+        session, update = self._shown.session, self._shown.update
+        if session is None or update is None:
+            return
+        workbench, context = session.workbench, update.context
+
+        async def work(control: JobControl) -> tuple[AlignedRow, ...]:
+            files = await ask(workbench.duplicates.files, context, finding.paths)
+            left, right = await ask(workbench.duplicates.texts, files)
+            return aligned(left, right, control.check)
+
+        self._lane.submit(
+            "compare two memories",
+            work,
+            done=self.page.show_sides,
+            failed=lambda _error: self.page.show_sides(()),  # they changed meanwhile: the next look says so
+            group="compare",
+        )
+
+    def _merge(self, finding: MemoryFinding) -> None:
+        session, update = self._shown.session, self._shown.update
+        if session is None or update is None:
+            return
+        # The newer one stays, the older one goes into it.
+        request = ask(session.workbench.duplicates.files, update.context, finding.paths[::-1])
+        self._lane.submit(
+            "merge two memories", request, done=self._duplicates.merge_by_hand, failed=self._on_failed
+        )
+
+    def _fix(self, finding: MemoryFinding) -> None:
+        wanted = (finding.paths[0], finding.lines[0])
+        claims = (claim for claim in self._stale.claims if (claim.path, claim.line) == wanted)
+        self._stale.fix(tuple(claim for claim in claims if claim.replacement))
+
+    def _dismiss(self, finding: MemoryFinding) -> None:
+        session = self._shown.session
+        if session is None:
+            return
+        self._dismissed = finding.id
+        request = ask(session.workbench.worth_a_look.dismiss, (finding.id,))
+        self._lane.submit("dismiss", request, done=self._on_dismissed, failed=self._on_failed)
+
+    def _on_dismissed(self, _done: None) -> None:
+        button = ("undo", tr("Undo"), tr("Show it again"))
+        self.page.message.say(self.tr("It is not shown again."), buttons=[button])
+        self._look()
+
+    @Slot(str)
+    def _on_undo(self, _key: str) -> None:
+        session = self._shown.session
+        self.page.message.clear()
+        if session is None or not self._dismissed:
+            return
+        request = ask(session.workbench.worth_a_look.restore, (self._dismissed,))
+        self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)

@@ -1,0 +1,96 @@
+"""Worth a look: what a careful reader would notice, in a page beside the trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from ui_windows import Driver, Windows
+
+BODY = """# Releases
+
+- Cut the release branch on Monday; nobody merges into it but the release manager.
+- Run `make smoke` on staging twice, with the cache on and with the cache off.
+- Write the notes for people who use the program, not for those who wrote it.
+"""
+OLD, NEW = "/memories/global/releases.md", "/memories/global/releases-updated.md"
+TOKEN = "ghp_" + "k7Qz2mXv9RtB4nLw8YcD3fHs6JpA1eUg5ToS"
+
+
+def opened(windows: Windows, home: Path) -> Driver:
+    (home / "memory/global/releases.md").write_text(BODY)
+    (home / "memory/global/releases-updated.md").write_text(BODY.replace("twice", "three times"))
+    (home / "memory/global/login.md").write_text(f"# Login\n\nThe token is {TOKEN}\n")
+    driver = windows.open(home)
+    driver.do("view.worth")
+    driver.until(lambda: driver.tab.worth.is_settled and bool(driver.tab.worth.page.list.values))
+    return driver
+
+
+def kinds(driver: Driver) -> dict[str, tuple[str, ...]]:
+    return {each.kind: each.paths for each in driver.tab.worth.page.list.values}
+
+
+def choose(driver: Driver, kind: str) -> None:
+    listed = driver.tab.worth.page.list
+    row = [each.kind for each in listed.values].index(kind)
+    listed.setCurrentIndex(listed.rows.index(row, 0))
+
+
+def test_the_page_lists_findings_and_shows_both_sides_of_a_pair(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    assert kinds(driver)["successor"] == (OLD, NEW)
+    assert kinds(driver)["secret"] == ("/memories/global/login.md",)
+    assert page.list.hasFocus()
+    assert f"{len(page.list.values)} things worth a look" == page.title.text()
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.sides.rows))
+    assert any("twice" in row.left.text and "three times" in row.right.text for row in page.sides.rows)
+    choose(driver, "secret")
+    assert page.sides.isHidden()
+    assert page.merge.isHidden()
+    assert page.open_other.isHidden()
+    assert TOKEN not in page.list.rows.data(page.list.currentIndex(), Qt.ItemDataRole.ToolTipRole)
+    page.open.click()
+    driver.until(lambda: driver.pane.file is not None)
+    assert not driver.tab.worth.is_page_shown
+    assert driver.pane.text.textCursor().blockNumber() == 2
+
+
+def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    driver.qtbot.keyClick(page.list, Qt.Key.Key_Delete)
+    driver.until(lambda: "successor" not in kinds(driver))
+    assert page.note.text() == "1 more was dismissed"
+    page.message.button("undo").click()
+    driver.until(lambda: "successor" in kinds(driver))
+
+
+def test_a_pair_is_merged_by_hand_into_the_newer_one_with_undo(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page, control = driver.tab.worth.page, driver.tab.duplicates
+    choose(driver, "successor")
+    page.merge.click()
+    driver.until(lambda: control.dialog is not None and control.dialog.is_checked)
+    dialog = control.dialog
+    assert dialog is not None
+    assert dialog.chosen[0].path == NEW
+    dialog.merge.emit(dialog.chosen, BODY)
+    driver.until(lambda: not (home / "memory/global/releases.md").exists())
+    assert (home / "memory/global/releases-updated.md").read_text() == BODY
+    driver.until(lambda: "successor" not in kinds(driver))
+    driver.do("memory.undo")
+    driver.until(lambda: (home / "memory/global/releases.md").exists())
+    driver.until(lambda: "successor" in kinds(driver))
+
+
+def test_the_page_follows_other_writers_and_closes_with_escape(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    (home / "memory/global/login.md").write_text("# Login\n\nAsk the on-call person.\n")
+    driver.until(lambda: "secret" not in kinds(driver))
+    driver.qtbot.keyClick(page.list, Qt.Key.Key_Escape)
+    driver.until(lambda: not driver.tab.worth.is_page_shown)
