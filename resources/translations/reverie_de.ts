@@ -4361,6 +4361,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Notiz wurde mit {name} zusammengeführt.</numerusform><numerusform>%n Notizen wurden mit {name} zusammengeführt.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n pairs of memories are worth a look</source>
+        <translation><numerusform>%n Paar von Memorys ist einen Blick wert</numerusform><numerusform>%n Paare von Memorys sind einen Blick wert</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n places</source>
         <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
     </message>

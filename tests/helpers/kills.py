@@ -11,6 +11,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -410,6 +411,6 @@ def a_part(parts: HomeContainer, run_id: str) -> dict[str, list[int] | None]:
 
 
 def contents_of_sample() -> dict[str, bytes]:
-    from helpers.samples import SAMPLES
-
-    return contents(SAMPLES / "mux-home")
+    """What a home begins with."""
+    with tempfile.TemporaryDirectory() as place:
+        return contents(copy_sample("mux-home", Path(place)))

@@ -97,9 +97,9 @@ class Guard:
     def applied(self) -> int:
         return sum(entry.applied or entry.note == DRY_RUN_NOTE for entry in self._journal)
 
-    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
+    def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
         """Answer one request as `MemoryCommands.execute` does, or refuse it and say why. `reason` is why the
-        engine wants it."""
+        engine wants it. `free`: an edit that takes nothing from the budget; models have none."""
         reason = reason[:_SHOWN_CHARS]
         command = str(request.get("command"))
         if command not in MUTATING:
@@ -111,10 +111,11 @@ class Guard:
         if len(paths) < (2 if command == "rename" else 1):
             # It names no place, so it is no change: the agent neither counts nor records such a call.
             return self._commands.execute(request)
-        refusal = self._refusal(command, paths)
+        is_free = free and command in ("insert", "str_replace")
+        refusal = self._refusal(command, paths, free=is_free)
         if refusal is not None:
             return self._refuse(command, paths, refusal, reason)
-        self._spent += 1
+        self._spent += not is_free
         position = len(self._journal)
         self._journal.append(_entry(command, paths, applied=False))
         answer = self._commands.execute(request)
@@ -143,9 +144,9 @@ class Guard:
             self._journal.append(replace(entry, reason=reason))
         return {"success": False, "error": note}
 
-    def _refusal(self, command: str, paths: Sequence[str]) -> str | None:
+    def _refusal(self, command: str, paths: Sequence[str], *, free: bool) -> str | None:
         """Why the rails do not let this request through, or None."""
-        if self.remaining <= 0:
+        if self.remaining <= 0 and not free:
             return f"The {self.rails.budget} changes of this run are used up. Reading goes on."
         for text in paths:
             try:

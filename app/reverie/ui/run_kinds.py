@@ -100,6 +100,7 @@ _CLAUSES = (
     plural("wrote or mended 1 description", "wrote or mended %n descriptions", 0),
     plural("tidied 1 file", "tidied %n files", 0),
     plural("1 more change waits for the next run", "%n more changes wait for the next run", 0),
+    plural("1 pair of memories is worth a look", "%n pairs of memories are worth a look", 0),
     plural("1 file put back", "%n files put back", 0),
     plural("1 change", "%n changes", 0),
     phrase("no change fits the budget"),

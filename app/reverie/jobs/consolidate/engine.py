@@ -94,7 +94,7 @@ class RulesEngine:
         savepoint, position = overlay.savepoint(), len(guard.ops)
         for operation in group.operations:
             request = {"command": operation.command, "path": operation.path, **operation.arguments}
-            answer = guard.execute(request, reason=group.reason)
+            answer = guard.execute(request, reason=group.reason, free=group.kind == "description")
             if not answer["success"]:
                 overlay.rollback(savepoint)
                 guard.withdraw(position, f"undone with its group: {answer['error']}")

@@ -28,6 +28,10 @@ STYLE = (
     "- Ask before adding a dependency.\n"
 )
 REWORDED = STYLE.replace("first, details after", "first; details after").replace("Diffs stay", "* Diffs stay")
+MORE = REWORDED.replace("- Ask before", "- Say what was left out.\n- Ask before")
+PARAPHRASED = STYLE.replace(
+    "Answers come first, details after", "Begin with the answer; details come after it"
+)
 
 
 def note(rel: str, text: str, **known: Any) -> Note:
@@ -80,15 +84,39 @@ def test_an_exact_duplicate_goes_and_the_better_named_one_stays() -> None:
     assert result_of(result, *notes) == {"/memories/global/style.md": STYLE}
 
 
-def test_near_duplicates_are_merged_and_both_wordings_kept() -> None:
-    notes = note("global/style.md", STYLE), note("global/style-notes.md", REWORDED)
+def test_near_duplicates_are_merged_and_nothing_is_said_twice() -> None:
+    notes = note("global/style.md", STYLE), note("global/style-notes.md", MORE)
     result = run(*notes)
     assert kinds(result) == ["near"]
     assert [operation.command for operation in result.groups[0].operations] == ["str_replace", "delete"]
     (text,) = result_of(result, *notes).values()
-    assert "first, details after" in text
-    assert "first; details after" in text
-    assert text.count("Ask before adding") == 1
+    assert [text.count(said) for said in ("come first", "Diffs stay", "left out", "Ask before")] == [
+        1,
+        1,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PARAPHRASED,
+        STYLE.replace("small and tested", "small, tested and reviewed"),
+        STYLE.replace("- Ask", "- Write the answer first, details after it.\n- Ask"),
+        STYLE.replace(DESCRIBED, f"{DESCRIBED}\n# Another title\n"),
+    ],
+)
+def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
+    notes = note("global/style.md", STYLE.replace(DESCRIBED, f"{DESCRIBED}\n# How we write\n"))
+    second = other if "# Another" in other else other.replace(DESCRIBED, f"{DESCRIBED}\n# How we write\n")
+    result = run(notes, note("global/style-notes.md", second))
+    assert (result.groups, result.alike) == ((), 1)
+    assert result.summary == NO_CHANGES
+    described = run(
+        notes, note("global/style-notes.md", second), note("global/x.md", "Say what it is for.\n")
+    )
+    assert described.summary == "Wrote or mended 1 description. 1 pair of memories is worth a look."
 
 
 def test_of_two_good_names_the_more_used_one_stays() -> None:
@@ -107,21 +135,29 @@ def test_notes_of_different_scopes_are_never_merged() -> None:
 
 
 def test_a_chain_of_duplicates_ends_in_one_note_with_all_wordings() -> None:
-    texts = [STYLE.replace("first, details", f"first{mark} details") for mark in (",", ";", " -", ".")]
+    extras = ("Say what was left out.", "Run the linter twice.", "Keep a changelog.")
+    more = (
+        "- Reviews take a day at most.\n- Flaky tests are fixed before anything else.\n- Tag each release.\n"
+    )
+    lines = f"{STYLE}{more}- Nobody pushes to the main branch.\n".splitlines(keepends=True)
+    texts = ["".join([*lines[: at + 4], f"- {extra}\n", *lines[at + 4 :]]) for at, extra in enumerate(extras)]
     notes = [note(f"project/style{number or ''}.md", text) for number, text in enumerate(texts)]
-    first = run(*notes)
-    assert kinds(first) == ["near", "near"]
-    # What four notes have in common looks like boilerplate; the next run sees that there are only two left.
-    notes = [Note(path, text) for path, text in result_of(first, *notes).items()]
-    (text,) = result_of(run(*notes), *notes).values()
-    assert all(each.split("\n")[4] in text for each in texts)
+    for _run in range(5):
+        result = run(*notes)
+        notes = [Note(path, text) for path, text in result_of(result, *notes).items()]
+    ((text,), (path,)) = [each.text for each in notes], [each.path for each in notes]
+    assert path.startswith("/memories/project/style")
+    assert all(text.count(extra) == 1 for extra in extras)
 
 
 def test_a_merge_that_only_works_the_other_way_round_is_done_that_way() -> None:
     body = STYLE[len(DESCRIBED) :]
     flow = f"---\n{{owner: dev}}\n---\n{body}"
     notes = note("global/a.md", body), note("global/b-copy.md", flow), note("global/c-copy.md", body)
-    assert result_of(run(*notes, budget=2), *notes) == {"/memories/global/b-copy.md": flow}
+    merged = run(*notes, budget=2)
+    assert kinds(merged) == ["exact", "exact", "description"]
+    assert list(result_of(merged, *notes)) == ["/memories/global/b-copy.md"]
+    assert "owner: dev" in result_of(merged, *notes)["/memories/global/b-copy.md"]
 
 
 @pytest.mark.parametrize("path", ["project/data.json", "project/run.sh"])
@@ -133,9 +169,7 @@ def test_other_than_prose_is_only_dropped_when_it_is_equal_and_never_edited(path
 
 def test_a_merge_over_the_cap_is_not_done() -> None:
     caps = replace(CAPS, file_bytes=len(STYLE) + 10)
-    assert (
-        run(note("global/style.md", STYLE), note("global/style-notes.md", REWORDED), caps=caps).groups == ()
-    )
+    assert run(note("global/style.md", STYLE), note("global/style-notes.md", MORE), caps=caps).groups == ()
 
 
 def test_the_sample_home_is_consolidated_as_expected() -> None:
@@ -158,11 +192,9 @@ def test_the_sample_home_is_consolidated_as_expected() -> None:
         for operation in group.operations
         if operation.command == "delete"
     }
-    assert gone == {
-        "/memories/global/commit-messages.md",
-        "/memories/project/api/v2/pagination/cursor-notes.md",
-    }
-    assert kinds(result) == ["near", "near", "description", "description", "description"]
+    assert gone == set(), "each pair says the same in other words: a person keeps one of them"
+    assert result.alike == 2
+    assert set(kinds(result)) == {"description"}
 
 
 # --- single notes
@@ -232,16 +264,16 @@ def test_inboxes_do_not_vouch_for_each_other() -> None:
 def test_what_comes_first_gets_the_budget_and_a_cheaper_group_may_still_fit() -> None:
     notes = (
         note("global/style.md", STYLE),
-        note("global/style-notes.md", REWORDED),
+        note("global/style-notes.md", MORE),
         note("global/empty.md", ""),
         note("global/untitled.md", "Words without a description here.\n"),
     )
     assert kinds(run(*notes)) == ["near", "empty", "description"]
     result = run(*notes, budget=1)
-    assert kinds(result) == ["empty"]
-    assert result.left_over >= 2
+    assert kinds(result) == ["empty", "description"], "what only names a note takes nothing from the budget"
+    assert result.left_over >= 1
     assert "for the next run" in result.summary
-    assert run(*notes, budget=0).groups == ()
+    assert kinds(run(*notes, budget=0)) == ["description"]
 
 
 def test_without_anything_to_do_nothing_is_done() -> None:
@@ -317,7 +349,7 @@ def test_no_plan_breaks_a_rail(notes: list[Note], budget: int, shuffler: random.
     result = run(*notes, budget=budget)
     shuffler.shuffle(notes)
     assert run(*notes, budget=budget) == result
-    assert sum(len(group.operations) for group in result.groups) <= budget
+    assert sum(len(group.operations) for group in result.groups if group.kind != "description") <= budget
     protected = {each.path for each in notes if each.protected}
     now = {each.path: each.text for each in notes}
     for group in result.groups:
@@ -350,7 +382,7 @@ def test_planning_again_and_again_comes_to_an_end(notes: list[Note]) -> None:
             break
         left = result_of(result, *notes)
         notes = [replace(each, text=left[each.path]) for each in notes if each.path in left]
-    assert result.summary == NO_CHANGES
+    assert result.summary.startswith(NO_CHANGES)
 
 
 # --- cost and cancelling

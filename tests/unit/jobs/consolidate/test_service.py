@@ -317,14 +317,12 @@ def test_the_dreams_own_writes_never_look_newer_than_its_coverage(parts: HomeCon
 
 
 def test_every_run_is_in_the_history_before_and_after(parts: HomeContainer) -> None:
+    messages = (parts.home.root / "memory/global/commit-messages.md").read_bytes()
     result = dream(parts, ACME)
     newest, before = parts.snapshots.history.commits()[:2]
     assert (newest.actor, newest.run_id) == ("dream", result.run_id)
     assert before.actor == "outside"
-    kept = parts.snapshots.history.read(before.id, "global", "commit-messages.md")
-    assert (
-        kept == (Path(__file__).parents[3] / "samples/mux-home/memory/global/commit-messages.md").read_bytes()
-    )
+    assert parts.snapshots.history.read(before.id, "global", "commit-messages.md") == messages
 
 
 def test_a_home_without_coverage_sidecar_keeps_it_in_reveries_own_data(tmp_path: Path) -> None:

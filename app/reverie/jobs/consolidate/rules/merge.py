@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 from reverie.agents.scopes import Caps
 from reverie.jobs.consolidate.rules.reading import (
@@ -28,6 +29,7 @@ from reverie.jobs.consolidate.rules.reading import (
     split_passages,
     table_cells,
 )
+from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.runs.guard import folded_words
 from reverie.text.summaries import utf16_length
@@ -65,6 +67,51 @@ def missing_passages(target: str, source: str) -> set[int]:
     """Numbers of the source's passages that the target lacks."""
     there = _Index(split_passages(target))
     return {number for number, passage in enumerate(split_passages(source)) if there.find(passage) is None}
+
+
+# So much of the words of two passages are the same where one is a wording of the other.
+_WORDED_ALIKE = 0.5
+_LEAST_WORDS = 3
+_STEM = 5
+
+
+def would_double(target: str, source: str) -> bool:
+    """Whether a merge of the two would say something twice: where lines of one stand against lines of the
+    other between the same neighbours, where what one has more is another wording of what the other has, or
+    where each has a title of its own. Which of the two holds, only a person knows."""
+    one, other = split_passages(_body(target)), split_passages(_body(source))
+    if len({_folded(each, each.lines[0]) for each in (*_titles(one), *_titles(other))}) > 1:
+        return True
+    lines = [[fold_line(line) for each in passages for line in each.lines] for passages in (one, other)]
+    folded = [[line for line in of_one if line] for of_one in lines]
+    opcodes = SequenceMatcher(None, folded[0], folded[1], autojunk=False).get_opcodes()
+    if any(tag == "replace" for tag, *_places in opcodes):
+        return True
+    more_one = [one[number] for number in missing_passages(_body(source), _body(target))]
+    more_other = [other[number] for number in missing_passages(_body(target), _body(source))]
+    return _any_alike(more_one, other) or _any_alike(more_other, one)
+
+
+def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
+    return (each for each in passages if each.kind == "heading" and each.level == 1)
+
+
+def _any_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
+    known = [words for each in there if len(words := _words_of(each)) >= _LEAST_WORDS]
+    for each in more:
+        words = _words_of(each)
+        if len(words) >= _LEAST_WORDS and any(
+            2 * len(words & other) >= _WORDED_ALIKE * (len(words) + len(other)) for other in known
+        ):
+            return True
+    return False
+
+
+def _words_of(passage: Passage) -> frozenset[str]:
+    if passage.kind in ("code", "rule", "heading"):
+        return frozenset()
+    words = (word for line in passage.lines for word in folded_words(line).split())
+    return frozenset(word[:_STEM] for word in words if word not in FUNCTION_WORDS)
 
 
 # The place of what goes to the end of the note.

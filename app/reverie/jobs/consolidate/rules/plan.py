@@ -23,7 +23,7 @@ from typing import Any, Literal
 from reverie.agents.capabilities import ComparableText, Records
 from reverie.agents.scopes import Caps
 from reverie.errors import PathRuleError
-from reverie.jobs.consolidate.rules.merge import merge
+from reverie.jobs.consolidate.rules.merge import merge, would_double
 from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
     NoteReading,
@@ -36,8 +36,15 @@ from reverie.jobs.consolidate.rules.reading import (
     split_sentences,
     table_cells,
 )
-from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body, no_check
+from reverie.jobs.consolidate.rules.similarity import (
+    UNSPACED,
+    candidate_pairs,
+    compare,
+    folded_body,
+    no_check,
+)
 from reverie.jobs.consolidate.rules.wording import (
+    FUNCTION_WORDS,
     HOLDING,
     LOADED_HEADINGS,
     NEGATIONS_CLAUSE,
@@ -227,6 +234,13 @@ _TRAILING = re.compile(r"[ \t]+(\r?)$")
 # What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
 # see that it is no real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
+# A description that adds to the name says so much more.
+_TELLING = 3
+_STEM = 5
+_FIELD = re.compile(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
+_FIELD_WORDS = 5
+_BOILERPLATE = "this file provides guidance to"
+_LOOKED_FOR_SECRETS = 4_000
 _BARE_KEY = re.compile(r"\s*description:\s*")
 _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
@@ -249,8 +263,9 @@ def lacks_description(text: str, caps: Caps) -> bool:
     return caps.descriptions and not _shown(text, caps)
 
 
-def with_description(text: str, caps: Caps) -> str | None:
-    """The note with a description that the agent sees."""
+def with_description(text: str, caps: Caps, name: Sequence[str] = ()) -> str | None:
+    """The note with a description that the agent sees. `name`: the words of its name, which a description is
+    to add to."""
     if not lacks_description(text, caps):
         return None
     block = front_matter.split(text)
@@ -259,7 +274,7 @@ def with_description(text: str, caps: Caps) -> str | None:
     repaired = front_matter.repair(text)
     result = repaired or text
     if not _shown(result, caps):
-        value = _value(result, caps)
+        value = _value(result, caps, name)
         if value is None:
             return None
         result = front_matter.set_description(result, value)
@@ -272,9 +287,9 @@ def _shown(text: str, caps: Caps) -> str:
     return front_matter.description(beginning, caps).text
 
 
-def _value(text: str, caps: Caps) -> str | None:
-    """What to write: the value that stands there but is no text, else the note's first words that hold no
-    secret."""
+def _value(text: str, caps: Caps, name: Sequence[str]) -> str | None:
+    """What to write: the value that stands there but is no text, else what the note says first that its name
+    does not and that holds no secret."""
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
     if key is not None:
@@ -284,24 +299,60 @@ def _value(text: str, caps: Caps) -> str | None:
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
             fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)
             return items if fits else None
-    return next(_first_words(text, caps), None)
+    return _telling_words(_said_words(text, caps), name)
 
 
-def _first_words(text: str, caps: Caps) -> Iterator[str]:
+def _said_words(text: str, caps: Caps) -> Iterator[tuple[str, str]]:
+    """What each passage begins with, as plain text, and its kind; those that may hold a secret, by what they
+    say or by what stands before them, are left out."""
     block = front_matter.split(text)
     start = block.body_start if block is not None else 0
-    body = text[start:].removeprefix(front_matter.BOM)
-    secret_lines = {
-        line
-        for secret in find_secrets(body)
-        for line in range(body.count("\n", 0, secret.start), body.count("\n", 0, secret.end) + 1)
-    }
-    for passage in split_passages(body):
-        if secret_lines.intersection(range(passage.first, passage.end)):
-            continue
+    before = ""
+    for passage in split_passages(text[start:].removeprefix(front_matter.BOM)):
+        here = "\n".join(passage.lines)
+        around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
+        before = here
+        declared = _DECLARED.match(" ".join(passage.lines))
         words = _passage_words(passage, caps)
-        if re.search(r"[^\W\d_]", words) and not _may_be_secret(words):
-            yield words
+        if declared is not None:  # a block that was never closed
+            words = _cut(_plain(declared[1].strip("\"'")), caps)
+        hides = any(secret.end > len(around) - own for secret in find_secrets(around))
+        if re.search(r"[^\W\d_]", words) and not hides and not _may_be_secret(words):
+            yield "description" if declared is not None else passage.kind, words
+
+
+def _telling_words(said: Iterable[tuple[str, str]], name: Sequence[str]) -> str | None:
+    """The first sentence that says what the name does not; else a heading, else anything that does."""
+    named = {each.casefold()[:_STEM] for each in name}
+    headings, rest = list[str](), list[str]()
+    for kind, words in said:
+        if kind == "description":
+            return words
+        more = {each for each in _content_words(words) if each[:_STEM] not in named}
+        about_note = _is_about_note(words)
+        is_sentence = kind in ("prose", "item") and not about_note
+        if is_sentence and len(more) >= _TELLING and not words.endswith((":", "：")):
+            return words
+        if more and not about_note:
+            (headings if kind == "heading" else rest).append(words)
+    return next(iter([*headings, *rest]), None)
+
+
+def _is_about_note(words: str) -> bool:
+    """Whether it says of the note when, by whom or in which state it was written, as `Type: plan` does."""
+    field = _FIELD.match(words)
+    is_field = field is not None and len(set(_content_words(field["value"]))) < _FIELD_WORDS
+    return is_field or words.casefold().startswith(_BOILERPLATE)
+
+
+def _content_words(text: str) -> Iterator[str]:
+    """Words that carry meaning; of scripts without spaces pairs of characters."""
+    for found in re.findall(r"[^\W\d_]+|\d[\w.]*", text.casefold()):
+        if found.isascii() or not UNSPACED.search(found):
+            if found not in FUNCTION_WORDS:
+                yield found
+        else:
+            yield from (found[at : at + 2] for at in range(0, max(1, len(found) - 1), 2))
 
 
 def _may_be_secret(text: str) -> bool:
@@ -314,9 +365,6 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
     if passage.kind in ("head", "row"):
         return _cut(_plain(", ".join(cell for cell in table_cells(passage.lines[0]) if cell)), caps)
     joined = " ".join(_MARKER.sub("", line.strip()) for line in passage.lines)
-    declared = _DECLARED.match(joined)
-    if declared is not None:
-        return _cut(_plain(declared[1].strip("\"'")), caps)
     if passage.kind == "heading":
         return _cut(_plain(heading_text(passage.lines[0])), caps)
     sentences = split_sentences(_plain(joined))
@@ -404,6 +452,9 @@ GroupKind = Literal["record", "exact", "near", "harvest", "empty", "description"
 # Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
+# Notes that share fewer of their lines, and of their rare words, are not the same note twice.
+_LEAST_ALIKE = 0.6
+_SHORT = 2_000
 _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 
 
@@ -452,11 +503,13 @@ class PlannedGroup:
 @dataclass(frozen=True, slots=True)
 class RulesPlan:
     """`left_over` counts the groups that were found and did not fit the budget. Once it is used up
-    near-duplicates are not looked for any more, so there may be more of those."""
+    near-duplicates are not looked for any more, so there may be more of those. `alike`: pairs that say the
+    same in part and that no rule can merge as a person would; they are left as they are."""
 
     groups: tuple[PlannedGroup, ...]
     left_over: int
     summary: str
+    alike: int = 0
 
 
 def plan(
@@ -467,7 +520,8 @@ def plan(
     planner.records()
     for rule in (planner.exact, planner.near, planner.harvest, planner.empty, planner.describe, planner.tidy):
         rule()
-    return RulesPlan(tuple(planner.groups), planner.left_over, _summary(planner.groups, planner.left_over))
+    summary = _summary(planner.groups, planner.left_over, len(planner.alike))
+    return RulesPlan(tuple(planner.groups), planner.left_over, summary, len(planner.alike))
 
 
 class _Planner:
@@ -482,9 +536,11 @@ class _Planner:
         self._caps = caps
         self._check = check
         self._readings: dict[str, tuple[str, NoteReading]] = {}
+        self._folded: dict[str, tuple[str, frozenset[str]]] = {}
         self._line_counts = self._count_lines()
         self.groups: list[PlannedGroup] = []
         self.left_over = 0
+        self.alike: set[frozenset[str]] = set()
 
     def _count_lines(self) -> Counter[str]:
         """In how many notes each line stands."""
@@ -535,7 +591,9 @@ class _Planner:
                 if self._remaining < 1:
                     return
                 first, second = paths[pair.first], paths[pair.second]
-                if first in self._notes and second in self._notes and self._is_duplicate(first, second):
+                if first not in self._notes or second not in self._notes:
+                    continue
+                if self._may_be_alike(first, second, pair.shared) and self._is_duplicate(first, second):
                     target, other = sorted((first, second), key=self._target_order)
                     self._merge(target, other, "near")
 
@@ -564,11 +622,12 @@ class _Planner:
             self._check()
             if not self._is_editable(path) or not lacks_description(note.text, self._caps):
                 continue
-            text = with_description(note.text, self._caps)
+            text = with_description(note.text, self._caps, name_words(path)[0])
             if text is not None:
                 had_block = note.text.removeprefix("\ufeff").startswith("---")
                 reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
-                self._propose("description", reason, (_edit(path, note.text, text),), {path: text})
+                # It changes nothing that a note says, so all are written at once.
+                self._propose("description", reason, (_edit(path, note.text, text),), {path: text}, cost=0)
 
     def tidy(self) -> None:
         for path, note in list(self._notes.items()):
@@ -630,6 +689,23 @@ class _Planner:
             known = self._readings[path] = note.text, read_note(essential, self._check, self._is_common)
         return known[1]
 
+    def _may_be_alike(self, first: str, second: str, words: float) -> bool:
+        """A quick look; `words`: the share of rare words. To judge the wording of two long notes takes longer
+        than all else, and without common lines no rule may merge them."""
+        longest = max(len(self._notes[first].text), len(self._notes[second].text))
+        if longest <= _SHORT and words >= _LEAST_ALIKE:
+            return True
+        return _shared_lines(self._lines_of(first), self._lines_of(second)) >= _LEAST_ALIKE
+
+    def _lines_of(self, path: str) -> frozenset[str]:
+        """The lines of a note that say something, folded."""
+        text = self._notes[path].text
+        known = self._folded.get(path)
+        if known is None or known[0] != text:
+            lines = frozenset(words for line in text.splitlines() if len(words := folded_words(line)) > 8)
+            known = self._folded[path] = text, lines
+        return known[1]
+
     def _own_lines(self, text: str) -> str:
         self._check()
         return "\n".join(line for line in text.split("\n") if not self._is_common(line))
@@ -662,8 +738,11 @@ class _Planner:
         for stays, goes in ((target, other), (other, target)):
             if self._notes[goes].protected:
                 continue
-            before = self._notes[stays].text
-            after = merge(before, self._comparable(goes).text, self._caps)
+            before, more = self._notes[stays].text, self._comparable(goes).text
+            if kind == "near" and would_double(before, more):
+                self.alike.add(frozenset((target, other)))
+                return
+            after = merge(before, more, self._caps)
             if after is None or (after != before and not _is_prose(stays)):
                 continue
             edits = () if after == before else (_edit(stays, before, after),)
@@ -680,19 +759,31 @@ class _Planner:
         return compare(self._reading(target), self._reading(other), self._check, same_body=True).duplicate
 
     def _propose(
-        self, kind: GroupKind, reason: str, operations: tuple[Operation, ...], texts: Mapping[str, str | None]
+        self,
+        kind: GroupKind,
+        reason: str,
+        operations: tuple[Operation, ...],
+        texts: Mapping[str, str | None],
+        cost: int | None = None,
     ) -> None:
-        """Take the group into the plan if the budget allows, and let later rules see its result."""
-        if len(operations) > self._remaining:
+        """Take the group into the plan if the budget allows, and let later rules see its result. `cost`: of
+        the budget, in place of one for each operation."""
+        cost = len(operations) if cost is None else cost
+        if cost > self._remaining:
             self.left_over += 1
             return
-        self._remaining -= len(operations)
+        self._remaining -= cost
         self.groups.append(PlannedGroup(kind, reason, operations))
         for path, text in texts.items():
             if text is None:
                 del self._notes[path]
             else:
                 self._notes[path] = replace(self._notes[path], text=text)
+
+
+def _shared_lines(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the lines of the smaller one that the other one has."""
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
@@ -740,16 +831,16 @@ def _edit(path: str, before: str, after: str) -> Operation:
     return Operation("str_replace", path, {"old_str": before, "new_str": after})
 
 
-def _summary(groups: Sequence[PlannedGroup], left_over: int) -> str:
+def _summary(groups: Sequence[PlannedGroup], left_over: int, alike: int) -> str:
     counts = Counter(group.kind for group in groups)
     parts = [_count(counts[kind], *words) for kind, words in _DONE.items() if counts[kind]]
     done = f"{'; '.join(parts)}." if parts else ("No change fits the budget." if left_over else NO_CHANGES)
     done = done[0].upper() + done[1:] if parts else done
-    return (
-        f"{done} {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
-        if left_over
-        else done
-    )
+    if left_over:
+        done += f" {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
+    if alike and parts:
+        done += f" {_count(alike, '{} pair of memories is', '{} pairs of memories are')} worth a look."
+    return done
 
 
 def _count(number: int, one: str, many: str) -> str:

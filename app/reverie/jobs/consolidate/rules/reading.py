@@ -73,9 +73,15 @@ class Passage:
         return self.first + len(self.lines)
 
 
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_STOPS = re.compile(r"[,;.!…]+(?=\s|$)")
+
+
 def fold_line(line: str) -> str:
-    """A line without what does not change it: white space, list marker, quote marks of a block, case."""
+    """A line without what does not change it: white space, list marker, quote marks of a block, emphasis,
+    punctuation behind a word, case."""
     bare = _BULLET.sub("", line.strip().lstrip(">").lstrip(), count=1)
+    bare = _STOPS.sub("", _EMPHASIS.sub("", bare))
     return " ".join(bare.split()).casefold()
 
 

@@ -292,7 +292,7 @@ def _verdict(score: float, vetoes: list[str], otherwise: str) -> Judgement:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ORDINAL = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 # Up to so many notes every pair is worth a look.
@@ -403,7 +403,7 @@ def words_of(text: str) -> frozenset[str]:
     are."""
     found: set[str] = set()
     for found_word in _WORD.findall(text.casefold()):
-        if found_word.isascii() or not _UNSPACED.search(found_word):
+        if found_word.isascii() or not UNSPACED.search(found_word):
             found.add(NUMBER_WORDS.get(found_word) or found_word[:_PREFIX])
         else:
             found.update(found_word[at : at + 2] for at in range(max(1, len(found_word) - 1)))
