@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,7 @@ MOST_CANDIDATES = 300
 SIMILAR = 0.5
 """From this share of common bytes on a file is a renamed one, as in git."""
 _KEPT_TEXTS = 400
+_KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
 _SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
 _SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
@@ -69,7 +71,37 @@ class FileDelta(NamedTuple):
         return self.raw.hex()
 
 
-_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+class _Entry(NamedTuple):
+    """What lies at a name of a tree."""
+
+    mode: int
+    raw: bytes
+
+    @property
+    def kind(self) -> int:
+        """File, link, tree or submodule."""
+        return stat.S_IFMT(self.mode)
+
+
+def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
+    """What became of a file; a directory that has changed is none, a file that became a link is two."""
+    before = old if old is not None and old.kind != _TREE else None
+    after = new if new is not None and new.kind != _TREE else None
+    if before is not None and after is not None and before.kind == after.kind:
+        yield FileDelta("M", path, before.raw)
+        return
+    if before is not None:
+        yield FileDelta("D", path, before.raw)
+    if after is not None:
+        yield FileDelta("A", path, after.raw)
+
+
+_ENTRY = re.compile(rb"\d+ [^\0]+\0.{20}", re.DOTALL)
+
+
+def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
+    mode, _space, name = entry[:-21].partition(b" ")
+    return name, _Entry(int(mode, 8), entry[-20:])
 
 
 @dataclass(slots=True)
@@ -80,11 +112,28 @@ class _Listing:
     """Id and mode of each file."""
     dirs: dict[str, str] = field(default_factory=dict)
     submodules: set[str] = field(default_factory=set)
-    names: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
     """Paths by their last part, those of directories too."""
 
-    def add_name(self, path: str) -> None:
-        self.names.setdefault(path.rpartition("/")[2], []).append(path)
+    def put(self, path: str, entry: _Entry) -> None:
+        if entry.kind == _SUBMODULE:
+            self.submodules.add(path)
+            return
+        if entry.kind == _TREE:
+            self.dirs[path] = entry.raw.hex()
+        else:
+            self.files[path] = entry.raw.hex(), entry.mode
+        self.names.setdefault(path.rpartition("/")[2], set()).add(path)
+
+    def remove(self, path: str) -> None:
+        self.submodules.discard(path)
+        self.dirs.pop(path, None)
+        self.files.pop(path, None)
+        name = path.rpartition("/")[2]
+        paths = self.names.get(name, set())
+        paths.discard(path)
+        if not paths:
+            self.names.pop(name, None)
 
 
 def open_repository(project: Path) -> pygit2.Repository:
@@ -195,10 +244,12 @@ class ProjectRepository:
         """Sentences about what was not looked at."""
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
-        self._trees: dict[bytes, frozenset[tuple[bytes, bytes, bytes]]] = {}
+        self._trees: OrderedDict[bytes, frozenset[bytes]] = OrderedDict()
+        self._kept_entries = 0
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
         self._diffs: dict[str, tuple[FileDelta, ...]] = {}
         self._stand_at(at)
+        self.now = self._listing(bytes(self.head.tree_id.raw))
 
     def _stand_at(self, at: str) -> None:
         git = libgit2()
@@ -207,7 +258,6 @@ class ProjectRepository:
         except (KeyError, ValueError, git.GitError) as error:
             raise ValueError(at or "HEAD") from error
         self.head: pygit2.Commit = found
-        self.now = self._listing(bytes(found.tree_id.raw))
         self._order: list[Any] = []
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
@@ -231,6 +281,7 @@ class ProjectRepository:
         before, order = self.head, self._order
         state = (self.deleted, self.touched, self.deleted_names, self.all_walked, self._walker)
         self._stand_at("HEAD")
+        self.now = self._listing(bytes(self.head.tree_id.raw))
         new = self._new_commits(before.id)
         if new is None:
             return True
@@ -261,17 +312,47 @@ class ProjectRepository:
 
     # What is there now, and what was there at a commit.
 
-    def _entries(self, tree: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
-        """Mode, name and raw id of a tree's entries; none for one that is missing."""
+    def _entries(self, tree: bytes) -> frozenset[bytes]:
+        """The entries of a tree as they are stored. Raises `KeyError` for one that is missing. Most are asked
+        for twice, as what a commit made and as what the next one changed."""
         known = self._trees.get(tree)
-        if known is None:
-            try:
-                data = self.git.odb.read(tree.hex())[1]
-            except (KeyError, ValueError, libgit2().GitError):
-                data = b""
-            known = frozenset(_ENTRY.findall(data))
-            self._trees[tree] = known
+        if known is not None:
+            self._trees.move_to_end(tree)
+            return known
+        try:
+            known = frozenset(_ENTRY.findall(self.git.odb.read(tree.hex())[1]))
+        except (ValueError, libgit2().GitError) as error:
+            raise KeyError(tree.hex()) from error
+        self._trees[tree] = known
+        self._kept_entries += len(known)
+        while self._kept_entries > _KEPT_ENTRIES and len(self._trees) > 1:
+            self._kept_entries -= len(self._trees.popitem(last=False)[1])
         return known
+
+    def _below(self, tree: bytes) -> dict[bytes, _Entry]:
+        """What lies in a tree, by name; nothing in one that is missing."""
+        try:
+            return dict(map(_parsed, self._entries(tree)))
+        except KeyError:
+            return {}
+
+    def _differences(
+        self, old: bytes | None, new: bytes | None
+    ) -> Iterator[tuple[bytes, _Entry | None, _Entry | None]]:
+        """Each path at which two trees differ, and what lies there in either; None: an empty tree. Trees that
+        are the same are not read. Raises `KeyError` where one is missing."""
+        waiting = [(b"", old, new)]
+        while waiting:
+            prefix, before, after = waiting.pop()
+            had = self._entries(before) if before is not None else frozenset[bytes]()
+            has = self._entries(after) if after is not None else frozenset[bytes]()
+            left, right = dict(map(_parsed, had - has)), dict(map(_parsed, has - had))
+            for name in left.keys() | right.keys():
+                mine, theirs = left.get(name), right.get(name)
+                yield prefix + name, mine, theirs
+                trees = [one.raw if one and one.kind == _TREE else None for one in (mine, theirs)]
+                if any(trees):
+                    waiting.append((prefix + name + b"/", trees[0], trees[1]))
 
     def _listing(self, tree: bytes) -> _Listing:
         found = _Listing()
@@ -279,21 +360,15 @@ class ProjectRepository:
         count = 0
         while waiting:
             prefix, here = waiting.pop()
-            for mode, raw, oid in self._entries(here):
-                path = prefix + _text(raw)
+            for raw, entry in self._below(here).items():
                 count += 1
                 if count > MOST_ENTRIES:
                     self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
                     return found
-                if mode == b"40000":
-                    found.dirs[path] = oid.hex()
-                    found.add_name(path)
-                    waiting.append((path + "/", oid))
-                elif mode == b"160000":
-                    found.submodules.add(path)
-                else:
-                    found.files[path] = oid.hex(), int(mode, 8)
-                    found.add_name(path)
+                path = prefix + _text(raw)
+                found.put(path, entry)
+                if entry.kind == _TREE:
+                    waiting.append((path + "/", entry.raw))
         return found
 
     def _object(self, oid: str) -> Any:
@@ -327,11 +402,11 @@ class ProjectRepository:
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         while waiting and len(files) < most:
             prefix, tree = waiting.pop()
-            for mode, raw, oid in sorted(self._entries(tree)):
-                if mode == b"40000":
-                    waiting.append((f"{prefix}{_text(raw)}/", oid))
-                elif mode != b"160000":
-                    files.append(prefix + _text(raw))
+            for name, entry in sorted(self._below(tree).items()):
+                if entry.kind == _TREE:
+                    waiting.append((f"{prefix}{_text(name)}/", entry.raw))
+                elif entry.kind != _SUBMODULE:
+                    files.append(prefix + _text(name))
         return files
 
     def in_submodule(self, path: str) -> bool:
@@ -373,23 +448,16 @@ class ProjectRepository:
 
     # History.
 
-    @staticmethod
-    def _compared(commit: Any) -> Iterator[FileDelta]:
-        git = libgit2()
+    def _compared(self, commit: Any) -> list[FileDelta]:
         try:
-            found = commit.parents[0].tree.diff_to_tree(commit.tree) if commit.parent_ids else None
-        except (KeyError, ValueError, git.GitError):
-            found = None
-        try:
-            deltas = commit.tree.diff_to_tree(swap=True).deltas if found is None else found.deltas
-        except (KeyError, ValueError, git.GitError):
-            return
-        added, deleted = git.enums.DeltaStatus.ADDED, git.enums.DeltaStatus.DELETED
-        for delta in deltas:
-            status = delta.status
-            side = delta.new_file if status == added else delta.old_file
-            kind = "A" if status == added else "D" if status == deleted else "M"
-            yield FileDelta(kind, sys.intern(_text(side.raw_path)), side.id.raw)
+            parent = bytes(commit.parents[0].tree_id.raw) if commit.parent_ids else None
+            found = sorted(self._differences(parent, bytes(commit.tree_id.raw)), key=itemgetter(0))
+        except (KeyError, ValueError, libgit2().GitError):
+            try:
+                found = sorted(self._differences(None, bytes(commit.tree_id.raw)), key=itemgetter(0))
+            except KeyError:
+                return []
+        return [delta for path, old, new in found for delta in _deltas(sys.intern(_text(path)), old, new)]
 
     @property
     def length(self) -> int:
