@@ -50,7 +50,7 @@ class HistoryCommit:
     """A commit of the history that was followed, newest first."""
 
     at: int
-    """Its place: 0 is the newest."""
+    """Its place: the newer, the smaller. Those of what a refresh finds are below 0."""
     id: str
     time: int
     """Seconds since 1970."""
@@ -248,16 +248,17 @@ class ProjectRepository:
         self._kept_entries = 0
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
         self._diffs: dict[str, tuple[FileDelta, ...]] = {}
-        self._stand_at(at)
-        self.now = self._listing(bytes(self.head.tree_id.raw))
-
-    def _stand_at(self, at: str) -> None:
         git = libgit2()
         try:
             found: Any = self.git.revparse_single(at or "HEAD").peel(git.Commit)
         except (KeyError, ValueError, git.GitError) as error:
             raise ValueError(at or "HEAD") from error
         self.head: pygit2.Commit = found
+        self.now = self._listing(bytes(found.tree_id.raw))
+        self._forget_order()
+
+    def _forget_order(self) -> None:
+        self._newest = 0
         self._order: list[Any] = []
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
@@ -269,39 +270,48 @@ class ProjectRepository:
         """Deleted files and their directories by their last part."""
         self._at_of: dict[str, int] = {}
 
-    def refresh(self) -> bool:
-        """Stand at HEAD as it is now; False: it has not moved. Objects that are known are not read again."""
+    def refresh(self) -> set[str] | None:
+        """Stand at HEAD as it is now. The paths, those of directories too, that are new, changed or there no
+        more; None: it has not moved. Objects that are known are not read again."""
         git = libgit2()
         try:
             head: Any = self.git.revparse_single("HEAD").peel(git.Commit)
         except (KeyError, ValueError, git.GitError):
-            return False
-        if head.id == self.head.id:
-            return False
-        before, order = self.head, self._order
-        state = (self.deleted, self.touched, self.deleted_names, self.all_walked, self._walker)
-        self._stand_at("HEAD")
-        self.now = self._listing(bytes(self.head.tree_id.raw))
-        new = self._new_commits(before.id)
-        if new is None:
-            return True
-        # What is new comes first; every place after it moves by as much.
-        shift = len(new)
-        self._walker, self.all_walked = state[4], state[3]
-        self.deleted_names = state[2]
-        for mine, theirs in ((self.deleted, state[0]), (self.touched, state[1])):
-            mine.update({path: [at + shift for at in places] for path, places in theirs.items()})
-        self._order = [*new, *order]
-        self._at_of = {str(commit.id): at for at, commit in enumerate(self._order)}
-        for at in range(shift - 1, -1, -1):
-            self._note(at, self._order[at], front=True)
-        return True
-
-    def _new_commits(self, before: Any) -> list[Any] | None:
-        """The commits that HEAD has and `before` has not; None where history was rewritten, or of many."""
-        if not self.git.descendant_of(self.head.id, before):
             return None
-        walker = self.git.walk(self.head.id, libgit2().enums.SortMode.TIME)
+        if head.id == self.head.id:
+            return None
+        before, new = self.head, self._new_commits(head, self.head.id)
+        self.head = head
+        changed = self._list_anew(bytes(before.tree_id.raw), bytes(head.tree_id.raw))
+        if new is None:
+            self._forget_order()
+            return changed
+        self._order = [*new, *self._order]
+        self._newest -= len(new)
+        for place, commit in reversed(list(enumerate(new, self._newest))):
+            self._at_of[str(commit.id)] = place
+            self._note(place, commit, front=True)
+        return changed
+
+    def _list_anew(self, old: bytes, new: bytes) -> set[str]:
+        """What is there now becomes what `new` holds instead of `old`. The paths that are not the same."""
+        try:
+            found = [(_text(raw), before, after) for raw, before, after in self._differences(old, new)]
+        except KeyError:
+            before, self.now = self.now, self._listing(new)
+            changed = {path for path, _entry in before.files.items() ^ self.now.files.items()}
+            return changed | (before.dirs.keys() ^ self.now.dirs.keys())
+        for path, _before, after in found:
+            self.now.remove(path)
+            if after is not None:
+                self.now.put(path, after)
+        return {path for path, *both in found if not all(one and one.kind == _TREE for one in both)}
+
+    def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
+        """The commits that `head` has and `before` has not; None where history was rewritten, or of many."""
+        if not self.git.descendant_of(head.id, before):
+            return None
+        walker = self.git.walk(head.id, libgit2().enums.SortMode.TIME)
         walker.hide(before)
         found = []
         for commit in walker:
@@ -385,7 +395,7 @@ class ProjectRepository:
             return self.now.files.get(path)
         key = commit.id, path
         if key not in self._known:
-            self._known[key] = self._look_up(self._order[commit.at].tree, path)
+            self._known[key] = self._look_up(self._commit(commit.at).tree, path)
         return self._known[key]
 
     @staticmethod
@@ -464,9 +474,21 @@ class ProjectRepository:
         """How many commits were followed so far."""
         return len(self._order)
 
+    @property
+    def newest(self) -> int:
+        """The place of the newest commit."""
+        return self._newest
+
+    @property
+    def _oldest(self) -> int:
+        return self._newest + len(self._order) - 1
+
+    def _commit(self, at: int) -> Any:
+        return self._order[at - self._newest]
+
     def commit(self, at: int) -> HistoryCommit:
         """The commit at a place of the history."""
-        found = self._order[at]
+        found = self._commit(at)
         try:
             subject = found.message.partition("\n")[0].strip()
         except UnicodeDecodeError:
@@ -496,9 +518,9 @@ class ProjectRepository:
                 if commit is None:
                     self.all_walked = True
                     return
-                self._at_of[str(commit.id)] = len(self._order)
                 self._order.append(commit)
-                self._note(len(self._order) - 1, commit)
+                self._at_of[str(commit.id)] = self._oldest
+                self._note(self._oldest, commit)
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
         """Index what a commit changed. What a merge brings in is indexed at its own commits."""
@@ -520,11 +542,11 @@ class ProjectRepository:
 
     def changes_of(self, at: int) -> tuple[FileDelta, ...]:
         """As `changes`, nothing for a merge: what it brings in is in its own commits."""
-        return () if len(self._order[at].parent_ids) > 1 else self.changes(at)
+        return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
     def changes(self, at: int) -> tuple[FileDelta, ...]:
         """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
-        commit = self._order[at]
+        commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
         if known is None:
             known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
@@ -534,7 +556,12 @@ class ProjectRepository:
         """The newest commit that is not younger than `time_s`."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
-            (self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None
+            (
+                self.commit(at)
+                for at, one in enumerate(self._order, self._newest)
+                if one.commit_time <= time_s
+            ),
+            None,
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
@@ -551,7 +578,7 @@ class ProjectRepository:
             places = self.touched.get(path, [])
             if first and not places and self.at(None, path) is not None:
                 text = self.text_at(None, path) or ""
-                end = self.commit(len(self._order) - 1)
+                end = self.commit(self._oldest)
                 return dict.fromkeys(open_lines & {one.strip() for one in text.splitlines()}, end)
             for at in places:
                 commit = self.commit(at)
@@ -577,7 +604,7 @@ class ProjectRepository:
         places = self.touched.get(path)
         if not places:
             return False
-        parents = self._order[places[-1]].parents
+        parents = self._commit(places[-1]).parents
         return not parents or self._look_up(parents[0].tree, path) is None
 
     def _renamed_from(self, at: int, path: str) -> str:
@@ -599,8 +626,12 @@ class ProjectRepository:
     ) -> HistoryCommit | None:
         """The newest commit after `since` before which something held and since which it does not; with
         `path` only commits that changed that file are asked."""
-        self.walk_until(lambda: len(self._order) > since.at)
-        places = [at for at in self.touched.get(path, []) if at < since.at] if path else range(since.at)
+        self.walk_until(lambda: self._oldest >= since.at)
+        places = (
+            [at for at in self.touched.get(path, []) if at < since.at]
+            if path
+            else range(self._newest, since.at)
+        )
         for at in places:
             commit = self.commit(at)
             before = self.parent(commit)
@@ -610,7 +641,7 @@ class ProjectRepository:
 
     def parent(self, commit: HistoryCommit) -> HistoryCommit | None:
         """The first parent, if the history that was followed has it."""
-        parents = self._order[commit.at].parent_ids
+        parents = self._commit(commit.at).parent_ids
         if not parents:
             return None
         return self.commit_of(str(parents[0]))
@@ -619,7 +650,7 @@ class ProjectRepository:
         """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
         deleted it from its first place."""
         first, seen = None, set[str]()
-        newest = len(self._order)
+        newest = self._oldest
         while path not in seen and len(seen) < 12:
             seen.add(path)
             at = self.deletion(path)
