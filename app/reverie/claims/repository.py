@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import pygit2
 
 MOST_COMMITS = 20_000
+MOST_COMPARED = 20_000_000
+"""Entries of directories that are read to follow the history: some ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
 MOST_CANDIDATES = 300
@@ -41,8 +43,9 @@ SIMILAR = 0.5
 _KEPT_TEXTS = 400
 _KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
+_WINDOW_BYTES = 8 << 20
 _SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
-_SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
+_SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class _Entry(NamedTuple):
     @property
     def kind(self) -> int:
         """File, link, tree or submodule."""
-        return stat.S_IFMT(self.mode)
+        return self.mode & _KIND
 
 
 def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
@@ -145,6 +148,9 @@ def open_repository(project: Path) -> pygit2.Repository:
     # What is read is kept here, as far as it is needed again.
     option = git.enums.Option
     git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
+    # A pack may have gigabytes: this much of it is mapped at a time.
+    git.option(option.SET_MWINDOW_SIZE, _WINDOW_BYTES)
+    git.option(option.SET_MWINDOW_MAPPED_LIMIT, 4 * _WINDOW_BYTES)
     # A tree is compared twice, with its parent's and with its child's.
     git.option(option.SET_CACHE_OBJECT_LIMIT, git.enums.ObjectType.TREE, 1 << 16)
     try:
@@ -239,13 +245,14 @@ class ProjectRepository:
         is not there."""
         self.project = project
         self.git = open_repository(project)
+        self._objects = self.git.odb
         self.is_bare = self.git.path.rstrip("/") == str(project) or not is_there(project / ".git")
         self.limits: set[str] = set()
         """Sentences about what was not looked at."""
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
         self._trees: OrderedDict[bytes, frozenset[bytes]] = OrderedDict()
-        self._kept_entries = 0
+        self._kept_entries = self._entries_read = 0
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
         self._diffs: dict[str, tuple[FileDelta, ...]] = {}
         git = libgit2()
@@ -330,10 +337,11 @@ class ProjectRepository:
             self._trees.move_to_end(tree)
             return known
         try:
-            known = frozenset(_ENTRY.findall(self.git.odb.read(tree.hex())[1]))
+            known = frozenset(_ENTRY.findall(self._objects.read(tree.hex())[1]))
         except (ValueError, libgit2().GitError) as error:
             raise KeyError(tree.hex()) from error
         self._trees[tree] = known
+        self._entries_read += len(known)
         self._kept_entries += len(known)
         while self._kept_entries > _KEPT_ENTRIES and len(self._trees) > 1:
             self._kept_entries -= len(self._trees.popitem(last=False)[1])
@@ -381,12 +389,6 @@ class ProjectRepository:
                     waiting.append((path + "/", entry.raw))
         return found
 
-    def _object(self, oid: str) -> Any:
-        try:
-            return self.git[oid]
-        except (KeyError, ValueError, libgit2().GitError):
-            return None
-
     def at(self, commit: HistoryCommit | None, path: str) -> tuple[str, int] | None:
         """Id and mode of what lay at `path` at a commit (None: now)."""
         if commit is None:
@@ -427,7 +429,7 @@ class ProjectRepository:
     def size(self, oid: str) -> int:
         """Of a blob, without loading it; -1: it is not there."""
         try:
-            return int(self.git.odb.read_header(oid)[1])
+            return int(self._objects.read_header(oid)[1])
         except (KeyError, ValueError, libgit2().GitError):
             return -1
 
@@ -446,9 +448,11 @@ class ProjectRepository:
         """As `blob`, without keeping it."""
         if not 0 <= self.size(oid) <= MOST_BLOB:
             return None
-        found = self._object(oid)
-        data = getattr(found, "data", None)
-        return None if data is None or b"\0" in data[:8000] else bytes(data)
+        try:
+            kind, data = self._objects.read(oid)
+        except (KeyError, ValueError, libgit2().GitError):
+            return None
+        return None if kind != libgit2().enums.ObjectType.BLOB or b"\0" in data[:8000] else data
 
     def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
         """The text of a file at a commit (None: now)."""
@@ -507,9 +511,9 @@ class ProjectRepository:
             self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
         while not self.all_walked and not enough():
             for _ in range(64):
-                if len(self._order) >= self._most_commits:
+                if len(self._order) >= self._most_commits or self._entries_read >= MOST_COMPARED:
                     self.all_walked = True
-                    self.limits.add(f"Only the newest {self._most_commits:,} commits were looked at.")
+                    self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
                     return
                 try:
                     commit = next(self._walker, None)
