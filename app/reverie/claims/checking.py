@@ -118,6 +118,8 @@ class _Known:
     claims: tuple[Claim, ...]
     words: frozenset[str]
     names: frozenset[str]
+    beside: int
+    """A hash of the notes beside it: what its links lead to."""
     checked: tuple[CheckedClaim, ...] | None = None
 
 
@@ -204,12 +206,16 @@ class ClaimChecker:
         return [claim for _note, known in found for claim in known.checked or ()]
 
     def _claims_of(self, note: CheckedNote) -> _Known:
-        known = self._known.get(note.path)
+        known, beside = self._known.get(note.path), hash(note.neighbours)
         if known is None or known.note_text != note.text:
             claims = find_claims(note.text, note.path)
             words = frozenset(claim.value for claim in claims if claim.kind in _WORDS)
             last = (_last(claim.value) for claim in claims if claim.kind not in _WORDS)
-            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last))
+            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last), beside)
+        if known.beside != beside:
+            known.beside = beside
+            if any(claim.kind is ClaimKind.LINK for claim in known.claims):
+                known.checked = None
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:

@@ -105,6 +105,13 @@ def test_a_line_keeps_its_time_over_a_restart_and_an_edit_of_another(desk: Desk,
     assert json.loads(next((tmp_path / "profile").rglob("line-times.json")).read_text()) == {"written": {}}
 
 
+def test_a_link_leads_to_a_memory_that_is_made_later(desk: Desk) -> None:
+    desk.memory.write_text(desk.memory.read_text() + "\nSee [[later]].\n")
+    assert desk.check()["later"].state == "unknown"
+    desk.memory.with_name("later.md").write_text(topic("later", body="Here.\n"))
+    assert desk.check()["later"].state == "holds"
+
+
 def test_what_one_check_saw_of_a_commit_another_sees_too(desk: Desk) -> None:
     other = desk.memory.with_name("other.md")
     other.write_text(topic("other", body="Only `src/keep.py`, with `some_name()`.\n"))
