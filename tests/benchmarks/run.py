@@ -237,6 +237,13 @@ def search(directory: Path) -> None:
         say(line)
 
 
+def claims(directory: Path) -> None:
+    """Checking the claims of many memories against a large repository and a long history."""
+    for part in ("notes", "files", "long"):
+        command = [sys.executable, str(HERE / "claims.py"), part, str(directory)]
+        say(subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip())
+
+
 def coediting(directory: Path) -> None:
     """One person types while another rewrites the same file: words lost without a shown conflict."""
     from helpers.co_typists import run_co_typists
@@ -259,6 +266,7 @@ PARTS = {
     "window": window,
     "trace": trace,
     "search": search,
+    "claims": claims,
     "coediting": coediting,
 }
 

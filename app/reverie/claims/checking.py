@@ -118,6 +118,8 @@ class _Known:
     claims: tuple[Claim, ...]
     words: frozenset[str]
     names: frozenset[str]
+    beside: int
+    """A hash of the notes beside it: what its links lead to."""
     checked: tuple[CheckedClaim, ...] | None = None
 
 
@@ -164,14 +166,16 @@ class ClaimChecker:
 
     def refresh(self) -> bool:
         """Stand at HEAD as it is now; False: it has not moved."""
-        before = self.repository.now
-        if not self.repository.refresh():
+        paths = self.repository.refresh()
+        if paths is None:
             return False
-        now = self.repository.now
-        paths = {path for path, _entry in before.files.items() ^ now.files.items()}
-        self._changed |= {_last(path) for path in paths | (before.dirs.keys() ^ now.dirs.keys())}
-        if any(is_manifest(part) or part == ".gitignore" for part in self._changed):
-            self._known.clear()
+        self._changed |= set(map(_last, paths))
+        concerned = set(_PATHS) if ".gitignore" in self._changed else set[ClaimKind]()
+        if any(map(is_manifest, self._changed)):
+            concerned |= {ClaimKind.COMMAND, ClaimKind.DEPENDENCY}
+        for known in self._known.values() if concerned else ():
+            if any(claim.kind in concerned for claim in known.claims):
+                known.checked = None
         self._manifests.clear()
         self._manifest_paths = -1, []
         return True
@@ -182,16 +186,16 @@ class ClaimChecker:
         """The claims of all `notes`, in order. `check` may raise to stop."""
         found = [(note, self._claims_of(note)) for note in notes]
         words = {word for _note, known in found for word in known.words}
-        before, self._present = self._present, self._contents.present(words) if words else set()
+        before, self._present = self._present, self._contents.present(words)
         changed = self._changed | (before ^ self._present)
         self._changed = set()
-        todo = []
-        for note, known in found:
-            if known.checked is None or not changed.isdisjoint(known.names):
+        # Those that are not asked for now, too: what has changed is told once.
+        for known in self._known.values() if changed else ():
+            if not changed.isdisjoint(known.names):
                 known.checked = None
-                todo.append((note, known, self._begin(note, known)))
-        origins = [written for _note, _known, (_fates, written) in todo]
-        since = max((commit.at for written in origins for commit in written.values()), default=0)
+        todo = [(note, known, self._begin(note, known)) for note, known in found if known.checked is None]
+        origins, newest = [written for _note, _known, (_fates, written) in todo], self.repository.newest
+        since = max((commit.at for written in origins for commit in written.values()), default=newest)
         missing = {claim.value for _n, known, _b in todo for claim in known.claims if claim.kind in _WORDS}
         self._contents.look_for(missing - self._present, since)
         for note, known, (fates, written) in todo:
@@ -202,12 +206,16 @@ class ClaimChecker:
         return [claim for _note, known in found for claim in known.checked or ()]
 
     def _claims_of(self, note: CheckedNote) -> _Known:
-        known = self._known.get(note.path)
+        known, beside = self._known.get(note.path), hash(note.neighbours)
         if known is None or known.note_text != note.text:
             claims = find_claims(note.text, note.path)
             words = frozenset(claim.value for claim in claims if claim.kind in _WORDS)
             last = (_last(claim.value) for claim in claims if claim.kind not in _WORDS)
-            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last))
+            known = self._known[note.path] = _Known(note.text, claims, words, words.union(last), beside)
+        if known.beside != beside:
+            known.beside = beside
+            if any(claim.kind is ClaimKind.LINK for claim in known.claims):
+                known.checked = None
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:

@@ -22,7 +22,12 @@ _NO_CODE = re.compile(
     r"|(?:^|/)(?:node_modules|vendor|third_party|dist)/",
     re.IGNORECASE,
 )
-_WORDS = re.compile(rb"[A-Za-z_]\w{2,}|(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
+_NONE = frozenset[bytes]()
+_NUMBERS = re.compile(rb"(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
+_SPACED = bytes(
+    one if chr(one).isascii() and (chr(one).isalnum() or one == ord("_")) else 32 for one in range(256)
+)
+"""To split a text into words, in a third of the time that a pattern takes."""
 
 
 class RepositoryWords:
@@ -32,48 +37,64 @@ class RepositoryWords:
         self._repository = repository
         self._wanted = set[bytes]()
         self._found: dict[str, frozenset[bytes]] = {}
+        self._old: dict[bytes, frozenset[bytes]] = {}
+        self._bytes = 0
         self._lost: dict[bytes, list[tuple[int, str]]] = {}
 
     def present(self, words: Iterable[str]) -> set[str]:
-        """Those of `words` that occur in a file now, or are the name of one."""
+        """Those of `words`, and of all that were asked for before, that are there now: in a file, or as the
+        name of one."""
         asked = {word.encode() for word in words}
         if not asked <= self._wanted:
             self._wanted |= asked
             self._found.clear()
-        repository, total = self._repository, 0
+            self._old.clear()
+            self._bytes = 0
+        if not self._wanted:
+            return set()
+        repository = self._repository
         stems = {name.partition(".")[0] for name in repository.now.names}
-        present = {word for word in asked if word.decode() in stems}
+        present = {word for word in self._wanted if word.decode() in stems}
         for path, (oid, mode) in repository.now.files.items():
             known = self._found.get(oid)
             if known is None:
                 known = frozenset[bytes]()
-                if mode != 0o120000 and not _NO_CODE.search(path) and total < MOST_BYTES:
+                if mode != 0o120000 and not _NO_CODE.search(path) and self._bytes < MOST_BYTES:
                     data = repository.read(oid) or b""
-                    total += len(data)
-                    known = frozenset(self._wanted.intersection(_WORDS.findall(data)))
+                    self._bytes += len(data)
+                    known = self._wanted_in(data)
                 self._found[oid] = known
             present |= known
-        if total >= MOST_BYTES:
+        if self._bytes >= MOST_BYTES:
             repository.limits.add(f"Names were looked up in {MOST_BYTES >> 20} MiB of files only.")
-            return {word.decode() for word in asked}
-        return {word.decode() for word in present & asked}
+            return {word.decode() for word in self._wanted}
+        return {word.decode() for word in present}
+
+    def _wanted_in(self, data: bytes) -> frozenset[bytes]:
+        found = self._wanted.intersection(data.translate(_SPACED).split())
+        numbers = {word for word in found if word.isdigit()}
+        if numbers:
+            found = (found - numbers) | numbers.intersection(_NUMBERS.findall(data))
+        return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find which files lost these words, that do not occur now, in the newest `since` commits. One pass
-        over the texts that were changed or deleted, newest first, for all of them."""
-        repository, read, seen = self._repository, 0, set[bytes]()
+        """Find which files lost these words, that do not occur now, after the commit at place `since`.
+        One pass over the texts that were changed or deleted, newest first, for all of them."""
+        repository, seen = self._repository, set[bytes]()
         wanted = {word.encode() for word in words}
         self._lost = {word: [] for word in wanted}
-        for at in range(since) if wanted else ():
+        for at in range(repository.newest, since) if wanted else ():
             for change in repository.changes_of(at):
                 if change.status == "A" or change.raw in seen or _NO_CODE.search(change.path):
                     continue
-                if read >= MOST_OLD_BLOBS:
+                if len(seen) >= MOST_OLD_BLOBS:
                     repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
                     return
                 seen.add(change.raw)
-                read += 1
-                for word in wanted.intersection(_WORDS.findall(repository.read(change.blob) or b"")):
+                known = self._old.get(change.raw)
+                if known is None:
+                    known = self._old[change.raw] = self._wanted_in(repository.read(change.blob) or b"")
+                for word in wanted & known:
                     self._lost[word].append((at, change.path))
 
     def places(self, commit: HistoryCommit, word: str) -> list[str]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from reverie.resources import resource_table
@@ -97,7 +98,9 @@ def note_is_muted(path: str) -> str:
 _CODE = re.compile(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
+@lru_cache(256)
 def _muted_by(sentence: str) -> str:
+    """What mutes a sentence. Each of its claims asks."""
     if _ARROW.search(sentence):
         return "arrow"
     # What a file is called says nothing: `old.py`, `delete-user.ts`.

@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     import pygit2
 
 MOST_COMMITS = 20_000
+MOST_COMPARED = 20_000_000
+"""Entries of directories that are read to follow the history: some ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
 MOST_CANDIDATES = 300
@@ -38,9 +41,11 @@ MOST_CANDIDATES = 300
 SIMILAR = 0.5
 """From this share of common bytes on a file is a renamed one, as in git."""
 _KEPT_TEXTS = 400
+_KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
+_WINDOW_BYTES = 8 << 20
 _SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
-_SUBMODULE, _LINK, _TREE = 0o160000, 0o120000, 0o040000
+_SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class HistoryCommit:
     """A commit of the history that was followed, newest first."""
 
     at: int
-    """Its place: 0 is the newest."""
+    """Its place: the newer, the smaller. Those of what a refresh finds are below 0."""
     id: str
     time: int
     """Seconds since 1970."""
@@ -69,7 +74,37 @@ class FileDelta(NamedTuple):
         return self.raw.hex()
 
 
-_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+class _Entry(NamedTuple):
+    """What lies at a name of a tree."""
+
+    mode: int
+    raw: bytes
+
+    @property
+    def kind(self) -> int:
+        """File, link, tree or submodule."""
+        return self.mode & _KIND
+
+
+def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
+    """What became of a file; a directory that has changed is none, a file that became a link is two."""
+    before = old if old is not None and old.kind != _TREE else None
+    after = new if new is not None and new.kind != _TREE else None
+    if before is not None and after is not None and before.kind == after.kind:
+        yield FileDelta("M", path, before.raw)
+        return
+    if before is not None:
+        yield FileDelta("D", path, before.raw)
+    if after is not None:
+        yield FileDelta("A", path, after.raw)
+
+
+_ENTRY = re.compile(rb"\d+ [^\0]+\0.{20}", re.DOTALL)
+
+
+def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
+    mode, _space, name = entry[:-21].partition(b" ")
+    return name, _Entry(int(mode, 8), entry[-20:])
 
 
 @dataclass(slots=True)
@@ -80,11 +115,28 @@ class _Listing:
     """Id and mode of each file."""
     dirs: dict[str, str] = field(default_factory=dict)
     submodules: set[str] = field(default_factory=set)
-    names: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
     """Paths by their last part, those of directories too."""
 
-    def add_name(self, path: str) -> None:
-        self.names.setdefault(path.rpartition("/")[2], []).append(path)
+    def put(self, path: str, entry: _Entry) -> None:
+        if entry.kind == _SUBMODULE:
+            self.submodules.add(path)
+            return
+        if entry.kind == _TREE:
+            self.dirs[path] = entry.raw.hex()
+        else:
+            self.files[path] = entry.raw.hex(), entry.mode
+        self.names.setdefault(path.rpartition("/")[2], set()).add(path)
+
+    def remove(self, path: str) -> None:
+        self.submodules.discard(path)
+        self.dirs.pop(path, None)
+        self.files.pop(path, None)
+        name = path.rpartition("/")[2]
+        paths = self.names.get(name, set())
+        paths.discard(path)
+        if not paths:
+            self.names.pop(name, None)
 
 
 def open_repository(project: Path) -> pygit2.Repository:
@@ -96,6 +148,9 @@ def open_repository(project: Path) -> pygit2.Repository:
     # What is read is kept here, as far as it is needed again.
     option = git.enums.Option
     git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
+    # A pack may have gigabytes: this much of it is mapped at a time.
+    git.option(option.SET_MWINDOW_SIZE, _WINDOW_BYTES)
+    git.option(option.SET_MWINDOW_MAPPED_LIMIT, 4 * _WINDOW_BYTES)
     # A tree is compared twice, with its parent's and with its child's.
     git.option(option.SET_CACHE_OBJECT_LIMIT, git.enums.ObjectType.TREE, 1 << 16)
     try:
@@ -190,17 +245,16 @@ class ProjectRepository:
         is not there."""
         self.project = project
         self.git = open_repository(project)
+        self._objects = self.git.odb
         self.is_bare = self.git.path.rstrip("/") == str(project) or not is_there(project / ".git")
         self.limits: set[str] = set()
         """Sentences about what was not looked at."""
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
-        self._trees: dict[bytes, frozenset[tuple[bytes, bytes, bytes]]] = {}
+        self._trees: OrderedDict[bytes, frozenset[bytes]] = OrderedDict()
+        self._kept_entries = self._entries_read = 0
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
         self._diffs: dict[str, tuple[FileDelta, ...]] = {}
-        self._stand_at(at)
-
-    def _stand_at(self, at: str) -> None:
         git = libgit2()
         try:
             found: Any = self.git.revparse_single(at or "HEAD").peel(git.Commit)
@@ -208,6 +262,10 @@ class ProjectRepository:
             raise ValueError(at or "HEAD") from error
         self.head: pygit2.Commit = found
         self.now = self._listing(bytes(found.tree_id.raw))
+        self._forget_order()
+
+    def _forget_order(self) -> None:
+        self._newest = 0
         self._order: list[Any] = []
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
@@ -219,38 +277,48 @@ class ProjectRepository:
         """Deleted files and their directories by their last part."""
         self._at_of: dict[str, int] = {}
 
-    def refresh(self) -> bool:
-        """Stand at HEAD as it is now; False: it has not moved. Objects that are known are not read again."""
+    def refresh(self) -> set[str] | None:
+        """Stand at HEAD as it is now. The paths, those of directories too, that are new, changed or there no
+        more; None: it has not moved. Objects that are known are not read again."""
         git = libgit2()
         try:
             head: Any = self.git.revparse_single("HEAD").peel(git.Commit)
         except (KeyError, ValueError, git.GitError):
-            return False
-        if head.id == self.head.id:
-            return False
-        before, order = self.head, self._order
-        state = (self.deleted, self.touched, self.deleted_names, self.all_walked, self._walker)
-        self._stand_at("HEAD")
-        new = self._new_commits(before.id)
-        if new is None:
-            return True
-        # What is new comes first; every place after it moves by as much.
-        shift = len(new)
-        self._walker, self.all_walked = state[4], state[3]
-        self.deleted_names = state[2]
-        for mine, theirs in ((self.deleted, state[0]), (self.touched, state[1])):
-            mine.update({path: [at + shift for at in places] for path, places in theirs.items()})
-        self._order = [*new, *order]
-        self._at_of = {str(commit.id): at for at, commit in enumerate(self._order)}
-        for at in range(shift - 1, -1, -1):
-            self._note(at, self._order[at], front=True)
-        return True
-
-    def _new_commits(self, before: Any) -> list[Any] | None:
-        """The commits that HEAD has and `before` has not; None where history was rewritten, or of many."""
-        if not self.git.descendant_of(self.head.id, before):
             return None
-        walker = self.git.walk(self.head.id, libgit2().enums.SortMode.TIME)
+        if head.id == self.head.id:
+            return None
+        before, new = self.head, self._new_commits(head, self.head.id)
+        self.head = head
+        changed = self._list_anew(bytes(before.tree_id.raw), bytes(head.tree_id.raw))
+        if new is None:
+            self._forget_order()
+            return changed
+        self._order = [*new, *self._order]
+        self._newest -= len(new)
+        for place, commit in reversed(list(enumerate(new, self._newest))):
+            self._at_of[str(commit.id)] = place
+            self._note(place, commit, front=True)
+        return changed
+
+    def _list_anew(self, old: bytes, new: bytes) -> set[str]:
+        """What is there now becomes what `new` holds instead of `old`. The paths that are not the same."""
+        try:
+            found = [(_text(raw), before, after) for raw, before, after in self._differences(old, new)]
+        except KeyError:
+            before, self.now = self.now, self._listing(new)
+            changed = {path for path, _entry in before.files.items() ^ self.now.files.items()}
+            return changed | (before.dirs.keys() ^ self.now.dirs.keys())
+        for path, _before, after in found:
+            self.now.remove(path)
+            if after is not None:
+                self.now.put(path, after)
+        return {path for path, *both in found if not all(one and one.kind == _TREE for one in both)}
+
+    def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
+        """The commits that `head` has and `before` has not; None where history was rewritten, or of many."""
+        if not self.git.descendant_of(head.id, before):
+            return None
+        walker = self.git.walk(head.id, libgit2().enums.SortMode.TIME)
         walker.hide(before)
         found = []
         for commit in walker:
@@ -261,17 +329,48 @@ class ProjectRepository:
 
     # What is there now, and what was there at a commit.
 
-    def _entries(self, tree: bytes) -> frozenset[tuple[bytes, bytes, bytes]]:
-        """Mode, name and raw id of a tree's entries; none for one that is missing."""
+    def _entries(self, tree: bytes) -> frozenset[bytes]:
+        """The entries of a tree as they are stored. Raises `KeyError` for one that is missing. Most are asked
+        for twice, as what a commit made and as what the next one changed."""
         known = self._trees.get(tree)
-        if known is None:
-            try:
-                data = self.git.odb.read(tree.hex())[1]
-            except (KeyError, ValueError, libgit2().GitError):
-                data = b""
-            known = frozenset(_ENTRY.findall(data))
-            self._trees[tree] = known
+        if known is not None:
+            self._trees.move_to_end(tree)
+            return known
+        try:
+            known = frozenset(_ENTRY.findall(self._objects.read(tree.hex())[1]))
+        except (ValueError, libgit2().GitError) as error:
+            raise KeyError(tree.hex()) from error
+        self._trees[tree] = known
+        self._entries_read += len(known)
+        self._kept_entries += len(known)
+        while self._kept_entries > _KEPT_ENTRIES and len(self._trees) > 1:
+            self._kept_entries -= len(self._trees.popitem(last=False)[1])
         return known
+
+    def _below(self, tree: bytes) -> dict[bytes, _Entry]:
+        """What lies in a tree, by name; nothing in one that is missing."""
+        try:
+            return dict(map(_parsed, self._entries(tree)))
+        except KeyError:
+            return {}
+
+    def _differences(
+        self, old: bytes | None, new: bytes | None
+    ) -> Iterator[tuple[bytes, _Entry | None, _Entry | None]]:
+        """Each path at which two trees differ, and what lies there in either; None: an empty tree. Trees that
+        are the same are not read. Raises `KeyError` where one is missing."""
+        waiting = [(b"", old, new)]
+        while waiting:
+            prefix, before, after = waiting.pop()
+            had = self._entries(before) if before is not None else frozenset[bytes]()
+            has = self._entries(after) if after is not None else frozenset[bytes]()
+            left, right = dict(map(_parsed, had - has)), dict(map(_parsed, has - had))
+            for name in left.keys() | right.keys():
+                mine, theirs = left.get(name), right.get(name)
+                yield prefix + name, mine, theirs
+                trees = [one.raw if one and one.kind == _TREE else None for one in (mine, theirs)]
+                if any(trees):
+                    waiting.append((prefix + name + b"/", trees[0], trees[1]))
 
     def _listing(self, tree: bytes) -> _Listing:
         found = _Listing()
@@ -279,28 +378,16 @@ class ProjectRepository:
         count = 0
         while waiting:
             prefix, here = waiting.pop()
-            for mode, raw, oid in self._entries(here):
-                path = prefix + _text(raw)
+            for raw, entry in self._below(here).items():
                 count += 1
                 if count > MOST_ENTRIES:
                     self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
                     return found
-                if mode == b"40000":
-                    found.dirs[path] = oid.hex()
-                    found.add_name(path)
-                    waiting.append((path + "/", oid))
-                elif mode == b"160000":
-                    found.submodules.add(path)
-                else:
-                    found.files[path] = oid.hex(), int(mode, 8)
-                    found.add_name(path)
+                path = prefix + _text(raw)
+                found.put(path, entry)
+                if entry.kind == _TREE:
+                    waiting.append((path + "/", entry.raw))
         return found
-
-    def _object(self, oid: str) -> Any:
-        try:
-            return self.git[oid]
-        except (KeyError, ValueError, libgit2().GitError):
-            return None
 
     def at(self, commit: HistoryCommit | None, path: str) -> tuple[str, int] | None:
         """Id and mode of what lay at `path` at a commit (None: now)."""
@@ -310,7 +397,7 @@ class ProjectRepository:
             return self.now.files.get(path)
         key = commit.id, path
         if key not in self._known:
-            self._known[key] = self._look_up(self._order[commit.at].tree, path)
+            self._known[key] = self._look_up(self._commit(commit.at).tree, path)
         return self._known[key]
 
     @staticmethod
@@ -327,11 +414,11 @@ class ProjectRepository:
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         while waiting and len(files) < most:
             prefix, tree = waiting.pop()
-            for mode, raw, oid in sorted(self._entries(tree)):
-                if mode == b"40000":
-                    waiting.append((f"{prefix}{_text(raw)}/", oid))
-                elif mode != b"160000":
-                    files.append(prefix + _text(raw))
+            for name, entry in sorted(self._below(tree).items()):
+                if entry.kind == _TREE:
+                    waiting.append((f"{prefix}{_text(name)}/", entry.raw))
+                elif entry.kind != _SUBMODULE:
+                    files.append(prefix + _text(name))
         return files
 
     def in_submodule(self, path: str) -> bool:
@@ -342,7 +429,7 @@ class ProjectRepository:
     def size(self, oid: str) -> int:
         """Of a blob, without loading it; -1: it is not there."""
         try:
-            return int(self.git.odb.read_header(oid)[1])
+            return int(self._objects.read_header(oid)[1])
         except (KeyError, ValueError, libgit2().GitError):
             return -1
 
@@ -361,9 +448,11 @@ class ProjectRepository:
         """As `blob`, without keeping it."""
         if not 0 <= self.size(oid) <= MOST_BLOB:
             return None
-        found = self._object(oid)
-        data = getattr(found, "data", None)
-        return None if data is None or b"\0" in data[:8000] else bytes(data)
+        try:
+            kind, data = self._objects.read(oid)
+        except (KeyError, ValueError, libgit2().GitError):
+            return None
+        return None if kind != libgit2().enums.ObjectType.BLOB or b"\0" in data[:8000] else data
 
     def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
         """The text of a file at a commit (None: now)."""
@@ -373,32 +462,37 @@ class ProjectRepository:
 
     # History.
 
-    @staticmethod
-    def _compared(commit: Any) -> Iterator[FileDelta]:
-        git = libgit2()
+    def _compared(self, commit: Any) -> list[FileDelta]:
         try:
-            found = commit.parents[0].tree.diff_to_tree(commit.tree) if commit.parent_ids else None
-        except (KeyError, ValueError, git.GitError):
-            found = None
-        try:
-            deltas = commit.tree.diff_to_tree(swap=True).deltas if found is None else found.deltas
-        except (KeyError, ValueError, git.GitError):
-            return
-        added, deleted = git.enums.DeltaStatus.ADDED, git.enums.DeltaStatus.DELETED
-        for delta in deltas:
-            status = delta.status
-            side = delta.new_file if status == added else delta.old_file
-            kind = "A" if status == added else "D" if status == deleted else "M"
-            yield FileDelta(kind, sys.intern(_text(side.raw_path)), side.id.raw)
+            parent = bytes(commit.parents[0].tree_id.raw) if commit.parent_ids else None
+            found = sorted(self._differences(parent, bytes(commit.tree_id.raw)), key=itemgetter(0))
+        except (KeyError, ValueError, libgit2().GitError):
+            try:
+                found = sorted(self._differences(None, bytes(commit.tree_id.raw)), key=itemgetter(0))
+            except KeyError:
+                return []
+        return [delta for path, old, new in found for delta in _deltas(sys.intern(_text(path)), old, new)]
 
     @property
     def length(self) -> int:
         """How many commits were followed so far."""
         return len(self._order)
 
+    @property
+    def newest(self) -> int:
+        """The place of the newest commit."""
+        return self._newest
+
+    @property
+    def _oldest(self) -> int:
+        return self._newest + len(self._order) - 1
+
+    def _commit(self, at: int) -> Any:
+        return self._order[at - self._newest]
+
     def commit(self, at: int) -> HistoryCommit:
         """The commit at a place of the history."""
-        found = self._order[at]
+        found = self._commit(at)
         try:
             subject = found.message.partition("\n")[0].strip()
         except UnicodeDecodeError:
@@ -417,9 +511,9 @@ class ProjectRepository:
             self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
         while not self.all_walked and not enough():
             for _ in range(64):
-                if len(self._order) >= self._most_commits:
+                if len(self._order) >= self._most_commits or self._entries_read >= MOST_COMPARED:
                     self.all_walked = True
-                    self.limits.add(f"Only the newest {self._most_commits:,} commits were looked at.")
+                    self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
                     return
                 try:
                     commit = next(self._walker, None)
@@ -428,9 +522,9 @@ class ProjectRepository:
                 if commit is None:
                     self.all_walked = True
                     return
-                self._at_of[str(commit.id)] = len(self._order)
                 self._order.append(commit)
-                self._note(len(self._order) - 1, commit)
+                self._at_of[str(commit.id)] = self._oldest
+                self._note(self._oldest, commit)
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
         """Index what a commit changed. What a merge brings in is indexed at its own commits."""
@@ -452,11 +546,11 @@ class ProjectRepository:
 
     def changes_of(self, at: int) -> tuple[FileDelta, ...]:
         """As `changes`, nothing for a merge: what it brings in is in its own commits."""
-        return () if len(self._order[at].parent_ids) > 1 else self.changes(at)
+        return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
     def changes(self, at: int) -> tuple[FileDelta, ...]:
         """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
-        commit = self._order[at]
+        commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
         if known is None:
             known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
@@ -466,7 +560,12 @@ class ProjectRepository:
         """The newest commit that is not younger than `time_s`."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
-            (self.commit(at) for at, one in enumerate(self._order) if one.commit_time <= time_s), None
+            (
+                self.commit(at)
+                for at, one in enumerate(self._order, self._newest)
+                if one.commit_time <= time_s
+            ),
+            None,
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
@@ -483,7 +582,7 @@ class ProjectRepository:
             places = self.touched.get(path, [])
             if first and not places and self.at(None, path) is not None:
                 text = self.text_at(None, path) or ""
-                end = self.commit(len(self._order) - 1)
+                end = self.commit(self._oldest)
                 return dict.fromkeys(open_lines & {one.strip() for one in text.splitlines()}, end)
             for at in places:
                 commit = self.commit(at)
@@ -509,7 +608,7 @@ class ProjectRepository:
         places = self.touched.get(path)
         if not places:
             return False
-        parents = self._order[places[-1]].parents
+        parents = self._commit(places[-1]).parents
         return not parents or self._look_up(parents[0].tree, path) is None
 
     def _renamed_from(self, at: int, path: str) -> str:
@@ -531,8 +630,12 @@ class ProjectRepository:
     ) -> HistoryCommit | None:
         """The newest commit after `since` before which something held and since which it does not; with
         `path` only commits that changed that file are asked."""
-        self.walk_until(lambda: len(self._order) > since.at)
-        places = [at for at in self.touched.get(path, []) if at < since.at] if path else range(since.at)
+        self.walk_until(lambda: self._oldest >= since.at)
+        places = (
+            [at for at in self.touched.get(path, []) if at < since.at]
+            if path
+            else range(self._newest, since.at)
+        )
         for at in places:
             commit = self.commit(at)
             before = self.parent(commit)
@@ -542,7 +645,7 @@ class ProjectRepository:
 
     def parent(self, commit: HistoryCommit) -> HistoryCommit | None:
         """The first parent, if the history that was followed has it."""
-        parents = self._order[commit.at].parent_ids
+        parents = self._commit(commit.at).parent_ids
         if not parents:
             return None
         return self.commit_of(str(parents[0]))
@@ -551,7 +654,7 @@ class ProjectRepository:
         """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
         deleted it from its first place."""
         first, seen = None, set[str]()
-        newest = len(self._order)
+        newest = self._oldest
         while path not in seen and len(seen) < 12:
             seen.add(path)
             at = self.deletion(path)

@@ -4,7 +4,9 @@
 is named), at HEAD or at a commit, in a checkout or a bare repository. `ClaimService` is the memories of one
 home; it keeps what it knows of a repository, so that after a commit only what is new is read.
 
-Looking writes nothing, neither in the home nor in the checkout. A fix replaces tokens and nothing else: of
+Looking writes nothing, neither in the home nor in the checkout. When the lines of stale claims were written
+is kept in the profile: an edit of another line makes the whole file younger, and what was stale before the
+history began would be unknown at the next start. A fix replaces tokens and nothing else: of
 memories as one change by hand that can be undone, of files in a checkout by an atomic write that refuses what
 has changed meanwhile.
 
@@ -13,6 +15,8 @@ Threading: blocks; any thread, one check of a home at a time. Failure: `UserErro
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
 import re
 import threading
@@ -22,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, check_existence, fixed
@@ -37,7 +41,10 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.services.views import HandChange, MemoryView, Undo
 
 if TYPE_CHECKING:
+    from reverie.files.sidecar import Sidecar
     from reverie.services.timeline import TimelineService
+
+_log = logging.getLogger("reverie.services")
 
 _NOTES = re.compile(
     r"(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS(?:\.override)?|GEMINI|copilot-instructions)\.md$"
@@ -46,6 +53,7 @@ _NOTES = re.compile(
 _NO_NOTES = re.compile(r"(?:^|/)(?:fixtures|testdata|templates?|node_modules|samples)/")
 _LINK = 0o120000
 _KEPT_PROJECTS = 4
+_MOST_MEMORIES_KEPT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +203,16 @@ class ClaimService:
         view: Callable[[ScopeContext], MemoryView],
         timeline: Callable[[], TimelineService],
         apply: Callable[[ScopeContext, Sequence[HandChange]], Undo],
+        written: Callable[[], Sidecar],
     ) -> None:
-        """`view`: the names of the memories of a context; `apply`: several changes as one."""
+        """`view`: the names of the memories of a context; `apply`: several changes as one; `written`: keeps
+        when the lines of stale claims were written."""
         self._view = view
         self._timeline = timeline
         self._apply = apply
+        self._sidecar = written
+        self._kept: dict[str, dict[str, int]] | None = None
+        """By memory and hash of a line, as the sidecar has it."""
         self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
         self._earliest: dict[tuple[ScopeContext, str], dict[str, int]] = {}
         """For each memory the earliest time at which each line was seen to be in it, in seconds."""
@@ -214,7 +227,9 @@ class ClaimService:
             return ClaimReport()
         with self._lock:
             notes = [note for note in self._notes(context) if not paths or note.path in paths]
-            return self._project(Path(context.project_path)).check(notes, check=check)
+            report = self._project(Path(context.project_path)).check(notes, check=check)
+            self._keep_times(context, notes, report.stale)
+            return report
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = lambda: None) -> ClaimReport:
         """As `check`, with the stale claims alone."""
@@ -290,11 +305,47 @@ class ClaimService:
     def _remembered(self, context: ScopeContext, path: str, text: str, written: int) -> Mapping[str, int]:
         """The earliest time of each line. One word that is edited makes the whole file younger, and the
         history begins with the day on which Reverie saw it first."""
-        before = self._earliest.get((context, path), {})
+        before = self._earliest.get((context, path))
         lines = {line.strip() for line in text.splitlines()}
+        if before is None:
+            kept = self._kept_times().get(_key(context, path), {})
+            before = {line: kept[_hash(line)] for line in lines if _hash(line) in kept} if kept else {}
         found = {line: min(written, before.get(line, written)) for line in lines}
         self._earliest[context, path] = found
         return found
+
+    def _kept_times(self) -> dict[str, dict[str, int]]:
+        if self._kept is None:
+            self._kept = _times_in(self._sidecar().read().data)
+        return self._kept
+
+    def _keep_times(
+        self, context: ScopeContext, notes: Sequence[CheckedNote], stale: Iterable[CheckedClaim]
+    ) -> None:
+        """Keep when the lines of stale claims were written, for the next start."""
+        numbers = dict[str, set[int]]()
+        for claim in stale:
+            numbers.setdefault(claim.path, set()).add(claim.line)
+        known, news = self._kept_times(), dict[str, dict[str, int]]()
+        for note in notes:
+            lines, earliest = note.text.splitlines(), self._earliest[context, note.path]
+            stripped = {lines[number - 1].strip() for number in numbers.get(note.path, ())}
+            times = {_hash(line): earliest[line] for line in sorted(stripped)}
+            if times != known.get(_key(context, note.path), {}):
+                news[_key(context, note.path)] = times
+        if not news:
+            return
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            wanted = {**_times_in(data), **news}
+            data["written"] = dict([one for one in wanted.items() if one[1]][-_MOST_MEMORIES_KEPT:])
+            return data
+
+        try:
+            self._kept = _times_in(self._sidecar().update(change))
+        except UserError as error:
+            # A check is worth more than its memory; the next one tries again.
+            _log.warning("When lines were written could not be kept: %s", error)
 
     def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:
         """When each line came into a memory, as far as is known."""
@@ -307,6 +358,25 @@ class ClaimService:
             row.text.strip(): view.authors[row.author].at_ms // 1000 for row in view.rows if row.author >= 0
         }
         return {line: min(at, known.get(line, at)) for line, at in earliest.items()}
+
+
+def _key(context: ScopeContext, path: str) -> str:
+    """A memory in the sidecar; neither its name nor its text stands there."""
+    return _hash(f"{context.project_path}\0{context.workspace_id}\0{path}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+
+
+def _times_in(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """What a sidecar says, as far as it is well-formed."""
+    found = data.get("written")
+    return {
+        key: {line: at for line, at in times.items() if isinstance(at, int)}
+        for key, times in (found.items() if isinstance(found, dict) else ())
+        if isinstance(times, dict)
+    }
 
 
 def _is_note(place: str) -> bool:

@@ -203,7 +203,8 @@ class Workbench:
 
     def _claim_service(self, kind: type[ClaimService]) -> ClaimService:
         change = partial(self.apply_changes, kind="restore", subject="Stale statements fixed by hand")
-        return kind(partial(self.view, names_only=True), lambda: self.timeline, change)
+        written = partial(self.parts.own_sidecar, "line-times.json")
+        return kind(partial(self.view, names_only=True), lambda: self.timeline, change, written)
 
     @service
     def orphans() -> type[OrphanService]:

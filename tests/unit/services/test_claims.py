@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -88,6 +89,41 @@ def test_unsaved_text_is_stale_only_where_the_line_was_saved(desk: Desk) -> None
     text = "Now `src/a.py` as well.\nStart at `src/a.py`.\n`src/d.py`\n"
     report = desk.bench.claims.check_text(desk.context, MEMORY, text)
     assert [(claim.line, claim.state.value) for claim in report.claims] == [(2, "gone"), (3, "holds")]
+
+
+def test_a_line_keeps_its_time_over_a_restart_and_an_edit_of_another(desk: Desk, tmp_path: Path) -> None:
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    assert desk.check()["src/a.py"].state == "moved"
+    desk.memory.write_text(desk.memory.read_text() + "\nOne more line, `src/keep.py`.\n")
+    again = Workbench(open_parts(desk.home.root, Profile.under(tmp_path / "profile"), system_clock))
+    found = {claim.token: claim.state for claim in again.claims.check(desk.context).claims}
+    assert found == {"src/a.py": "moved", "src/keep.py": "holds", "entry": "holds"}
+    kept = next((tmp_path / "profile").rglob("line-times.json")).read_text()
+    assert "src/a.py" not in kept
+    desk.memory.write_text(desk.memory.read_text().replace("src/a.py", "src/b.py"))
+    again.claims.check(desk.context)
+    assert json.loads(next((tmp_path / "profile").rglob("line-times.json")).read_text()) == {"written": {}}
+
+
+def test_a_link_leads_to_a_memory_that_is_made_later(desk: Desk) -> None:
+    desk.memory.write_text(desk.memory.read_text() + "\nSee [[later]].\n")
+    assert desk.check()["later"].state == "unknown"
+    desk.memory.with_name("later.md").write_text(topic("later", body="Here.\n"))
+    assert desk.check()["later"].state == "holds"
+
+
+def test_what_one_check_saw_of_a_commit_another_sees_too(desk: Desk) -> None:
+    other = desk.memory.with_name("other.md")
+    other.write_text(topic("other", body="Only `src/keep.py`, with `some_name()`.\n"))
+    os.utime(other, (START + DAY * 1.5, START + DAY * 1.5))
+    before = desk.bench.claims.check(desk.context).claims
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    desk.bench.claims.check(desk.context, ("/memories/project/other.md",))
+    after = desk.bench.claims.check(desk.context).claims
+    assert {claim.token for claim in after if claim.state.is_stale} == {"src/a.py"}
+    kept = [claim for claim in before if claim.path.endswith("other.md")]
+    assert len(kept) == 2
+    assert all(any(claim is one for one in after) for claim in kept)  # not checked again
 
 
 def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, tmp_path: Path) -> None:

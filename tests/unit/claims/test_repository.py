@@ -1,0 +1,89 @@
+"""What a repository tells of its history: changes of commits, the bound that following it has, a refresh."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from helpers.git_project import GitProject
+from reverie.claims import repository as module
+from reverie.claims.repository import ProjectRepository
+
+LINK, SUBMODULE, PROGRAM = 0o120000, 0o160000, 0o100755
+
+
+def _odd_project(directory: Path, commits: int = 60) -> GitProject:
+    """Files, links, submodules and programs that take each other's places, in nested directories."""
+    rng, project = random.Random(11), GitProject(directory, bare=True)
+    for number in range(commits):
+        place = "/".join(rng.choice("abc") for _ in range(rng.randrange(1, 4)))
+        for path in [
+            one for one in project.files if one.startswith(f"{place}/") or place.startswith(f"{one}/")
+        ]:
+            del project.files[path]
+        if rng.random() < 0.3 and project.files:
+            project.files.pop(rng.choice(sorted(project.files)))
+        mode = rng.choice((0o100644, 0o100644, PROGRAM, LINK, SUBMODULE))
+        oid = "1" * 40 if mode == SUBMODULE else project.blob(f"{number % 7}\n".encode())
+        project.entry(place, oid, mode)
+    return project
+
+
+def test_changes_are_what_libgit2_finds(tmp_path: Path) -> None:
+    project = _odd_project(tmp_path / "odd.git")
+    repository = ProjectRepository(project.path)
+    repository.walk_until(lambda: False)
+    kinds = set[str]()
+    for at in range(repository.length):
+        commit = project.git[repository.commit(at).id]
+        assert isinstance(commit, pygit2.Commit)
+        deltas = (
+            commit.parents[0].tree.diff_to_tree(commit.tree).deltas
+            if commit.parents
+            else commit.tree.diff_to_tree(swap=True).deltas
+        )
+        expected = []
+        for delta in deltas:
+            side = delta.new_file if delta.status_char() == "A" else delta.old_file
+            expected.append((delta.status_char(), side.path, str(side.id)))
+        assert [(one.status, one.path, one.blob) for one in repository.changes(at)] == expected
+        kinds.update(status for status, _path, _id in expected)
+    assert kinds == {"A", "D", "M"}
+
+
+def test_a_refresh_tells_as_a_new_look_does(tmp_path: Path) -> None:
+    project = _odd_project(tmp_path / "odd.git")
+    known = ProjectRepository(project.path)
+    known.walk_until(lambda: False)
+    assert known.refresh() is None
+    project.commit({"a/new.txt": "new\n"} if "a" not in project.files else {"new.txt": "new\n"})
+    (path,) = (one for one in project.files if one.endswith("new.txt"))
+    project.commit({path: None}, "Gone again")
+    project.commit({"last.txt": "last\n"})
+    assert known.refresh() == {"last.txt"}
+    anew = ProjectRepository(project.path)
+    anew.walk_until(lambda: False)
+    assert known.now == anew.now
+    assert known.deletion(path) == known.newest + 1
+    assert known.commit(known.newest + 1).subject == "Gone again"
+    assert known.length == anew.length
+    for name in ("deleted", "touched"):
+        mine, theirs = getattr(known, name), getattr(anew, name)
+        assert {path: [at - known.newest for at in places] for path, places in mine.items()} == theirs
+
+
+def test_history_is_followed_so_far_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = GitProject(tmp_path / "project")
+    for number in range(300):
+        project.commit({f"f{number % 20}.txt": f"{number}\n"})
+    whole = ProjectRepository(project.path)
+    whole.walk_until(lambda: False)
+    assert (whole.length, whole.limits) == (300, set())
+    monkeypatch.setattr(module, "MOST_COMPARED", 2_000)
+    part = ProjectRepository(project.path)
+    part.walk_until(lambda: False)
+    assert part.limits == {f"Only the newest {part.length:,} commits were looked at."}
+    assert 50 < part.length < 150
