@@ -170,8 +170,9 @@ def failures(directory: Path) -> tuple[list[str], bool]:
 
 def real(directory: Path) -> tuple[list[str], bool]:
     """Marks and search on memories that agents wrote in public repositories, laid out by
-    `labelled/real/extract.py` (`--real-notes`); invented secrets and injections without it, too."""
-    from labelled.real import answers, measure
+    `labelled/real/extract.py` (`--real-notes`); invented secrets and injections without it, too; and
+    consolidation of successive versions (`--repositories`)."""
+    from labelled.real import answers, measure, versions
     from labelled.real.extract import read_notes
 
     told, kept = measure.recall()
@@ -183,7 +184,12 @@ def real(directory: Path) -> tuple[list[str], bool]:
     found, answered = answers.figures(
         answers.open_search(directory), {(note.repository, note.path): note.text for note in notes}
     )
-    return [*told, *more, *found], kept and marked and answered
+    lines, done = [*told, *more, *found], kept and marked and answered
+    if REPOSITORIES is None:
+        return [*lines, "no versions: name bare repositories with --repositories"], False
+    places = sorted(each for each in REPOSITORIES.iterdir() if "+" in each.name)
+    compared, merged = versions.figures(versions.read_versions(places))
+    return [*lines, *compared], done and merged
 
 
 def packages(_directory: Path) -> tuple[list[str], bool]:

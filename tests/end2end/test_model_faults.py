@@ -27,7 +27,8 @@ from reverie.services.models import Models
 
 ACME = "a1f3c9e2b7"
 KEY = "tk-0123456789-abcdefghij-KEY"
-EDIT = memory("insert", path="/memories/global/testing.md", insert_line=0, insert_text="A line.")
+# It says nothing that the memories do not: an invention would be held.
+EDIT = memory("insert", path="/memories/global/testing.md", insert_line=0, insert_text="No emoji.")
 PINNED = "/memories/global/preferences.md"
 LONGEST_S = 20.0
 

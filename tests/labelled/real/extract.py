@@ -21,7 +21,7 @@ from typing import Literal
 
 Half = Literal["tune", "held"]
 
-_MEMORIES = (
+MEMORIES = (
     ":(glob)**/.serena/memories/**",
     ":(glob)**/memory-bank/**/*.md",
     ":(glob)**/.kiro/steering/**/*.md",
@@ -70,7 +70,7 @@ def memories_of(directory: Path) -> Iterator[tuple[str, bytes, int]]:
         "--diff-filter=AM",
         "--format=%x01%H %ct",
         "--",
-        *_MEMORIES,
+        *MEMORIES,
     )
     newest: dict[str, str] = {}
     commit = ""
