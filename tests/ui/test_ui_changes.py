@@ -650,3 +650,18 @@ def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(
     assert pane.message.text.startswith("The agent took facts out of its memories.")
     pane.undo.click()
     driver.until(lambda: text.read_text() == before)
+
+
+def test_what_a_person_typed_has_no_report_card(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    served = driver.served
+    path = home / TESTING.replace("/memories", "memory", 1).lstrip("/")
+    path.write_text(path.read_text() + "\nA line of another program.\n")
+    driver.until(lambda: len(served.change_log.page().changes) > 1)
+    driver.settle()
+    driver.window.lazy_tabs.show_changes()
+    driver.changes.show_change(served.change_log.page().changes[0].id)
+    pane = driver.reviewed()
+    assert "A line of another program." in pane.detail.diff.toPlainText()
+    assert pane.card.text() == ""
+    assert "No source" not in pane.detail.diff.toPlainText()

@@ -116,6 +116,10 @@ class _FileBytes:
     after: bytes | None
 
 
+_RATED: tuple[Who, ...] = ("agent", "dream")
+"""Whose change sets have a report card: what a person types has its source in the person."""
+
+
 class ChangeLogService:
     """The change sets of one home."""
 
@@ -245,7 +249,7 @@ class ChangeLogService:
             plan=plan,
             can_take_back=not logged.is_first and bool(found) and len(gone) < len(found),
             taken_back=gone,
-            card=None if logged.is_first else self._card(logged, found),
+            card=self._card(logged, found) if logged.who in _RATED and not logged.is_first else None,
         )
 
     def card(self, logged: LoggedChange) -> ReportCard | None:
