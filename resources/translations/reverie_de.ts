@@ -1814,6 +1814,10 @@
         <translation>Dieses Home konnte nicht geöffnet werden</translation>
     </message>
     <message>
+        <source>Views</source>
+        <translation>Ansichten</translation>
+    </message>
+    <message>
         <source>{place} – {home}</source>
         <translation>{place} – {home}</translation>
     </message>
@@ -2866,6 +2870,10 @@
         <translation>Original und Wiederholung</translation>
     </message>
     <message>
+        <source>Parts of the trace</source>
+        <translation>Teile des Traces</translation>
+    </message>
+    <message>
         <source>Replay</source>
         <translation>Wiederholung</translation>
     </message>
@@ -3589,6 +3597,10 @@
         <translation>Nachrichten</translation>
     </message>
     <message>
+        <source>Parts of the trace</source>
+        <translation>Teile des Traces</translation>
+    </message>
+    <message>
         <source>Raw</source>
         <translation>Rohdaten</translation>
     </message>
@@ -3847,6 +3859,10 @@
     <message>
         <source>Nothing differs.</source>
         <translation>Kein Unterschied.</translation>
+    </message>
+    <message>
+        <source>Parts of the trace</source>
+        <translation>Teile des Traces</translation>
     </message>
     <message>
         <source>Timelines</source>

@@ -509,6 +509,7 @@ class TraceDetailView(Column):
         self.memory = AttemptView()
         self.raw = RawView(feed, icons)
         self.pages = QTabWidget()
+        self.pages.setAccessibleName(self.tr("Parts of the trace"))
         self._lay_out(icons)
         self.clear()
 

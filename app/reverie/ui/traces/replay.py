@@ -125,6 +125,7 @@ class TwoTraces(QWidget):
         self.answers = (_reader(self.tr("Answers of the first")), _reader(self.tr("Answers of the second")))
         self.diff = DiffView()
         self.pages = QTabWidget()
+        self.pages.setAccessibleName(self.tr("Parts of the trace"))
         self.pages.setDocumentMode(True)
         self._lay_out()
 
@@ -245,6 +246,7 @@ class ReplayDialog(QDialog):
         self.user = _editor(self.tr("Message"))
         self.two = TwoTraces()
         self.pages = QTabWidget()
+        self.pages.setAccessibleName(self.tr("Parts of the trace"))
         self.pages.setDocumentMode(True)
         self.run_button = QPushButton(icons.icon("refresh"), self.tr("&Replay"))
         self.run_button.setDefault(True)

@@ -159,6 +159,7 @@ class MainWindow(QMainWindow):
         self.tab = parts.MemoryTab(self.lanes, icons, clock, profile.settings_file)
         self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
+        self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = parts.TabContext(
             icons,
