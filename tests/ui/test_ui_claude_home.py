@@ -94,5 +94,6 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     context.show_key("recorded")
     assert "make lamp all" in context.text.toPlainText()
     assert "transcript records it" in context.note.text()
+    driver.settle()
     assert problems(driver.window) == []
     assert snapshot(claude) == before

@@ -203,3 +203,27 @@ def test_names_from_disk_are_shown_escaped_and_never_as_markup(qtbot: Any, qtmod
 def test_a_folder_counts_the_memories_below_it_and_a_scope_all_of_its_own(shown: Shown) -> None:
     assert shown.look("/memories/project/folder").detail == "80"
     assert shown.look("/memories/project").detail == "81 notes"
+
+
+def test_a_footer_that_grows_scrolls_the_selected_row_into_sight_and_no_other(
+    qtbot: Any, qtmodeltester: Any
+) -> None:
+    files = [file(f"n{number:02}.md") for number in range(40)]
+    shown = Shown(qtbot, qtmodeltester, project_view(files))
+    view = shown.view
+    view.select_path("/memories/project/n06.md")
+
+    def is_seen() -> bool:
+        # Qt's own scrolling leaves out a line at times.
+        row = view.visualRect(view.currentIndex()).adjusted(0, 2, 0, -2)
+        return view.viewport().rect().contains(row)
+
+    assert is_seen()
+    view.resize(400, 120)
+    qtbot.waitUntil(is_seen)
+    view.resize(400, 300)
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+    assert not is_seen()
+    at = view.verticalScrollBar().value()
+    view.resize(400, 260)
+    assert view.verticalScrollBar().value() >= at, "who scrolled away stays there"

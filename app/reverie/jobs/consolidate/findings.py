@@ -104,7 +104,12 @@ class _Note:
     def __init__(self, note: RelatedNote) -> None:
         self.path, self.text = note.path, note.text
         self.name, self.folders = name_words(note.path)
+        self.stem = note.path.rpartition("/")[2].rpartition(".")[0]
         self.at = _written_at(note)
+
+    def names(self, other: _Note) -> bool:
+        """Whether it refers to the other one by its name, unless that is a usual word."""
+        return len(other.name) > 1 and other.stem in self.text
 
     @cached_property
     def facts(self) -> list[Fact]:
@@ -293,8 +298,12 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
         if alike >= least or (contained >= _CONTAINED and not is_sibling):
             found.append((max(alike, contained), is_version, older, newer))
     taken: Counter[str] = Counter()
+    family: dict[str, str] = {}
     for score, is_version, older, newer in sorted(found, key=lambda each: (-each[0], each[2].path)):
-        if max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
+        first_one, first_other = _first_of(family, older.path), _first_of(family, newer.path)
+        # Of three notes that say the same two pairs tell all.
+        if first_one != first_other and max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
+            family[first_other] = first_one
             taken.update((older.path, newer.path))
             yield RelatedNotes(
                 "successor" if is_version else "near-duplicate",
@@ -302,6 +311,12 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
                 _shared_lines(older, newer),
                 round(0.3 + 0.6 * min(1.0, score), 4),
             )
+
+
+def _first_of(family: Mapping[str, str], path: str) -> str:
+    while path in family:
+        path = family[path]
+    return path
 
 
 def _pairs(store: _Store) -> Iterable[tuple[int, int]]:
@@ -328,6 +343,8 @@ def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
     told = (one ^ other) & words.versions or bool(_DATE.search(first.path) or _DATE.search(second.path))
     within = within and first.numbers == second.numbers
     is_version = first.folders == second.folders and (same or (within and bool(told))) and one != other
+    # One that refers to the other by its name goes with it, and takes nothing's place.
+    is_version = is_version and not first.names(second) and not second.names(first)
     rank_one = bool(one & words.later) - bool(one & words.earlier)
     rank_other = bool(other & words.later) - bool(other & words.earlier)
     if (first.at, rank_one) == (second.at, rank_other):
@@ -341,6 +358,8 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
     """Whether their names count or name things of one kind: such notes follow a template."""
     if first.numbers != second.numbers and first.numbers and second.numbers:
         return True
+    if first.stem == second.stem:
+        return True  # of two folders, each with a note of that name
     own = first.subject - second.subject, second.subject - first.subject
     return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
 
@@ -537,6 +556,8 @@ class _WentAway:
     gone: str
     instead: str
     line: int
+    is_code: bool
+    """It stands between backticks there."""
 
 
 _LONGEST = 400
@@ -556,8 +577,8 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                 if other == number or not _is_before(store.notes[other], note):
                     continue
                 fact = _relies_on(store.notes[other], change)
-                if fact is None:
-                    continue
+                if fact is None or _relies_on(note, change) is not None:
+                    continue  # the newer one still has it, too
                 pair = (store.notes[other].path, note.path)
                 score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.similarity(number, other)
                 if pair not in best or best[pair].score < score:
@@ -578,7 +599,7 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
                 gone = groups["xcode"] or groups["xname"]
                 instead = groups.get("ycode") or groups.get("yname") or ""
                 if gone.casefold() not in FUNCTION_WORDS and len(gone) > 2 and gone != instead:
-                    yield _WentAway(gone, instead, fact.line)
+                    yield _WentAway(gone, instead, fact.line, bool(groups["xcode"]))
 
 
 def _mentions(store: _Store) -> dict[str, list[int]]:
@@ -597,13 +618,21 @@ def _is_before(older: _Note, newer: _Note) -> bool:
 
 def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
     """The first statement that takes it for there."""
-    gone = re.compile(rf"(?<![\w./-]){re.escape(change.gone)}(?![\w/-])")
+    name = re.escape(change.gone)
+    # A plain word between backticks is a name only where it stands between them.
+    is_plain = change.is_code and _PLAIN.match(change.gone)
+    gone = re.compile(f"`{name}`" if is_plain else rf"(?<![\w./-]){name}(?![\w/-])")
     past = _words().past
     for fact in note.facts:
         tells_of_it = bool(change.instead) and change.instead.casefold() in fact.key
-        if not tells_of_it and gone.search(fact.text) and past.isdisjoint(_WORD.findall(fact.key)):
+        if fact.kind == "code" or tells_of_it or not gone.search(fact.text):
+            continue
+        if past.isdisjoint(_WORD.findall(fact.key)):
             return fact
     return None
+
+
+_PLAIN = re.compile(r"[a-z]+\Z")
 
 
 _OPEN = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MULTILINE)

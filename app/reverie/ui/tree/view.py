@@ -857,8 +857,11 @@ class MemoryTreeView(QTreeView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.state() == QAbstractItemView.State.EditingState:
-            self.scrollTo(self.currentIndex())  # the sentence on the name takes room from the tree
+        # What is said below takes room from the tree: a row in sight stays so.
+        row = self.visualRect(self.currentIndex())
+        was_seen = row.isValid() and row.top() >= 0 and row.bottom() < event.oldSize().height()
+        if was_seen or self.state() == QAbstractItemView.State.EditingState:
+            self.scrollTo(self.currentIndex())
 
     # Keys
 
