@@ -5713,8 +5713,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Handbuch eines Verzeichnisses</translation>
     </message>
     <message>
-        <source>Held for review, nothing was written. {reason}</source>
-        <translation>Zur Durchsicht angehalten, nichts wurde geschrieben. {reason}</translation>
+        <source>Held for review.</source>
+        <translation>Zur Durchsicht angehalten.</translation>
     </message>
     <message>
         <source>Hidden characters</source>
@@ -8227,6 +8227,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review: it would lose {share} % of the lines in {scope} memory</source>
         <translation>zur Prüfung angehalten: {share} % der Zeilen von {scope} gingen verloren</translation>
+    </message>
+    <message>
+        <source>held for review: not every fact would stay as it is</source>
+        <translation>zur Durchsicht angehalten: nicht jede Aussage bliebe, wie sie ist</translation>
     </message>
     <message numerus="yes">
         <source>in %n days</source>

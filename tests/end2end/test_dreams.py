@@ -4,6 +4,7 @@ review, undo; siblings and workspaces over several projects; looking that change
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from helpers.battery import put, run_here
 from helpers.benches import NOW, contents
 from helpers.samples import copy_sample, snapshot
 from reverie.clock import HOUR_MS
+from reverie.resources import resource
 
 ACME, GARDEN, PIPELINE, BACKFILL = "a1f3c9e2b7", "77b0d2c4e5", "c04d8e91aa", "5d6e7f8091"
 MULTI, ARCHIVED = "e8f1a2b3c4", "3e9a1b5c6d"
@@ -321,3 +323,24 @@ def _add_multi_project_workspaces(home: Path) -> None:
     child = {**parent, "id": "f1f1f1f1f1", "name": "task", "path": "/home/dev/.xum/src/acme-api/task"}
     bucket["workspaces"] += [parent, {**child, "parentWorkspaceId": parent["id"], "taskStatus": "running"}]
     config.write_text(json.dumps(data, indent=2), "utf-8")
+
+
+def test_the_demo_shows_what_a_consolidation_by_rules_does_and_holds_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "demo-home"
+    shutil.copytree(resource("demo-home"), home)
+    said = {}
+    for workspace in sorted(each.name for each in (home / "sessions").iterdir()):
+        options = ["--home", str(home), "--profile", str(tmp_path / "profile"), "--json"]
+        words = [*options, "consolidate", "--workspace", workspace, "--engine", "rules", "--dry-run"]
+        done = subprocess.run([sys.executable, "-m", "reverie", *words], capture_output=True, check=True)
+        said[workspace] = json.loads(done.stdout)
+    assert {each["outcome"] for each in said.values()} == {"completed"}
+    first = said["4b7d02e9c1"]["summary"]
+    for words in (
+        "Merged 1 near-duplicate",
+        "dropped 1 picked-up note",
+        "deleted 1 empty file",
+        "worth a look",
+    ):
+        assert words in first
+    assert said["4b7d02e9c1"]["card"]["kept"] == said["4b7d02e9c1"]["card"]["facts"] > 0

@@ -114,6 +114,7 @@ _CLAUSES = (
     phrase("applied {done} of {count} reviewed changes"),
     phrase("the session notes were updated"),
     phrase("held for review: it would lose {share} % of the lines in {scope} memory"),
+    phrase("held for review: not every fact would stay as it is"),
     phrase("held for review: it would delete lines of {paths} that are nowhere else"),
 )
 """What the rules say, without the capital and the full stop."""

@@ -133,7 +133,7 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
     at = _DESCRIBES.search(text[start:end])
     # One that does not parse is still what a person wrote.
     said = front_matter.declared(text, key="description") or (at[1] if at else "")
-    if not said.strip():
+    if not said.strip() or is_inbox_noise(path, f"description: {said}"):
         return found
     line = first + text.count("\n", start, start + (at.start() if at else 0))
     return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]

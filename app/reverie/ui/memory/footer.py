@@ -362,9 +362,7 @@ def _result_words(run: RunResult, *, dry_run: bool) -> str:
         made = changes(applied)
         return tr("Done, {made}. {summary}").format(made=made, summary=summary_words(run.summary))
     if run.outcome == "held":
-        return tr("Held for review, nothing was written. {reason}").format(
-            reason=visible(run.reason) or summary_words(run.summary)
-        )
+        return summary_words(run.summary) or tr("Held for review.")
     if run.outcome == "unchanged":
         return summary_words(run.summary) or tr("No changes needed.")
     return summary_words(run.summary) or display_text.outcome(run.outcome)

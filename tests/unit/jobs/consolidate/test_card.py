@@ -169,3 +169,17 @@ def test_a_card_of_200_notes_takes_no_longer_than_promised() -> None:
     card = report_card(notes, after)
     assert not card.fails
     assert time.process_time() - started < 4.0  # a second by the campaign; a busy machine is slower
+
+
+def test_an_inbox_that_goes_with_all_of_its_candidates_elsewhere_takes_no_fact_with_it() -> None:
+    inbox = (
+        "---\ndescription: Harvested memory candidates for compaction 1\n---\n\n"
+        "# Harvest inbox: compaction 1\n\n"
+        "Source boundary: s-1\nSummary message: s-1\n\n## preference\n\nRedis caches the sessions.\n\n"
+        "Evidence: u-1\nConfidence: 0.95\nRationale: Said so.\n"
+    )
+    path = "/memories/workspace/harvest/s-1.md"
+    card = report_card({**STORE, path: inbox}, STORE)
+    assert (card.facts, card.kept, card.lost) == (1, 1, ())
+    gone = report_card({**STORE, path: inbox.replace("Redis caches", "Postgres keeps")}, STORE)
+    assert gone.fails, "a candidate that stands nowhere else is a fact"
