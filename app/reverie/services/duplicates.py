@@ -24,7 +24,13 @@ from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
 from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
-from reverie.jobs.consolidate.rules.similarity import candidate_pairs, compare, folded_body
+from reverie.jobs.consolidate.rules.similarity import (
+    candidate_pairs,
+    compare,
+    folded_body,
+    may_be_alike,
+    said_lines,
+)
 from reverie.memory.diff import lost_lines, union
 from reverie.memory.listing import NameScanner, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
@@ -125,6 +131,7 @@ class DuplicateFinder:
         self._lines: Counter[str] = Counter()
         self._readings: dict[int, NoteReading] = {}
         self._words: dict[int, Counter[str]] = {}
+        self._said: dict[int, frozenset[str]] = {}
 
     def groups(self) -> Iterator[DuplicateGroup]:
         """All groups: the surest kind first, then the most alike."""
@@ -159,11 +166,13 @@ class DuplicateFinder:
             if done % 16 == 0:
                 self._progress(DuplicateProgress("judge", done, len(pairs)))
             first, second = speakers[one], speakers[other]
+            shared = self._shared_words(first, second)
+            if shared < ALIKE and not self._may_be_alike(first, second, shared):
+                continue
             verdict = compare(self._reading(first), self._reading(second), self._check)
             if verdict.duplicate:
                 near.append(_Link(first, second, verdict.score, ""))
                 continue
-            shared = self._shared_words(first, second)
             if shared >= ALIKE:
                 alike.append(_Link(first, second, shared, "; ".join(verdict.reasons[:1])))
         return near, alike
@@ -227,6 +236,12 @@ class DuplicateFinder:
         if found is None:
             found = self._readings[number] = read_note(self._notes[number], self._check, self._is_common)
         return found
+
+    def _may_be_alike(self, first: int, second: int, shared: float) -> bool:
+        lines = tuple(
+            self._said.setdefault(each, said_lines(self._notes[each].text)) for each in (first, second)
+        )
+        return may_be_alike(self._notes[first].text, self._notes[second].text, (lines[0], lines[1]), shared)
 
     def _is_common(self, line: str) -> bool:
         return self._lines[line_key(line)] > _COMMON

@@ -41,7 +41,9 @@ from reverie.jobs.consolidate.rules.similarity import (
     candidate_pairs,
     compare,
     folded_body,
+    may_be_alike,
     no_check,
+    said_lines,
 )
 from reverie.jobs.consolidate.rules.wording import (
     FUNCTION_WORDS,
@@ -452,9 +454,6 @@ GroupKind = Literal["record", "exact", "near", "harvest", "empty", "description"
 # Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
-# Notes that share fewer of their lines, and of their rare words, are not the same note twice.
-_LEAST_ALIKE = 0.6
-_SHORT = 2_000
 _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 
 
@@ -690,20 +689,14 @@ class _Planner:
         return known[1]
 
     def _may_be_alike(self, first: str, second: str, words: float) -> bool:
-        """A quick look; `words`: the share of rare words. To judge the wording of two long notes takes longer
-        than all else, and without common lines no rule may merge them."""
-        longest = max(len(self._notes[first].text), len(self._notes[second].text))
-        if longest <= _SHORT and words >= _LEAST_ALIKE:
-            return True
-        return _shared_lines(self._lines_of(first), self._lines_of(second)) >= _LEAST_ALIKE
+        texts = self._notes[first].text, self._notes[second].text
+        return may_be_alike(*texts, (self._lines_of(first), self._lines_of(second)), words)
 
     def _lines_of(self, path: str) -> frozenset[str]:
-        """The lines of a note that say something, folded."""
         text = self._notes[path].text
         known = self._folded.get(path)
         if known is None or known[0] != text:
-            lines = frozenset(words for line in text.splitlines() if len(words := folded_words(line)) > 8)
-            known = self._folded[path] = text, lines
+            known = self._folded[path] = text, said_lines(text)
         return known[1]
 
     def _own_lines(self, text: str) -> str:
@@ -779,11 +772,6 @@ class _Planner:
                 del self._notes[path]
             else:
                 self._notes[path] = replace(self._notes[path], text=text)
-
-
-def _shared_lines(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of the lines of the smaller one that the other one has."""
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:

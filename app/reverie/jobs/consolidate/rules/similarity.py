@@ -40,6 +40,7 @@ from reverie.jobs.consolidate.rules.wording import (
     word,
 )
 from reverie.memory import front_matter
+from reverie.runs.guard import folded_words
 
 # Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds
 # of difference, never words of a note: memory text may hold secrets, and reasons are logged.
@@ -189,6 +190,26 @@ class Judgement:
 
 def no_check() -> None:
     """For callers that never cancel."""
+
+
+# Notes that share fewer of their lines, and of their rare words, are not the same note twice.
+_LEAST_ALIKE = 0.6
+_SHORT = 2_000
+_LEAST_LINE = 8
+
+
+def said_lines(text: str) -> frozenset[str]:
+    """The lines of a note that say something, folded."""
+    return frozenset(words for line in text.splitlines() if len(words := folded_words(line)) > _LEAST_LINE)
+
+
+def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], words: float) -> bool:
+    """A quick look before `compare`: to judge the wording of two long notes takes longer than all else, and
+    without common lines no rule may merge them. `lines`: of `said_lines`; `words`: the share of words."""
+    if max(len(a), len(b)) <= _SHORT and words >= _LEAST_ALIKE:
+        return True
+    fewer = min(map(len, lines))
+    return fewer > 0 and len(lines[0] & lines[1]) >= _LEAST_ALIKE * fewer
 
 
 def judge(a: NoteLike, b: NoteLike, check: Callable[[], None] = no_check) -> Judgement:
