@@ -243,6 +243,7 @@ _FIELD = re.compile(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
 _FIELD_WORDS = 5
 _BOILERPLATE = "this file provides guidance to"
 _LOOKED_FOR_SECRETS = 4_000
+_BEGINNING = 6_000
 _BARE_KEY = re.compile(r"\s*description:\s*")
 _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
@@ -309,8 +310,11 @@ def _said_words(text: str, caps: Caps) -> Iterator[tuple[str, str]]:
     say or by what stands before them, are left out."""
     block = front_matter.split(text)
     start = block.body_start if block is not None else 0
+    # What comes later describes no note; whole lines of it, since half a line may hide what it says.
+    body = text[start:].removeprefix(front_matter.BOM)
+    end = body.find("\n", _BEGINNING)
     before = ""
-    for passage in split_passages(text[start:].removeprefix(front_matter.BOM)):
+    for passage in split_passages(body if end < 0 else body[:end]):
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
