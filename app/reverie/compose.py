@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
+    from reverie.claims.checking import CheckedClaim
     from reverie.doctor.findings import DoctorHooks
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
@@ -66,7 +67,16 @@ def open_parts(
 
     opened = OpenedHome(registry, identity, home.root, kind=home.kind)
     key = HomeKey(home, identity.id, identity.adoptable, opened.require)
-    return HomeContainer(key, profile, clock, settings)
+    return HomeContainer(key, profile, clock, settings, _stale_claims)
+
+
+def _stale_claims(
+    parts: HomeContainer, context: ScopeContext, check: Callable[[], None]
+) -> tuple[CheckedClaim, ...]:
+    # Late, as in `open_workbench`.
+    from reverie.services.workbench import Workbench
+
+    return Workbench(parts).claims.stale(context, check=check).claims
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:

@@ -4409,8 +4409,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n veraltete Aussage</numerusform><numerusform>%n veraltete Aussagen</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n stale statements fewer</source>
+        <translation><numerusform>%n veraltete Aussage weniger</numerusform><numerusform>%n veraltete Aussagen weniger</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n stale statements fixed</source>
         <translation><numerusform>%n veraltete Aussage behoben</numerusform><numerusform>%n veraltete Aussagen behoben</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n stale statements more</source>
+        <translation><numerusform>%n veraltete Aussage mehr</numerusform><numerusform>%n veraltete Aussagen mehr</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n things to mend</source>
@@ -8199,6 +8207,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>first seen</source>
         <translation>zuerst gesehen</translation>
+    </message>
+    <message numerus="yes">
+        <source>followed moved files in %n memories</source>
+        <translation><numerusform>in %n Memory Pfade verschobener Dateien nachgeführt</numerusform><numerusform>in %n Memorys Pfade verschobener Dateien nachgeführt</numerusform></translation>
     </message>
     <message>
         <source>from the conversation</source>

@@ -43,7 +43,6 @@ WHY_ALONE: dict[str, str] = {
     "agents.mux.stores": "which stores are there, orphans too; with the home over 900 lines",
     "agents.mux.transcript": "a format of its own; loaded when a transcript is read",
     "claims.contents": "which names occur where; with the checking over 900 lines",
-    "claims.finding": "pure: text in, statements out; nothing of a repository is in it",
     "claims.manifests": "pure: what the manifests of a dozen tools define",
     "context.claude": "the recipe of one agent",
     "context.codex": "the recipe of one agent",

@@ -149,6 +149,16 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
     return "".join(lines)
 
 
+def in_one_line(claim: CheckedClaim) -> str:
+    """A stale claim in one line: `src/a.py moved to src/b.py (1a2b3c4d5e, 2026-01-02: Rename)`."""
+    what = "is gone" if claim.state is ClaimState.GONE else claim.state.value
+    text = f"{claim.token} {what}" + (f" to {claim.to}" if claim.to else "")
+    if claim.evidence is not None:
+        evidence = claim.evidence
+        text += f" ({evidence.commit[:10]}, {evidence.date[:10]}: {evidence.subject})"
+    return text.replace("\n", " ")
+
+
 class ClaimChecker:
     """Checks notes against one repository. Keep it: after `refresh` it reads only what is new."""
 

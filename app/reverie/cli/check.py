@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.claims.checking import CheckedClaim, ClaimState
+from reverie.claims.checking import CheckedClaim, in_one_line
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
 from reverie.cli.homes import every_home
@@ -141,13 +141,7 @@ def _as_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
 
 
 def _line(claim: CheckedClaim, was_fixed: bool) -> str:
-    what = "is gone" if claim.state is ClaimState.GONE else claim.state.value
-    text = f"{claim.path}:{claim.line}: {claim.token} {what}"
-    if claim.to:
-        text += f" to {claim.to}"
-    if claim.evidence is not None:
-        evidence = claim.evidence
-        text += f" ({evidence.commit[:10]}, {evidence.date[:10]}: {evidence.subject})"
+    text = f"{claim.path}:{claim.line}: {in_one_line(claim)}"
     return printable(text + (", fixed" if was_fixed else "")).replace("\n", " ")
 
 

@@ -79,6 +79,8 @@ class CardCounts:
     broken_links: int = 0
     tokens: int = 0
     """More than before."""
+    stale: int = 0
+    """Statements that are not true any more, more than before; negative: fewer."""
 
     @property
     def fails(self) -> bool:
@@ -99,6 +101,8 @@ class ReportCard:
     contradictions: BeforeAfter = field(default_factory=BeforeAfter)
     broken_links: tuple[BrokenLink, ...] = ()
     tokens: BeforeAfter = field(default_factory=BeforeAfter)
+    stale: BeforeAfter = field(default_factory=BeforeAfter)
+    """Statements that their repository says are not true any more."""
 
     @property
     def counts(self) -> CardCounts:
@@ -112,6 +116,7 @@ class ReportCard:
             self.contradictions.more,
             len(self.broken_links),
             self.tokens.more,
+            self.stale.more,
         )
 
     @property
@@ -138,6 +143,7 @@ class ReportCard:
             "contradictions": asdict(self.contradictions),
             "brokenLinks": _listed(self.broken_links),
             "tokens": asdict(self.tokens),
+            "stale": asdict(self.stale),
         }
 
 
@@ -163,6 +169,7 @@ def card_from_json(data: object) -> ReportCard | None:
                 for each in data["brokenLinks"]
             ),
             _pair(data["tokens"]),
+            _pair(data["stale"]) if "stale" in data else BeforeAfter(),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -204,6 +211,8 @@ def sentence(counts: CardCounts) -> str:
         way = "more" if counts.contradictions > 0 else "fewer"
         number = abs(counts.contradictions)
         parts.append(f"{number} {'contradiction' if number == 1 else 'contradictions'} {way}")
+    if counts.stale:
+        parts.append(f"{abs(counts.stale):,} stale {'more' if counts.stale > 0 else 'fewer'}")
     if counts.tokens:
         parts.append(f"{counts.tokens:+,} tokens")
     return ", ".join(parts)

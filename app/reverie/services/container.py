@@ -24,6 +24,7 @@ from reverie.agents.base import Home, check_content
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.clock import Clock
+from reverie.errors import UserError
 from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
@@ -43,6 +44,7 @@ from reverie.runs.transaction import Images, Transaction
 from reverie.services.drafts import SaveWatch
 
 if TYPE_CHECKING:
+    from reverie.claims.checking import CheckedClaim
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
@@ -72,8 +74,17 @@ class HomeContainer:
     """The parts of one home; each is built when it is first used, and then shared."""
 
     def __init__(
-        self, key: HomeKey, profile: Profile, clock: Clock, settings: Callable[[], Settings]
+        self,
+        key: HomeKey,
+        profile: Profile,
+        clock: Clock,
+        settings: Callable[[], Settings],
+        find_stale: Callable[
+            [HomeContainer, ScopeContext, Callable[[], None]], tuple[CheckedClaim, ...]
+        ] = lambda _parts, _context, _check: (),
     ) -> None:
+        """`find_stale`: what the memories of a context say that is not true any more; it is made of these
+        parts, and consolidations ask it."""
         self.home = key.home
         self.home_id = key.home_id
         self.adoptable = key.adoptable
@@ -81,6 +92,7 @@ class HomeContainer:
         self.profile = profile
         self.clock = clock
         self._settings = settings
+        self._find_stale = find_stale
         self.saves = SaveWatch(self)
 
     @cached_property
@@ -247,9 +259,18 @@ class HomeContainer:
             **{each.name: getattr(run, each.name) for each in fields(run)},
             coverage=self.coverage,
             agent_locks=self.agent_locks,
+            stale=self._stale_claims,
             time_limit_s=self.settings.dream.time_limit_s,
             max_loss_percent=self.settings.dream.max_loss_percent,
         )
+
+    def _stale_claims(self, context: ScopeContext, check: Callable[[], None]) -> tuple[CheckedClaim, ...]:
+        try:
+            return self._find_stale(self, context, check)
+        except UserError as error:
+            # A consolidation does not need it.
+            _log.warning("Stale statements could not be looked for: %s", error)
+            return ()
 
     @cached_property
     def dreams(self) -> DreamService:

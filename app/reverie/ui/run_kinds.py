@@ -91,6 +91,7 @@ _CLAUSES = (
     plural("merged 1 group of like records", "merged %n groups of like records", 0),
     plural("merged 1 exact duplicate", "merged %n exact duplicates", 0),
     plural("merged 1 near-duplicate", "merged %n near-duplicates", 0),
+    plural("followed moved files in 1 memory", "followed moved files in %n memories", 0),
     plural(
         "dropped 1 picked-up note that other memories contain",
         "dropped %n picked-up notes that other memories contain",

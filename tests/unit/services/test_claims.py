@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, topic
+from helpers.expect_log import ExpectLog
 from helpers.git_project import DAY, START, GitProject, all_bytes
+from helpers.speaker import Say, Speaker
 from reverie.agents.scopes import ScopeContext
 from reverie.claims.checking import CheckedClaim
 from reverie.clock import system_clock
@@ -17,8 +20,12 @@ from reverie.compose import open_parts
 from reverie.engine.codec import coder
 from reverie.engine.interface import names_of
 from reverie.errors import StoreError
+from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
+from reverie.llm.client import ModelClient
 from reverie.profile import Profile
-from reverie.services.claims import ClaimReport
+from reverie.runs.record import RunRecord
+from reverie.services.claims import ClaimReport, ClaimService
 from reverie.services.workbench import Workbench
 
 BODY = "value = 1\n" * 12
@@ -76,6 +83,88 @@ def test_a_fix_can_be_undone(desk: Desk) -> None:
     assert desk.memory.read_text() == before.replace("src/a.py", "src/b.py")
     desk.bench.undo(undo)
     assert desk.memory.read_text() == before
+
+
+def consolidated(desk: Desk, engine: Engine | None = None, *, dry_run: bool = False) -> RunRecord:
+    engine = engine or RulesEngine()
+    request = DreamRequest(desk.context, "manual", engine.name, dry_run)
+    return desk.bench.parts.runs.load(desk.bench.parts.dreams.run(request, engine).run_id)
+
+
+def by_model(*says: Say) -> tuple[Speaker, ModelEngine]:
+    speaker = Speaker(list(says))
+    asking = ModelClient("test:model", lambda: speaker, lambda _usage: Decimal(0), clock=system_clock)
+    return speaker, ModelEngine(asking, instructions="Tidy.", trigger="manual")
+
+
+def test_a_consolidation_by_rules_follows_moved_files_and_keeps_every_fact(desk: Desk) -> None:
+    before = desk.memory.read_text()
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    assert consolidated(desk, dry_run=True).ops[0]["path"] == MEMORY
+    assert desk.memory.read_text() == before
+    record = consolidated(desk)
+    assert desk.memory.read_text() == before.replace("src/a.py", "src/b.py")
+    assert record.outcome == "completed"
+    assert "followed moved files in 1 memory" in record.summary.lower()
+    assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is “src/b.py” now."]
+    card = record.details["card"]
+    assert (card["stale"], card["changed"], card["invented"], card["lost"]) == (
+        {"before": 1, "after": 0},
+        [],
+        [],
+        [],
+    )
+    assert consolidated(desk).outcome == "unchanged"
+    desk.bench.revert(record.id)
+    assert desk.memory.read_text() == before
+
+
+def test_a_consolidation_by_rules_leaves_what_is_gone_for_a_person(desk: Desk) -> None:
+    before = desk.memory.read_text()
+    desk.project.commit({"src/a.py": None})
+    assert consolidated(desk).outcome == "unchanged"
+    assert desk.memory.read_text() == before
+
+
+def test_a_model_is_told_what_is_stale_and_may_write_what_is_true(desk: Desk) -> None:
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    fix = {"command": "str_replace", "path": MEMORY, "old_str": "src/a.py", "new_str": "src/b.py"}
+    speaker, engine = by_model([fix], "Done.")
+    record = consolidated(desk, engine)
+    assert "/memories/project/entry.md line 6: src/a.py moved to src/b.py (" in speaker.sent
+    assert (record.outcome, record.details["card"]["stale"]) == ("completed", {"before": 1, "after": 0})
+
+
+def test_a_model_that_writes_another_path_than_the_true_one_is_held(desk: Desk) -> None:
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    fix = {"command": "str_replace", "path": MEMORY, "old_str": "src/a.py", "new_str": "src/keep.py"}
+    _speaker, engine = by_model([fix], "Done.", [fix], "Done.")
+    assert consolidated(desk, engine).outcome == "held"
+
+
+def test_a_model_may_say_since_when_something_is_gone(desk: Desk) -> None:
+    desk.project.commit({"src/a.py": None}, "Drop the old entry")
+    date = next(iter(desk.check().values())).evidence
+    assert date is not None
+    line = f"Start at `src/a.py` (gone since {date.commit[:10]})."
+    fix = {"command": "str_replace", "path": MEMORY, "old_str": "Start at `src/a.py`.", "new_str": line}
+    speaker, engine = by_model([fix], "Done.")
+    record = consolidated(desk, engine)
+    assert "Drop the old entry" in speaker.sent
+    assert (record.outcome, record.details["card"]["invented"]) == ("completed", [])
+    # A line that says so itself misleads nobody.
+    assert record.details["card"]["stale"] == {"before": 1, "after": 0}
+
+
+def test_where_the_repository_cannot_be_read_a_consolidation_goes_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    def refuse(*_arguments: object, **_more: object) -> ClaimReport:
+        raise StoreError("The history cannot be read.")
+
+    monkeypatch.setattr(ClaimService, "stale", refuse)
+    assert consolidated(desk).outcome == "unchanged"
+    expect_log("Stale statements could not be looked for")
 
 
 def test_what_nothing_replaces_is_not_fixed(desk: Desk) -> None:

@@ -540,7 +540,13 @@ class ApplyJob(Job[LoadedReview]):
                 known = plan.changes.get(path)
                 plan.changes[path] = change if known is None else replace(known, after=change.after)
         before, final = overlay.graded_texts()
-        return report_card(before, after, final=final, loaded=overlay.loaded, check=run.limits.check)
+        return report_card(
+            *(before, after),
+            final=final,
+            loaded=overlay.loaded,
+            stale=parts.stale(self._context, run.limits.check),
+            check=run.limits.check,
+        )
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:

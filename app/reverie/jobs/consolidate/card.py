@@ -20,6 +20,8 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from reverie.claims.checking import CheckedClaim, in_one_line
+from reverie.claims.finding import find_claims
 from reverie.jobs.consolidate.facts import (
     VALUES,
     Compared,
@@ -57,15 +59,18 @@ def report_card(
     *,
     final: Texts | None = None,
     loaded: Loaded | None = None,
+    stale: Sequence[CheckedClaim] = (),
     check: Callable[[], None] = lambda: None,
 ) -> ReportCard:
     """The card of a change from `before` to `after`: all texts that an agent has, by memory path. `final`:
-    those after with what only follows, such as the lines of an index; links and sizes are those of it."""
+    those after with what only follows, such as the lines of an index; links and sizes are those of it.
+    `stale`: what was not true any more before; to write what is true instead changes no meaning."""
     final = after if final is None else final
     touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     if not touched:
         return ReportCard()
-    grader = _Grader(before, after, touched, check)
+    known = StaleStatements(stale)
+    grader = _Grader(before, after, touched, known, check)
     grader.run()
     start_before, start_after = (loaded(texts) if loaded else {} for texts in (before, final))
     return ReportCard(
@@ -78,6 +83,7 @@ def report_card(
         grader.contradictions(),
         tuple(broken_links(before, final)),
         BeforeAfter(*(sum(map(estimate_tokens, start.values())) for start in (start_before, start_after))),
+        BeforeAfter(len(stale), known.left(after, touched)),
     )
 
 
@@ -96,9 +102,15 @@ class _Grader:
     """Looks for each fact of the files that changed: word for word, then in other words, then anywhere."""
 
     def __init__(
-        self, before: Texts, after: Texts, touched: Collection[str], check: Callable[[], None]
+        self,
+        before: Texts,
+        after: Texts,
+        touched: Collection[str],
+        stale: StaleStatements,
+        check: Callable[[], None],
     ) -> None:
         self._check = check
+        self._stale = stale
         self._texts_before, self._texts_after = before, after
         self._others = {path: text for path, text in before.items() if path not in touched}
         self._before = [fact for path in touched if path in before for fact in read_facts(path, before[path])]
@@ -114,7 +126,9 @@ class _Grader:
         """Fill `lost`, `changed` and `invented`."""
         stands, stood = _by_key(self._after), _by_key(self._before)
         self._moved(stands, stood)
-        names = self._names = Names(self._texts_before, self._texts_after, stands, stood)
+        names = self._names = Names(
+            self._texts_before, self._texts_after, stands, stood, self._stale.corrected
+        )
         missing = [
             names.before(fact) for fact in self._before if fact.key not in stands and fact.kind != "key"
         ]
@@ -224,7 +238,7 @@ class _Grader:
             left = _left(fact, [each.fact for each in partners])
             if not left and len(partners) < 2:
                 continue
-            index = index or FactIndex(self._before, self._others_index)
+            index = index or FactIndex([*self._before, *self._stale.facts()], self._others_index)
             became = {id(each.fact) for each in partners}
             sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
             entry = self._names.is_entry_of(fact)
@@ -334,6 +348,41 @@ def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fac
     return weight > (1 - _SOURCED) * fact.wording.weight or weight >= (_ADDED if adds else _REWORDED)
 
 
+class StaleStatements:
+    """What was not true any more before a change, and what is true instead."""
+
+    def __init__(self, stale: Sequence[CheckedClaim]) -> None:
+        self._stale = stale
+        now = defaultdict[str, set[str]](set)
+        for claim in stale:
+            now[claim.token].add(claim.replacement)
+        self._now = {token: found for token, (found, *more) in now.items() if found and not more}
+        tokens = sorted(self._now, key=len, reverse=True)
+        self._tokens = re.compile(rf"(?<![\w/.-])(?:{'|'.join(map(re.escape, tokens))})(?![\w/-]|\.\w)")
+
+    def corrected(self, text: str) -> str:
+        """The text with what is true now."""
+        return self._tokens.sub(lambda match: self._now[match[0]], text) if self._now else text
+
+    def corrected_texts(self, texts: Texts) -> Texts:
+        """All of them with what is true now."""
+        return {path: self.corrected(text) for path, text in texts.items()} if self._now else texts
+
+    def facts(self) -> Iterator[Fact]:
+        """What the repository says of it, as sources of what a run writes."""
+        for claim in self._stale:
+            yield from read_facts("", f"{in_one_line(claim)}\n")
+
+    def left(self, after: Texts, touched: Collection[str]) -> int:
+        """How many are left after the change."""
+        tokens = {claim.token for claim in self._stale}
+        if not tokens:
+            return 0
+        again = (find_claims(after[path], path) for path in touched if path in after)
+        found = sum(claim.token in tokens and not claim.muted for claims in again for claim in claims)
+        return found + sum(claim.path not in touched for claim in self._stale)
+
+
 # Links and names of memories: which memory each means, what is broken, and which say the same once a memory
 # has another name. One that went lives on under the name of the one that has most of its facts.
 
@@ -387,7 +436,10 @@ class Names:
         after: Texts,
         stands: Mapping[str, Sequence[Fact]],
         stood: Mapping[str, Sequence[Fact]],
+        corrected: Callable[[str], str] = str,
     ) -> None:
+        """`corrected`: a text with what is true now in place of what is stale."""
+        self._corrected = corrected
         self._before, self._after = Places(before), Places(after)
         self._heirs = _heirs(before, after, stands, stood)
 
@@ -425,9 +477,10 @@ class Names:
             found = places.of(fact.path, match[1].strip())
             return f"[[{self._heirs.get(found, found) or match[1]}"
 
-        if ".md" not in fact.text and "[[" not in fact.text:
-            return fact
-        return fact.meaning(_WIKI.sub(slug, _NAMED.sub(name, fact.text)))
+        text = self._corrected(fact.text)
+        if ".md" in text or "[[" in text:
+            text = _WIKI.sub(slug, _NAMED.sub(name, text))
+        return fact.meaning(text)
 
 
 def _heirs(

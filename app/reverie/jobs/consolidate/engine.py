@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from reverie.agents.scopes import Caps, Scope
+from reverie.claims.checking import in_one_line
 from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
@@ -79,7 +80,9 @@ class RulesEngine:
         notes = overlay.notes(limits.check)
         progress(Progress("planning", 0, len(notes)))
         await asyncio.sleep(0)
-        planned = plan(notes, budget=guard.remaining, caps=overlay.caps, check=limits.check)
+        planned = plan(
+            notes, budget=guard.remaining, caps=overlay.caps, stale=overlay.stale, check=limits.check
+        )
         for number, group in enumerate(planned.groups, start=1):
             limits.check()
             self._issue(overlay, guard, group)
@@ -107,6 +110,7 @@ class RulesEngine:
 
 
 _NOTES_LISTED = 2000
+_STALE_NAMED = 100
 _OF_INDEXES = (
     "Notes marked as index list the others. Their lines follow by themselves what you create, merge, rename "
     "or delete; an index is never deleted or renamed."
@@ -167,9 +171,15 @@ def scope_names(rails: Rails) -> list[str]:
     return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
 
 
-def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence, faults: Sequence[str] = ()) -> str:
-    """What there is: one line per note, with its size, whether it is pinned, and its description; and the
-    faults of an earlier attempt."""
+def task_prompt(
+    notes: Sequence[Note],
+    caps: Caps,
+    fence: Fence,
+    faults: Sequence[str] = (),
+    stale: Sequence[str] = (),
+) -> str:
+    """What there is: one line per note, with its size, whether it is pinned, and its description; what of it
+    is not true any more, a line each; and the faults of an earlier attempt."""
     lines = [_line(note, caps) for note in notes[:_NOTES_LISTED]]
     omitted = len(notes) - len(lines)
     if omitted:
@@ -177,10 +187,15 @@ def task_prompt(notes: Sequence[Note], caps: Caps, fence: Fence, faults: Sequenc
     listed = fence.around("\n".join(lines)) if lines else "There are none."
     of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
     of_indexes += f"{_OF_DOCUMENTS}\n\n" if any(note.document for note in notes) else ""
-    again = (
-        f"\n{prompt_words('dream-again').strip()}\n\n{fence.around(chr(10).join(faults))}\n" if faults else ""
-    )
-    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n{again}"
+    more = _quoted("dream-stale", stale, fence) + _quoted("dream-again", faults, fence)
+    return f"Look after these {len(notes)} notes.\n\n{of_indexes}{listed}\n{more}"
+
+
+def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
+    """Lines with what a prompt says of them; nothing where there are none."""
+    if not lines:
+        return ""
+    return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
 
 
 def _line(note: Note, caps: Caps) -> str:
@@ -228,13 +243,17 @@ class ModelEngine(ModelWork):
         for note in notes:
             limits.check()
             vault.learn(note.text)
+        stale = [
+            f"{claim.path} line {claim.line}: {in_one_line(claim)}" for claim in overlay.stale[:_STALE_NAMED]
+        ]
+        vault.learn("\n".join(stale))
         fence = Fence.random()
         result = await self._ask(
             limits,
             AgentLimits(MAX_STEPS, limits.deadline),
             vault,
             system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
-            task=task_prompt(notes, overlay.caps, fence, faults),
+            task=task_prompt(notes, overlay.caps, fence, faults, stale),
             tools=[memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)],
             observer=_Watch(guard, progress).on_event,
         )

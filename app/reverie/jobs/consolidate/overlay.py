@@ -17,6 +17,7 @@ from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.memory_index import cut_of
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.claims.checking import CheckedClaim
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
 from reverie.jobs.consolidate.review import renamed_files
@@ -127,7 +128,11 @@ class DreamOverlay:
     """All a dream may see and change. The allowed scopes are those the context has, the project's only with
     a single project (formats/mux.md section 10): that is the scope rail."""
 
-    def __init__(self, home: Home, context: ScopeContext, usage: UsageLog) -> None:
+    def __init__(
+        self, home: Home, context: ScopeContext, usage: UsageLog, stale: Sequence[CheckedClaim] = ()
+    ) -> None:
+        """`stale`: what its notes say that is not true any more."""
+        self.stale = tuple(stale)
         self._home = home
         self._comparable = partial(comparable, home)
         self._usage_log = usage

@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 from reverie.agents.base import Home
 from reverie.agents.capabilities import AgentLock, LockBefore
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.claims.checking import CheckedClaim
 from reverie.clock import HOUR_MS, Clock
 from reverie.errors import Busy, Conflict, StoreError, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.directory import ensure_private
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.card import report_card
+from reverie.jobs.consolidate.card import StaleStatements, report_card
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -239,6 +240,9 @@ class DreamDependencies(RunDependencies):
 
     coverage: CoverageLog
     agent_locks: AgentLocks
+    stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
+    """What the memories of a context say of their project that is not true any more. The second may raise to
+    stop."""
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
 
@@ -269,6 +273,7 @@ class DreamJob(Job[Dreamt]):
         self._summary = ""
         self._has_followed = False
         self._attempts, self._trouble = 1, ""
+        self._stale: Sequence[CheckedClaim] = ()
         self.workspace_id = request.context.workspace_id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -302,6 +307,8 @@ class DreamJob(Job[Dreamt]):
     async def think(self, run: RunContext) -> Dreamt | Plan:
         """The engine's work; a model whose card fails works once more with the faults named. What comes of
         that counts, unless it fails: then the first attempt waits for a person."""
+        run.progress(Progress("reading"))
+        self._stale = self._parts.stale(self._request.context, run.limits.check)
         first = await self._dream(run)
         if not first.card.fails or self.engine == RULES:
             return first
@@ -317,7 +324,7 @@ class DreamJob(Job[Dreamt]):
 
     async def _dream(self, run: RunContext, faults: Sequence[str] = ()) -> Dreamt:
         """One attempt, on a fresh overlay."""
-        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage)
+        overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage, self._stale)
         # A final pass hands on what a workspace learned; it takes nothing from the project.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
         self._guard = overlay.guard(
@@ -328,12 +335,20 @@ class DreamJob(Job[Dreamt]):
             overlay, self._guard, limits=run.limits, progress=run.progress, **again
         )
         before, after = overlay.texts_before_and_after()
-        retention = judge_retention(before, after)
+        # A line with what is true now in place of what was is the same line.
+        corrected = StaleStatements(self._stale).corrected_texts
+        retention = judge_retention(corrected(before), corrected(after))
         # After the verdict: the line of an index is no text of its own.
         _before, after = overlay.graded_texts()
         followed = overlay.follow(self._guard.ops)
         before, final = overlay.graded_texts()
-        card = report_card(before, after, final=final, loaded=overlay.loaded, check=run.limits.check)
+        card = report_card(
+            *(before, after),
+            final=final,
+            loaded=overlay.loaded,
+            stale=self._stale,
+            check=run.limits.check,
+        )
         return Dreamt(overlay, retention, followed, card)
 
     def accept(self, thought: Dreamt, run: RunContext) -> Plan:

@@ -326,6 +326,7 @@ def card_words(counts: CardCounts) -> str:
     """`kept 212 of 212 facts · 1 changed value · 3 contradictions fewer · −840 tokens`."""
     changed, invented, cut = counts.changed, counts.invented, counts.below_cut
     links, more, tokens = counts.broken_links, counts.contradictions, counts.tokens
+    stale = counts.stale
     said = [
         tr("kept {kept} of {all} facts").format(kept=counts.kept, all=counts.facts) if counts.facts else "",
         counted("1 changed value", "%n changed values", changed) if changed else "",
@@ -334,6 +335,8 @@ def card_words(counts: CardCounts) -> str:
         counted("1 broken link", "%n broken links", links) if links else "",
         counted("1 contradiction more", "%n contradictions more", more) if more > 0 else "",
         counted("1 contradiction fewer", "%n contradictions fewer", -more) if more < 0 else "",
+        counted("1 stale statement more", "%n stale statements more", stale) if stale > 0 else "",
+        counted("1 stale statement fewer", "%n stale statements fewer", -stale) if stale < 0 else "",
         counted("+1 token", "+%n tokens", tokens) if tokens > 0 else "",
         counted("−1 token", "−%n tokens", -tokens) if tokens < 0 else "",
     ]

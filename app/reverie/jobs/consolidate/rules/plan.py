@@ -1,7 +1,8 @@
 """The plan of a dream by rules: notes in, groups of memory commands out.
 
 Order of the rules, and so of the budget: records that say the same, exact duplicates,
-near-duplicates and harvest inboxes that are contained elsewhere, empty files, descriptions, noise. A group
+near-duplicates, paths of files that were moved, harvest inboxes that are contained elsewhere, empty files,
+descriptions, noise. A group
 is all or nothing; one that does not fit the budget is left for the next run while a later, cheaper one may
 still fit; of records so many are merged as fit. Every command is valid on the text that the commands before
 it leave. Notes of different scopes are never merged, protected notes never deleted;
@@ -22,6 +23,8 @@ from typing import Any, Literal
 
 from reverie.agents.capabilities import ComparableText, Records
 from reverie.agents.scopes import Caps
+from reverie.claims.checking import CheckedClaim, ClaimState, fixed
+from reverie.claims.finding import ClaimKind
 from reverie.errors import PathRuleError
 from reverie.jobs.consolidate.rules.merge import merge, would_double
 from reverie.jobs.consolidate.rules.reading import (
@@ -454,10 +457,11 @@ def _code_lines(body: str) -> frozenset[int]:
 
 NO_CHANGES = "no changes needed"
 
-GroupKind = Literal["record", "exact", "near", "harvest", "empty", "description", "noise"]
+GroupKind = Literal["record", "exact", "near", "moved", "harvest", "empty", "description", "noise"]
 # Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
+_MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
 _PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
 
 
@@ -516,12 +520,21 @@ class RulesPlan:
 
 
 def plan(
-    notes: Sequence[Note], *, budget: int, caps: Caps, check: Callable[[], None] = no_check
+    notes: Sequence[Note],
+    *,
+    budget: int,
+    caps: Caps,
+    stale: Sequence[CheckedClaim] = (),
+    check: Callable[[], None] = no_check,
 ) -> RulesPlan:
-    """What to do, within `budget` operations, about the notes of one context."""
+    """What to do, within `budget` operations, about the notes of one context. `stale`: what they say that is
+    not true any more."""
     planner = _Planner(notes, budget, caps, check)
     planner.records()
-    for rule in (planner.exact, planner.near, planner.harvest, planner.empty, planner.describe, planner.tidy):
+    planner.exact()
+    planner.near()
+    planner.moved(stale)
+    for rule in (planner.harvest, planner.empty, planner.describe, planner.tidy):
         rule()
     summary = _summary(planner.groups, planner.left_over, len(planner.alike))
     return RulesPlan(tuple(planner.groups), planner.left_over, summary, len(planner.alike))
@@ -599,6 +612,24 @@ class _Planner:
                 if self._may_be_alike(first, second, pair.shared) and self._is_duplicate(first, second):
                     target, other = sorted((first, second), key=self._target_order)
                     self._merge(target, other, "near")
+
+    def moved(self, stale: Iterable[CheckedClaim]) -> None:
+        """Paths of files and directories that were moved become the new ones."""
+        found: dict[str, list[CheckedClaim]] = defaultdict(list)
+        for claim in stale:
+            if claim.state is ClaimState.MOVED and claim.kind in _MOVED and claim.replacement:
+                found[claim.path].append(claim)
+        for path, claims in found.items():
+            self._check()
+            if path not in self._notes or not self._is_editable(path):
+                continue
+            before = self._notes[path].text
+            text = fixed(before, claims)
+            if text != before:
+                to = f"“{claims[0].token}” is “{claims[0].to}” now"
+                more = f", and {_count(len(claims) - 1, '{} more path', '{} more paths')}"
+                reason = f"In {_short(path)} {to}{more if len(claims) > 1 else ''}."
+                self._propose("moved", reason, (_edit(path, before, text),), {path: text})
 
     def harvest(self) -> None:
         """Inboxes all of whose candidates stand in other notes are dropped."""
@@ -843,6 +874,7 @@ _DONE: dict[GroupKind, tuple[str, str]] = {
     "record": ("merged {} group of like records", "merged {} groups of like records"),
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
+    "moved": ("followed moved files in {} memory", "followed moved files in {} memories"),
     "harvest": (
         "dropped {} picked-up note that other memories contain",
         "dropped {} picked-up notes that other memories contain",
