@@ -925,6 +925,17 @@
     </message>
 </context>
 <context>
+    <name>EditorPlace</name>
+    <message>
+        <source>Back to the editor</source>
+        <translation>Zurück zum Editor</translation>
+    </message>
+    <message>
+        <source>Back to the editor (Esc)</source>
+        <translation>Zurück zum Editor (Esc)</translation>
+    </message>
+</context>
+<context>
     <name>EntryList</name>
     <message>
         <source>What is loaded and what is not</source>
@@ -4005,10 +4016,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>WorthPage</name>
     <message>
-        <source>&amp;Close</source>
-        <translation>&amp;Schließen</translation>
-    </message>
-    <message>
         <source>&amp;Dismiss</source>
         <translation>&amp;Verwerfen</translation>
     </message>
@@ -4023,10 +4030,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Open</source>
         <translation>Ö&amp;ffnen</translation>
-    </message>
-    <message>
-        <source>Back to the editor</source>
-        <translation>Zurück zum Editor</translation>
     </message>
     <message>
         <source>Do not show this one again</source>

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 from ui_windows import Driver, Windows
 
 from helpers.claude_home import ClaudeHomeMaker, topic
@@ -105,6 +107,22 @@ def test_the_page_lists_all_opens_the_line_and_fixes_what_has_a_new_value(world:
     page.fix_all.click()
     driver.until(lambda: world.tokens == {"src/keep.py": ""})
     assert "src/b.py" in world.memory.read_text()
+
+
+def test_escape_and_the_cross_lead_from_a_page_back_to_the_editor(world: World) -> None:
+    driver, tab = world.driver, world.driver.tab
+    cross = next(
+        each for each in tab.findChildren(QToolButton) if each.accessibleName() == "Back to the editor"
+    )
+    assert not cross.isVisible()
+    for wanted in ("view.stale", "view.worth", "view.context"):
+        for leave in (cross.click, lambda: driver.qtbot.keyClick(tab.beside, Qt.Key.Key_Escape)):
+            driver.do(wanted)
+            driver.until(lambda: tab.beside is not None and cross.isVisible())
+            leave()
+            assert tab.beside is None
+            assert not cross.isVisible()
+            assert tab.tree.hasFocus()
 
 
 def test_only_stale_memories_are_shown_on_demand(world: World) -> None:

@@ -24,7 +24,7 @@ from PySide6.QtCore import (
     SignalInstance,
     Slot,
 )
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QPlainTextEdit,
     QScrollArea,
+    QToolButton,
     QWidget,
 )
 
@@ -41,6 +42,7 @@ from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
 from reverie.services.search import SearchPlace
 from reverie.ui.appearance import GAP, MARGIN, Icons, theme_of
+from reverie.ui.display_text import as_tooltip
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
@@ -157,6 +159,50 @@ class ColumnParts(QScrollArea):
         self._left.setVisible(not (self._is_narrow and self._shows_right))
         self._right.setVisible(not self._is_narrow or self._shows_right)
         self.back.setVisible(self._is_narrow)
+
+
+class EditorPlace(QWidget):
+    """Right of the memories: the editor, or a page in its place. The cross above a page and Escape lead back:
+    `left()`."""
+
+    left = Signal()
+
+    def __init__(self, editor: QWidget, icons: Icons) -> None:
+        super().__init__()
+        self._editor = editor
+        self.pages = stacked(editor)
+        self.cross = QToolButton()
+        self.cross.setAutoRaise(True)
+        self.cross.setIcon(icons.icon("close"))
+        self.cross.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.cross.setAccessibleName(self.tr("Back to the editor"))
+        self.cross.setToolTip(as_tooltip(self.tr("Back to the editor (Esc)")))
+        self.cross.clicked.connect(self.left)
+        self._above = QWidget()
+        row = row_of(holder=self._above, margin=(0, 0, GAP, 0))
+        row.addStretch(1)
+        row.addWidget(self.cross)
+        column(self, self._above, self.pages, grows=self.pages, margin=0, gap=None)
+        self._above.hide()
+
+    @property
+    def page(self) -> QWidget | None:
+        """The page in place of the editor; None for the editor itself."""
+        shown = self.pages.currentWidget()
+        return None if shown is self._editor else shown
+
+    def show_page(self, page: QWidget | None) -> None:
+        """Show `page`, or the editor again."""
+        if page is not None and self.pages.indexOf(page) < 0:
+            self.pages.addWidget(page)
+        self._above.setVisible(page is not None)
+        self.pages.setCurrentWidget(page or self._editor)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.page is not None:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 # Telling the agent something in the person's own words: a dialog for the text, and a job that writes it.
@@ -328,7 +374,7 @@ class MemoryTab(QWidget):
         self._late_tree = QTimer(self)
         self._late_tree.setSingleShot(True)
         self._late_tree.setInterval(LATE_TREE_MS)
-        self._lay_out()
+        self._lay_out(icons)
         self._connect()
 
     def _make_controls(self, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
@@ -348,11 +394,12 @@ class MemoryTab(QWidget):
         self.worth = WorthControl(self._shown, self.duplicates, self.stale, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, icons: Icons) -> None:
         self.pane.add_notice(self.index_care.panel)
         self.pane.add_notice(self.lint.findings)
         self.tree.setFrameShape(MemoryTreeView.Shape.NoFrame)
-        self._right = stacked(self.inspector.page)
+        self._right = EditorPlace(self.inspector.page, icons)
+        self._right.left.connect(self._leave_page)
         self._parts = ColumnParts(column_of(self), self._right)
         self.back = self._parts.back
         self.back.clicked.connect(self.focus_tree)
@@ -495,18 +542,20 @@ class MemoryTab(QWidget):
     @property
     def beside(self) -> QWidget | None:
         """The page that stands in place of the editor; None for the editor itself."""
-        shown = self._right.currentWidget()
-        return None if shown is self.inspector.page else shown
+        return self._right.page
 
     @Slot(object)
     def show_beside(self, page: QWidget | None) -> None:
         """Show `page` beside the trees, or the editor again."""
-        if page is not None and self._right.indexOf(page) < 0:
-            self._right.addWidget(page)
-        self._right.setCurrentWidget(page or self.inspector.page)
+        self._right.show_page(page)
         if page is not None:
             self._parts.show_right()
         self.situation_changed.emit()
+
+    @Slot()
+    def _leave_page(self) -> None:
+        self.show_beside(None)
+        self.focus_tree()
 
     def show_no_home(self) -> None:
         """None was found, or none is chosen yet."""

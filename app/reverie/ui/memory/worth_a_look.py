@@ -80,15 +80,13 @@ class FindingModel(LineModel):
 
 class WorthPage(QWidget):
     """The list, and both sides of the selected row. `open_wanted(path, line)`; `merge_wanted`, `fix_wanted`,
-    `dismiss_wanted(finding)`; `compare_wanted(finding)`: its memories are to be shown beside each other.
-    `closed()`."""
+    `dismiss_wanted(finding)`; `compare_wanted(finding)`: its memories are to be shown side by side."""
 
     open_wanted = Signal(str, int)
     merge_wanted = Signal(object)
     fix_wanted = Signal(object)
     dismiss_wanted = Signal(object)
     compare_wanted = Signal(object)
-    closed = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -107,7 +105,6 @@ class WorthPage(QWidget):
         self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
         self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
-        self.close_page = FitPushButton(self.tr("&Close"), self.tr("Back to the editor"))
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._follow)
         for button, slot in (
@@ -116,10 +113,9 @@ class WorthPage(QWidget):
             (self.merge, self._on_merge),
             (self.fix, self._on_fix),
             (self.dismiss, self._on_dismiss),
-            (self.close_page, self.closed),
         ):
             button.clicked.connect(slot)
-        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.dismiss, self.close_page)
+        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.dismiss)
         parts = split(self.list, self.sides, sizes=(220, 260), upright=True, grows=self.sides)
         inside = (self.title, self.note, self.message, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
@@ -132,9 +128,7 @@ class WorthPage(QWidget):
         return found
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.closed.emit()
-        elif event.key() == Qt.Key.Key_Delete and self.current is not None:
+        if event.key() == Qt.Key.Key_Delete and self.current is not None:
             self.dismiss_wanted.emit(self.current)
         else:
             super().keyPressEvent(event)
@@ -238,7 +232,6 @@ class WorthControl(QObject):
             self._page.fix_wanted.connect(self._fix)
             self._page.dismiss_wanted.connect(self._dismiss)
             self._page.compare_wanted.connect(self._compare)
-            self._page.closed.connect(self._close)
             self._page.message.chosen.connect(self._on_undo)
         return self._page
 
