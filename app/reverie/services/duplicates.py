@@ -13,7 +13,6 @@ interpreter now and then (`Patient`). Failure: `UserError`; files that cannot be
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +24,13 @@ from reverie.errors import StoreError, Unavailable
 from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
 from reverie.jobs.consolidate.rules.similarity import (
+    SplitText,
     candidate_pairs,
     compare,
     folded_body,
     may_be_alike,
     said_lines,
+    split_text,
 )
 from reverie.memory.diff import lost_lines, union
 from reverie.memory.listing import NameScanner, read_rel
@@ -56,7 +57,6 @@ _FEW_WORDS = 6
 # A line in more notes than this is boilerplate.
 _COMMON = 3
 _TURN_S = 0.004
-_DIGITS = re.compile(r"\d+")
 _KINDS: tuple[GroupKind, ...] = ("exact", "near", "alike")
 
 
@@ -157,9 +157,7 @@ class DuplicateFinder:
             self._check()
             self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
         self._progress(DuplicateProgress("pair", 0, 1))
-        texts = [self._notes[number].text for number in speakers]
-        own = ["\n".join(line for line in text.split("\n") if not self._is_common(line)) for text in texts]
-        pairs = self._pairs(texts, own)
+        pairs = self._pairs([split_text(self._notes[number].text, self._is_common) for number in speakers])
         near: list[_Link] = []
         alike: list[_Link] = []
         for done, (one, other) in enumerate(pairs):
@@ -177,14 +175,11 @@ class DuplicateFinder:
                 alike.append(_Link(first, second, shared, "; ".join(verdict.reasons[:1])))
         return near, alike
 
-    def _pairs(self, texts: Sequence[str], own: Sequence[str]) -> list[tuple[int, int]]:
+    def _pairs(self, texts: Sequence[SplitText]) -> list[tuple[int, int]]:
         """What a dream would judge, and what it would not because numbers differ: a person may want to see
         that two notes are one but for a number."""
-        found = {(pair.first, pair.second): None for pair in candidate_pairs(texts, own, self._check)}
-        bare = [_DIGITS.sub("", text) for text in texts]
-        bare_own = [_DIGITS.sub("", text) for text in own]
-        found |= {(pair.first, pair.second): None for pair in candidate_pairs(bare, bare_own, self._check)}
-        return list(found)
+        found = candidate_pairs(texts, self._check, other_numbers=True)
+        return [(pair.first, pair.second) for pair in found]
 
     def _joined(self, same: Sequence[Sequence[int]], near: Sequence[_Link]) -> Iterator[DuplicateGroup]:
         """Equal notes, and those that near links tie together."""
@@ -238,10 +233,14 @@ class DuplicateFinder:
         return found
 
     def _may_be_alike(self, first: int, second: int, shared: float) -> bool:
-        lines = tuple(
-            self._said.setdefault(each, said_lines(self._notes[each].text)) for each in (first, second)
-        )
-        return may_be_alike(self._notes[first].text, self._notes[second].text, (lines[0], lines[1]), shared)
+        texts = self._notes[first].text, self._notes[second].text
+        return may_be_alike(*texts, (self._lines_of(first), self._lines_of(second)), shared)
+
+    def _lines_of(self, number: int) -> frozenset[str]:
+        found = self._said.get(number)
+        if found is None:
+            found = self._said[number] = said_lines(self._notes[number].text)
+        return found
 
     def _is_common(self, line: str) -> bool:
         return self._lines[line_key(line)] > _COMMON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from reverie.jobs.consolidate.rules.similarity import candidate_pairs, no_check
+from reverie.jobs.consolidate.rules.similarity import SplitText, candidate_pairs, no_check
 
 WORDS = [
     f"{a}{b}{c}"
@@ -24,7 +24,9 @@ def notes(count: int, *, boilerplate: str = "") -> list[str]:
 
 
 def pairs(texts: list[str]) -> list[tuple[int, int]]:
-    return [(each.first, each.second) for each in candidate_pairs(texts, texts, no_check)]
+    return [
+        (each.first, each.second) for each in candidate_pairs([SplitText(text) for text in texts], no_check)
+    ]
 
 
 def test_reworded_copies_are_found_in_a_crowd() -> None:

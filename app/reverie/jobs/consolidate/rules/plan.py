@@ -33,6 +33,7 @@ from reverie.jobs.consolidate.rules.reading import (
     Passage,
     heading_text,
     name_words,
+    passages_of,
     read_keys,
     read_note,
     split_passages,
@@ -41,12 +42,14 @@ from reverie.jobs.consolidate.rules.reading import (
 )
 from reverie.jobs.consolidate.rules.similarity import (
     UNSPACED,
+    SplitText,
     candidate_pairs,
     compare,
     folded_body,
     may_be_alike,
     no_check,
     said_lines,
+    split_text,
 )
 from reverie.jobs.consolidate.rules.wording import (
     FUNCTION_WORDS,
@@ -124,7 +127,7 @@ def _in_other_words(
     texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, NoteReading] = {}
     joined: set[int] = set()
-    for pair in candidate_pairs(texts, texts, check):
+    for pair in candidate_pairs([SplitText(text) for text in texts], check):
         check()
         both = (pair.first, pair.second)
         if joined.intersection(both):
@@ -236,11 +239,13 @@ _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+(\r?)$")
+_BLANKS = re.compile(r"[ \t]\r?(?:\n|\Z)|\n\r?\n\s*\Z|\A\s*\Z")
 # What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
 # see that it is no real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
 # A description that adds to the name says so much more.
 _TELLING = 3
+_LETTER = re.compile(r"[^\W\d_]")
 _STEM = 5
 _FIELD = re.compile(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
 _FIELD_WORDS = 5
@@ -308,16 +313,32 @@ def _value(text: str, caps: Caps, name: Sequence[str]) -> str | None:
     return _telling_words(_said_words(text, caps), name)
 
 
-def _said_words(text: str, caps: Caps) -> Iterator[tuple[str, str]]:
-    """What each passage begins with, as plain text, and its kind; those that may hold a secret, by what they
-    say or by what stands before them, are left out."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a passage begins with, as plain text."""
+
+    kind: str
+    words: str
+    around: str
+    """The passage itself, and what stands before it."""
+    own: int
+    """So many characters of that are the passage."""
+
+    def is_secret(self) -> bool:
+        """Whether it may be one, by what it says or by what stands before it."""
+        hides = any(secret.end > len(self.around) - self.own for secret in find_secrets(self.around))
+        return hides or _may_be_secret(self.words)
+
+
+def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
+    """What each passage says."""
     block = front_matter.split(text)
     start = block.body_start if block is not None else 0
     # What comes later describes no note; whole lines of it, since half a line may hide what it says.
     body = text[start:].removeprefix(front_matter.BOM)
     end = body.find("\n", _BEGINNING)
     before = ""
-    for passage in split_passages(body if end < 0 else body[:end]):
+    for passage in passages_of(body if end < 0 else body[:end]):
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
@@ -325,26 +346,25 @@ def _said_words(text: str, caps: Caps) -> Iterator[tuple[str, str]]:
         words = _passage_words(passage, caps)
         if declared is not None:  # a block that was never closed
             words = _cut(_plain(declared[1].strip("\"'")), caps)
-        hides = any(secret.end > len(around) - own for secret in find_secrets(around))
-        if re.search(r"[^\W\d_]", words) and not hides and not _may_be_secret(words):
-            yield "description" if declared is not None else passage.kind, words
+        if _LETTER.search(words):
+            yield _Said("description" if declared is not None else passage.kind, words, around, own)
 
 
-def _telling_words(said: Iterable[tuple[str, str]], name: Sequence[str]) -> str | None:
+def _telling_words(said: Iterable[_Said], name: Sequence[str]) -> str | None:
     """The first sentence that says what the name does not; else a heading, else anything that does."""
     named = {each.casefold()[:_STEM] for each in name}
-    headings, rest = list[str](), list[str]()
-    for kind, words in said:
-        if kind == "description":
-            return words
-        more = {each for each in _content_words(words) if each[:_STEM] not in named}
-        about_note = _is_about_note(words)
-        is_sentence = kind in ("prose", "item") and not about_note
-        if is_sentence and len(more) >= _TELLING and not words.endswith((":", "：")):
-            return words
-        if more and not about_note:
-            (headings if kind == "heading" else rest).append(words)
-    return next(iter([*headings, *rest]), None)
+    headings, rest = list[_Said](), list[_Said]()
+    for each in said:
+        if each.kind == "description" and not each.is_secret():
+            return each.words
+        more = {word for word in _content_words(each.words) if word[:_STEM] not in named}
+        if not more or _is_about_note(each.words):
+            continue
+        is_sentence = each.kind in ("prose", "item") and not each.words.endswith((":", "："))
+        if is_sentence and len(more) >= _TELLING and not each.is_secret():
+            return each.words
+        (headings if each.kind == "heading" else rest).append(each)
+    return next((each.words for each in [*headings, *rest] if not each.is_secret()), None)
 
 
 def _is_about_note(words: str) -> bool:
@@ -400,10 +420,13 @@ def _cut(text: str, caps: Caps) -> str:
 
 
 def _keeps_words(before: str, after: str) -> bool:
-    lines = {folded_words(line) for line in after.splitlines()}
+    as_before = set(after.splitlines())
+    rest = [line for line in before.splitlines() if line not in as_before and not _BARE_KEY.fullmatch(line)]
+    if not rest:
+        return True
+    lines = {folded_words(line) for line in as_before}
     joined = "\n".join(lines)
-    said = (folded_words(line) for line in before.splitlines() if not _BARE_KEY.fullmatch(line))
-    return all(words in lines or words in joined for words in said)
+    return all(words in lines or words in joined for words in map(folded_words, rest))
 
 
 # --- noise --------------------------------------------------------------------------------------------------
@@ -416,6 +439,8 @@ def without_noise(text: str) -> str | None:
     body = text[start:]
     if block is None and text.removeprefix(front_matter.BOM).startswith(("---\n", "---\r\n")):
         # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
+        return None
+    if not _BLANKS.search(body):
         return None
     lines = body.split("\n")
     code = (
@@ -600,9 +625,11 @@ class _Planner:
             if self._remaining < 1:
                 return
             paths = [path for path in scope_paths if _is_prose(path) and not self._is_empty(path)]
-            texts = [self._notes[path].text for path in paths]
-            own = [self._own_lines(text) for text in texts]
-            for pair in candidate_pairs(texts, own, self._check):
+            texts = []
+            for path in paths:
+                self._check()
+                texts.append(split_text(self._notes[path].text, self._is_common))
+            for pair in candidate_pairs(texts, self._check):
                 self._check()
                 if self._remaining < 1:
                     return
@@ -733,10 +760,6 @@ class _Planner:
         if known is None or known[0] != text:
             known = self._folded[path] = text, said_lines(text)
         return known[1]
-
-    def _own_lines(self, text: str) -> str:
-        self._check()
-        return "\n".join(line for line in text.split("\n") if not self._is_common(line))
 
     def _is_common(self, line: str) -> bool:
         return self._line_counts[line_key(line)] > _COMMON

@@ -100,6 +100,11 @@ def is_open(passage: Passage) -> bool:
 
 def split_passages(text: str) -> list[Passage]:
     """The passages of a note's body, in order. Blank lines are in none, except inside fenced blocks."""
+    return list(passages_of(text))
+
+
+def passages_of(text: str) -> Iterator[Passage]:
+    """As `split_passages`, one after the other, for whoever needs only the first ones."""
     return _Splitter([line.removesuffix("\r") for line in text.split("\n")]).run()
 
 
@@ -112,50 +117,49 @@ class _Splitter:
         self._items: list[tuple[int, str]] = []
         self._table = ""
         self._gap = False
-        self._found: list[Passage] = []
+        self._newest: Passage | None = None
 
-    def run(self) -> list[Passage]:
+    def run(self) -> Iterator[Passage]:
         while self._at < len(self._lines):
             line = self._lines[self._at]
             if not line.strip():
                 self._gap, self._table = True, ""
                 self._at += 1
                 continue
-            self._passage(line)
+            self._newest = self._passage(line)
+            yield self._newest
             self._gap = False
-        return self._found
 
-    def _passage(self, line: str) -> None:
+    def _passage(self, line: str) -> Passage:
         fence = _FENCE.match(line)
-        heading = _HEADING.match(line)
         if fence:
-            self._add("code", self._fence_end(fence.group(1)))
-        elif heading:
+            return self._made("code", self._fence_end(fence.group(1)))
+        heading = _HEADING.match(line)
+        if heading:
             level = len(heading.group(1))
             self._section = heading_text(line) if level > 1 else ""
-            self._add("heading", self._at + 1, level=level)
-        elif "|" in line and (self._table or self._is_table_head()):
-            self._table_line(line)
-        elif _RULE.match(line):
-            self._add("rule", self._at + 1)
-        elif _INDENTED.match(line) and self._is_indented_code():
-            self._add("code", self._indented_end())
-        elif bullet := _BULLET.match(line):
-            self._add(
-                "item", self._item_end(), level=len(bullet.group(1)), ordered=bullet.group(2)[0].isdigit()
-            )
-        elif _UNDERLINE.match(self._line(self._at + 1)):
+            return self._made("heading", self._at + 1, level=level)
+        if "|" in line and (self._table or self._is_table_head()):
+            return self._table_line(line)
+        if _RULE.match(line):
+            return self._made("rule", self._at + 1)
+        if _INDENTED.match(line) and self._is_indented_code():
+            return self._made("code", self._indented_end())
+        bullet = _BULLET.match(line)
+        if bullet:
+            level, ordered = len(bullet.group(1)), bullet.group(2)[0].isdigit()
+            return self._made("item", self._item_end(), level=level, ordered=ordered)
+        if _UNDERLINE.match(self._line(self._at + 1)):
             level = 1 if "=" in self._line(self._at + 1) else 2
             self._section = " ".join(line.split()) if level > 1 else ""
-            self._add("heading", self._at + 2, level=level)
-        else:
-            self._add("prose", self._prose_end())
+            return self._made("heading", self._at + 2, level=level)
+        return self._made("prose", self._prose_end())
 
     def _line(self, number: int) -> str:
         return self._lines[number] if number < len(self._lines) else ""
 
     def _is_indented_code(self) -> bool:
-        before = self._found[-1].kind if self._found else ""
+        before = self._newest.kind if self._newest is not None else ""
         return before not in ("item", "prose") or (before == "prose" and self._gap)
 
     def _indented_end(self) -> int:
@@ -164,25 +168,24 @@ class _Splitter:
             number += 1
         return number
 
-    def _add(self, kind: Kind, end: int, *, level: int = 0, ordered: bool = False) -> None:
+    def _made(self, kind: Kind, end: int, *, level: int = 0, ordered: bool = False) -> Passage:
         if kind != "row":
             self._table = ""
         lines = tuple(self._lines[self._at : end])
-        parent = self._parent(kind, level, fold_line(lines[0]))
+        parent = self._parent(kind, level, lines[0])
         table = self._table if kind == "row" else ""
         nested = kind == "item" and bool(parent) and parent != self._lead
-        self._found.append(
-            Passage(kind, lines, self._at, self._section, parent, self._gap, level, ordered, table, nested)
-        )
-        self._at = end
+        first, self._at = self._at, end
+        return Passage(kind, lines, first, self._section, parent, self._gap, level, ordered, table, nested)
 
-    def _parent(self, kind: Kind, level: int, text: str) -> str:
+    def _parent(self, kind: Kind, level: int, line: str) -> str:
         """What the passage stands under; remembers what the next ones may stand under."""
         if kind in ("heading", "rule"):
             self._lead, self._items = "", []
             return ""
         if kind == "prose":
             self._items = []
+            text = fold_line(line)
             self._lead = text if text.endswith((":", "：")) or _BOLD.match(text) else ""
             return ""
         if kind != "item":
@@ -190,7 +193,7 @@ class _Splitter:
         while self._items and self._items[-1][0] >= level:
             self._items.pop()
         parent = self._items[-1][1] if self._items else self._lead
-        self._items.append((level, text))
+        self._items.append((level, fold_line(line)))
         return parent
 
     def _fence_end(self, mark: str) -> int:
@@ -204,13 +207,13 @@ class _Splitter:
         following = self._line(self._at + 1)
         return "-" in following and bool(_TABLE_RULE.fullmatch(following.strip()))
 
-    def _table_line(self, line: str) -> None:
+    def _table_line(self, line: str) -> Passage:
         if self._table:
-            self._add("row", self._at + 1)
-        else:
-            head = " | ".join(table_cells(line)).casefold()
-            self._add("head", self._at + 2)
-            self._table = head
+            return self._made("row", self._at + 1)
+        head = " | ".join(table_cells(line)).casefold()
+        passage = self._made("head", self._at + 2)
+        self._table = head
+        return passage
 
     def _item_end(self) -> int:
         number = self._at + 1

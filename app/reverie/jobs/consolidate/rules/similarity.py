@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice
+from typing import NamedTuple
 from zlib import crc32
 
 from reverie.jobs.consolidate.rules.reading import NoteLike, NoteReading, Statement, bigrams, read_note
@@ -339,16 +340,33 @@ class CandidatePair:
     shared: float
 
 
+class SplitText(NamedTuple):
+    """A text by its lines: those of its own, and those that many notes have. What two notes share of the
+    latter is no sign of anything."""
+
+    own: str
+    common: str = ""
+
+
+def split_text(text: str, is_common: Callable[[str], bool]) -> SplitText:
+    """`is_common`: whether many notes have this line."""
+    own, common = list[str](), list[str]()
+    for line in text.split("\n"):
+        (common if is_common(line) else own).append(line)
+    return SplitText("\n".join(own), "\n".join(common))
+
+
 def candidate_pairs(
-    texts: Sequence[str], own: Sequence[str], check: Callable[[], None]
+    texts: Sequence[SplitText], check: Callable[[], None], *, other_numbers: bool = False
 ) -> list[CandidatePair]:
-    """Pairs that may be duplicates, most promising first. `own` are the texts without the lines that many
-    have."""
-    features: list[frozenset[str]] = []
+    """Pairs that may be duplicates, most promising first. `other_numbers`: those too of which each has a
+    number that the other one lacks."""
+    features, own_features = list[frozenset[str]](), list[frozenset[str]]()
     known_by: Counter[str] = Counter()
     for text in texts:
         check()
-        features.append(words_of(text))
+        own_features.append(words_of(text.own))
+        features.append(own_features[-1] | words_of(text.common))
         known_by.update(features[-1])
     rarity = {word: _rarity(count, len(texts)) for word, count in known_by.items() if count > 1}
     # A word that one note has for itself counts half: wordings differ.
@@ -358,7 +376,6 @@ def candidate_pairs(
         check()
         weights.append(_weigh(each, rarity, alone))
     numbers = _Numbers(texts)
-    own_features = _own_features(features, texts, own, check)
     found = []
     is_small = len(texts) <= _FEW_PARTNERS
     pairs = combinations(range(len(texts)), 2) if is_small else _partners(features, rarity, known_by, check)
@@ -374,7 +391,9 @@ def candidate_pairs(
             proof, rarity, alone
         ):
             continue
-        if (is_small or shared >= _LEAST_SHARED * lighter > 0) and not numbers.disagree(first, second):
+        if not is_small and not shared >= _LEAST_SHARED * lighter > 0:
+            continue
+        if other_numbers or not numbers.disagree(first, second):
             found.append(CandidatePair(first, second, shared / lighter if lighter else 0.0))
     return sorted(found, key=lambda each: (-round(each.shared, 6), each.first, each.second))
 
@@ -385,25 +404,13 @@ def _rarity(count: int, notes: int) -> float:
 
 
 def _weigh(words: frozenset[str], rarity: Mapping[str, float], alone: float) -> float:
-    return sum(rarity.get(word, alone) for word in words)
-
-
-def _own_features(
-    features: Sequence[frozenset[str]], texts: Sequence[str], own: Sequence[str], check: Callable[[], None]
-) -> list[frozenset[str]]:
-    """The words of the lines that few notes have: what two notes share of the others is no sign of
-    anything."""
-    found = []
-    for known, text, own_text in zip(features, texts, own, strict=True):
-        check()
-        found.append(known if own_text == text else words_of(own_text))
-    return found
+    return sum([rarity.get(word, alone) for word in words])
 
 
 class _Numbers:
     """The numbers of each text, looked up once."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[SplitText]) -> None:
         self._texts = texts
         self._known: dict[int, frozenset[str]] = {}
 
@@ -415,7 +422,8 @@ class _Numbers:
 
     def _of(self, position: int) -> frozenset[str]:
         if position not in self._known:
-            self._known[position] = numbers_of(self._texts[position])
+            text = self._texts[position]
+            self._known[position] = numbers_of(text.own) | numbers_of(text.common)
         return self._known[position]
 
 
@@ -423,7 +431,7 @@ def words_of(text: str) -> frozenset[str]:
     """The words of a text for the index: first letters, numbers whole, pairs of characters where no spaces
     are."""
     found: set[str] = set()
-    for found_word in _WORD.findall(text.casefold()):
+    for found_word in set(_WORD.findall(text.casefold())):
         if found_word.isascii() or not UNSPACED.search(found_word):
             found.add(NUMBER_WORDS.get(found_word) or found_word[:_PREFIX])
         else:
@@ -435,7 +443,8 @@ def numbers_of(text: str) -> frozenset[str]:
     """The numbers of a text, those that only count a list aside."""
     lowered = _ORDINAL.sub("", text.casefold())
     found = {number.lstrip("0") or "0" for number in _NUMBER.findall(lowered)}
-    return frozenset(found | {NUMBER_WORDS[word] for word in _WORD.findall(lowered) if word in NUMBER_WORDS})
+    spelled = NUMBER_WORDS.keys() & _WORD.findall(lowered)
+    return frozenset(found | {NUMBER_WORDS[word] for word in spelled})
 
 
 def _partners(
