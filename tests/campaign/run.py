@@ -180,10 +180,7 @@ def real(directory: Path) -> tuple[list[str], bool]:
         return [*told, "no real notes: name where they are with --real-notes"], False
     notes = read_notes(REAL_NOTES)
     more, marked = measure.marks(notes)
-    answers.make_home(directory / "home", notes)
-    found, answered = answers.figures(
-        answers.open_search(directory), {(note.repository, note.path): note.text for note in notes}
-    )
+    found, answered = answers.figures(directory, notes)
     lines, done = [*told, *more, *found], kept and marked and answered
     if REPOSITORIES is None:
         return [*lines, "no versions: name bare repositories with --repositories"], False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -17,7 +17,7 @@ from reverie.services.search import SearchPlace, SearchService
 
 _PROJECTS = "/home/dev/projects"
 _FIRST = 5
-# Over all projects, and from inside the one that a question is about.
+# Over all projects of a half, and from inside the one that a question is about.
 LEAST_ANSWERED, LEAST_INSIDE = 50 / 60, 0.9
 
 
@@ -96,20 +96,27 @@ def keywords_of(note: str) -> str:
     return " ".join(words[:3])
 
 
-def figures(service: SearchService, notes: dict[tuple[str, str], str]) -> tuple[list[str], bool]:
-    """Lines with how many questions were answered, and whether those are enough."""
+def figures(directory: Path, notes: Sequence[RealNote]) -> tuple[list[str], bool]:
+    """Lines with how many questions were answered, and whether those are enough. Each half is a home of its
+    own, and then both together are one; what is asked for holds in the halves."""
     lines, answered, inside = list[str](), 0, 0
-    for half in ("tune", "held"):
-        some = [each for each in questions() if each.half == half]
-        found = {
-            within: sum(is_answered(service, each, each.text, inside=within) for each in some)
-            for within in (False, True)
-        }
-        typed = [(each, keywords_of(notes[each.repository, each.path])) for each in some]
+    halves: tuple[Half, ...] = ("tune", "held")
+    for name in (*halves, ""):
+        kept = [note for note in notes if name in ("", half_of(note.repository))]
+        asked = [each for each in questions() if name in ("", each.half)]
+        make_home(directory / (name or "all") / "home", kept)
+        service = open_search(directory / (name or "all"))
+        found = sum(is_answered(service, each, each.text, inside=False) for each in asked)
+        within = sum(is_answered(service, each, each.text, inside=True) for each in asked)
+        texts = {(note.repository, note.path): note.text for note in kept}
+        typed = [(each, keywords_of(texts[each.repository, each.path])) for each in asked]
         known = sum(is_answered(service, each, words, inside=False) for each, words in typed if words)
         lines.append(
-            f"questions answered in the first {_FIRST}, {half}: {found[False]} of {len(some)} over all "
-            f"projects, {found[True]} from inside the project; by keywords {known} of {len(typed)}"
+            f"questions answered in the first {_FIRST} of {len(kept):,} notes, {name or 'both halves'}: "
+            f"{found} of {len(asked)} over all projects, {within} from inside the project, "
+            f"{known} by keywords"
         )
-        answered, inside = answered + found[False], inside + found[True]
-    return lines, answered >= LEAST_ANSWERED * len(questions()) and inside >= LEAST_INSIDE * len(questions())
+        if name:
+            answered, inside = answered + found, inside + within
+    count = len(questions())
+    return lines, answered >= LEAST_ANSWERED * count and inside >= LEAST_INSIDE * count
