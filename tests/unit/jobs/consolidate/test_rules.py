@@ -119,6 +119,27 @@ def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
     assert described.summary == "Wrote or mended 1 description. 1 pair of memories is worth a look."
 
 
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [
+        ("```\nmake build\nmake test\n```\n", "```sh\nmake build\nmake test\n```\n"),
+        (
+            "```sh\nmake build\nmake test\n```\n",
+            "```sh\nmake build\nmake test\nmake lint\n```\n",
+        ),
+    ],
+)
+def test_code_that_would_stand_there_twice_is_left_to_a_person(code: str, other: str) -> None:
+    style = STYLE + "\n"
+    result = run(note("global/style.md", style + code), note("global/style-notes.md", style + other))
+    assert (result.groups, result.alike) == ((), 1)
+    more = "```sh\ngit fetch\ngit rebase\n```\n"
+    merged = run(
+        note("global/style.md", style + code), note("global/style-notes.md", style + code + "\n" + more)
+    )
+    assert [group.kind for group in merged.groups] == ["near"]
+
+
 def test_of_two_good_names_the_more_used_one_stays() -> None:
     notes = note("global/answers.md", STYLE, access_count=1), note("global/ways.md", REWORDED, access_count=5)
     assert list(result_of(run(*notes), *notes)) == ["/memories/global/ways.md"]

@@ -89,14 +89,17 @@ def would_double(target: str, source: str) -> bool:
         return True
     more_one = [one[number] for number in missing_passages(_body(source), _body(target))]
     more_other = [other[number] for number in missing_passages(_body(target), _body(source))]
-    return _any_alike(more_one, other) or _any_alike(more_other, one)
+    return any(
+        _any_worded_alike(more, there) or _any_code_alike(more, there)
+        for more, there in ((more_one, other), (more_other, one))
+    )
 
 
 def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
     return (each for each in passages if each.kind == "heading" and each.level == 1)
 
 
-def _any_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
+def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
     known = [words for each in there if len(words := _words_of(each)) >= _LEAST_WORDS]
     for each in more:
         words = _words_of(each)
@@ -105,6 +108,24 @@ def _any_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
         ):
             return True
     return False
+
+
+def _any_code_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
+    """Whether code would stand there twice but for some lines of it, or for the language that it names."""
+    known = [lines for each in there if (lines := _lines_of_code(each))]
+    return any(
+        2 * len(lines & other) >= _WORDED_ALIKE * (len(lines) + len(other))
+        for each in more
+        if (lines := _lines_of_code(each))
+        for other in known
+    )
+
+
+def _lines_of_code(passage: Passage) -> frozenset[str]:
+    if passage.kind != "code":
+        return frozenset()
+    lines = (line.strip() for line in passage.lines)
+    return frozenset(line for line in lines if line and not line.startswith(("```", "~~~")))
 
 
 def _words_of(passage: Passage) -> frozenset[str]:
