@@ -238,12 +238,12 @@ class SourceView(QPlainTextEdit):
         self._zoom = max(_SMALLEST, min(_LARGEST, points))
         font = monospace()
         font.setPointSizeF(max(4.0, font.pointSizeF() + self._zoom))
+        self.setTabStopDistance(4 * QFontMetrics(font).horizontalAdvance(" "))
         if font == self.font():
             return
         self.setFont(font)
         if self.document().defaultFont() != font:
             self.document().setDefaultFont(font)
-        self.setTabStopDistance(4 * QFontMetrics(font).horizontalAdvance(" "))
         self._fit_gutter()
         self.geometry_changed.emit()
 

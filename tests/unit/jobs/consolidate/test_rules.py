@@ -119,6 +119,16 @@ def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
     assert described.summary == "Wrote or mended 1 description. 1 pair of memories is worth a look."
 
 
+def test_plain_text_gets_no_front_matter_and_a_heading_must_add_to_the_folder_too() -> None:
+    text = "Remove the feature flag after the first of September.\n"
+    assert run(note("project/todo.txt", text), note("project/asked", "Ask Ingrid about it.\n")).groups == ()
+    heading = "# jq snippets\n\nNothing to see.\n"
+    (group,) = run(note("global/snippets/jq.md", heading)).groups
+    assert "jq snippets" not in group.operations[0].arguments["insert_text"]
+    (group,) = run(note("global/jq.md", heading)).groups
+    assert "description: jq snippets" in group.operations[0].arguments["insert_text"]
+
+
 @pytest.mark.parametrize(
     ("code", "other"),
     [

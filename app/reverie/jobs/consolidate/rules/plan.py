@@ -274,9 +274,11 @@ def lacks_description(text: str, caps: Caps) -> bool:
     return caps.descriptions and not _shown(text, caps)
 
 
-def with_description(text: str, caps: Caps, name: Sequence[str] = ()) -> str | None:
+def with_description(
+    text: str, caps: Caps, name: Sequence[str] = (), folders: Sequence[str] = ()
+) -> str | None:
     """The note with a description that the agent sees. `name`: the words of its name, which a description is
-    to add to."""
+    to add to; `folders`: those of the folders it is in, to which a heading is to add as well."""
     if not lacks_description(text, caps):
         return None
     block = front_matter.split(text)
@@ -285,7 +287,7 @@ def with_description(text: str, caps: Caps, name: Sequence[str] = ()) -> str | N
     repaired = front_matter.repair(text)
     result = repaired or text
     if not _shown(result, caps):
-        value = _value(result, caps, name)
+        value = _value(result, caps, name, folders)
         if value is None:
             return None
         result = front_matter.set_description(result, value)
@@ -298,7 +300,7 @@ def _shown(text: str, caps: Caps) -> str:
     return front_matter.description(beginning, caps).text
 
 
-def _value(text: str, caps: Caps, name: Sequence[str]) -> str | None:
+def _value(text: str, caps: Caps, name: Sequence[str], folders: Sequence[str]) -> str | None:
     """What to write: the value that stands there but is no text, else what the note says first that its name
     does not and that holds no secret."""
     keys = read_keys(text)
@@ -310,7 +312,7 @@ def _value(text: str, caps: Caps, name: Sequence[str]) -> str | None:
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
             fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)
             return items if fits else None
-    return _telling_words(_said_words(text, caps), name)
+    return _telling_words(_said_words(text, caps), name, folders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,14 +352,16 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
             yield _Said("description" if declared is not None else passage.kind, words, around, own)
 
 
-def _telling_words(said: Iterable[_Said], name: Sequence[str]) -> str | None:
+def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
     """The first sentence that says what the name does not; else a heading, else anything that does."""
     named = {each.casefold()[:_STEM] for each in name}
+    above = named.union(each.casefold()[:_STEM] for each in folders)
     headings, rest = list[_Said](), list[_Said]()
     for each in said:
         if each.kind == "description" and not each.is_secret():
             return each.words
-        more = {word for word in _content_words(each.words) if word[:_STEM] not in named}
+        known = above if each.kind == "heading" else named
+        more = {word for word in _content_words(each.words) if word[:_STEM] not in known}
         if not more or _is_about_note(each.words):
             continue
         is_sentence = each.kind in ("prose", "item") and not each.words.endswith((":", "："))
@@ -487,7 +491,8 @@ GroupKind = Literal["record", "exact", "near", "moved", "harvest", "empty", "des
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
 _MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
-_PROSE = frozenset({"", "md", "markdown", "mdown", "mdx", "txt", "text"})
+_MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
+_PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -683,9 +688,11 @@ class _Planner:
             self._check()
             if not self._is_editable(path) or not lacks_description(note.text, self._caps):
                 continue
-            text = with_description(note.text, self._caps, name_words(path)[0])
+            had_block = note.text.removeprefix("\ufeff").startswith("---")
+            if not had_block and _suffix(path) not in _MARKDOWN:
+                continue  # to plain text, a block of front matter would be noise
+            text = with_description(note.text, self._caps, *name_words(path))
             if text is not None:
-                had_block = note.text.removeprefix("\ufeff").startswith("---")
                 reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
                 # It changes nothing that a note says, so all are written at once.
                 self._propose("description", reason, (_edit(path, note.text, text),), {path: text}, cost=0)
