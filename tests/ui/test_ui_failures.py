@@ -293,7 +293,8 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     driver.until(lambda: "resolved" in tab.list.shown[1].look.below)
     assert control.dialog is None
     assert json.loads(path.read_bytes())["errors_encountered"][0]["resolution"] == "the token had run out"
-    assert window.actions_["memory.undo"].isEnabled()
+    undo = window.actions_["memory.undo"]
+    driver.until(undo.isEnabled)  # the watcher may be quicker than the answer
     tab.message.button("undo").click()
     driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
     assert path.read_bytes() == before
@@ -305,6 +306,7 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     control.dialog.accept_button.click()
     driver.until(lambda: tab.view is not None and not tab.view.repeated)
     assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
+    driver.until(undo.isEnabled)
     driver.do("memory.undo")
     driver.until(lambda: tab.view is not None and len(tab.view.repeated) == 1)
     assert patterns.read_bytes() == before

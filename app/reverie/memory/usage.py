@@ -175,11 +175,12 @@ class Tally:
         for key in [key for key in self.uses if is_below(key, old)]:
             self.uses[new + key[len(old) :]] = self.uses.pop(key)
 
-    def drop(self, key: str) -> None:
-        """A memory or folder was deleted."""
-        for below in [each for each in self.uses if is_below(each, key)]:
+    def drop(self, key: str, entries: Iterable[str] = ()) -> None:
+        """A memory or folder was deleted. `entries`: all that it took along, those too of which no use is
+        Reverie's: when they come back, none of their uses is."""
+        for below in {*entries, *(each for each in self.uses if is_below(each, key))}:
             self.gone.pop(below, None)
-            self.gone[below] = self.uses.pop(below)
+            self.gone[below] = self.uses.pop(below, 0)
         for oldest in list(self.gone)[: max(0, len(self.gone) - MOST_GONE)]:
             del self.gone[oldest]
 
@@ -189,7 +190,7 @@ class Tally:
         """A change of several entries by a run or by hand, or its undo: additional uses are Reverie's."""
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
-            self.drop(key)
+            self.drop(key, (key,))
         for key in after:
             was, now = before.get(key), after[key]
             if now is None:
@@ -234,13 +235,13 @@ class OwnUses:
             data = parse_object(read_regular(self._path))
         except (OSError, ValueError):
             return Tally()
-        return Tally(_counts(data.get("uses")), _counts(data.get("gone")))
+        return Tally(_counts(data.get("uses"), 1), _counts(data.get("gone"), 0))
 
 
-def _counts(raw: Any) -> dict[str, int]:
+def _counts(raw: Any, least: int) -> dict[str, int]:
     if not isinstance(raw, dict):
         return {}
-    return {key: count for key, count in raw.items() if type(count) is int and count > 0}
+    return {key: count for key, count in raw.items() if type(count) is int and count >= least}
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
@@ -382,8 +383,14 @@ class UsageLog:
 
     def delete(self, key: str) -> None:
         """Drop the entry and those below it."""
-        self._change(lambda entries: usage_rules.note_delete(entries, key), subtrees=[key])
-        self._tally(lambda tally: tally.drop(key))
+        gone = set[str]()
+
+        def dropped(entries: usage_rules.Entries) -> None:
+            gone.update(usage_rules.keys_below(entries, key))
+            usage_rules.note_delete(entries, key)
+
+        self._change(dropped, subtrees=[key])
+        self._tally(lambda tally: tally.drop(key, gone))
 
     def apply_delta(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]

@@ -90,6 +90,21 @@ def test_what_a_run_counts_is_ours_and_its_undo_takes_it_back() -> None:
     assert tally.uses == {"kept": 1, "goes": 2}
 
 
+def test_the_uses_of_the_agent_stay_its_own_when_a_deleted_memory_comes_back(
+    parts: HomeContainer, context: ScopeContext
+) -> None:
+    parts.store(context, actor="agent").create(PATH, "one\n")
+    for _ in range(3):
+        parts.usage.record_read(KEY)
+    hand = UserEdits(parts)
+    hand.undo(hand.delete(context, PATH))
+    assert counts(parts) == (4, 0)
+    run, undone = Tally(), {"goes": MemoryUsage(access_count=4)}
+    run.apply(undone, {"goes": None})
+    run.apply({"goes": None}, undone)
+    assert run.uses == {}
+
+
 def test_a_folder_takes_its_tally_along_and_what_was_deleted_is_not_kept_for_ever() -> None:
     tally = Tally({"global:a/x": 1, "global:a/y": 2, "global:ab": 3})
     tally.move("global:a", "global:b")
