@@ -4216,6 +4216,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n checks ›</source>
+        <translation><numerusform>%n Prüfung ›</numerusform><numerusform>%n Prüfungen ›</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n contradictions fewer</source>
         <translation><numerusform>%n Widerspruch weniger</numerusform><numerusform>%n Widersprüche weniger</numerusform></translation>
     </message>
@@ -4998,10 +5002,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>All</source>
         <translation>Alle</translation>
-    </message>
-    <message numerus="yes">
-        <source>All %n checks ›</source>
-        <translation><numerusform>%n Prüfung ›</numerusform><numerusform>Alle %n Prüfungen ›</numerusform></translation>
     </message>
     <message>
         <source>All changes</source>

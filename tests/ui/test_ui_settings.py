@@ -204,6 +204,7 @@ def test_a_theme_is_shown_at_once(qtbot: Any, opened: Opened, desk: Desk) -> Non
 
 def test_the_memory_writer_is_kept_as_it_was_edited(opened: Opened, desk: Desk) -> None:
     assert not opened.widget("system1.interval").isEnabled()
+    assert opened.widget("system1.model").isEnabled(), "a run by hand uses it"
     opened.widget("system1.enabled").setChecked(True)
     opened.widget("system1.interval").setValue(7)
     for key, value in (("system1.target", "project-memory"), ("system1.traces", "always")):

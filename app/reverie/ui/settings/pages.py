@@ -92,6 +92,8 @@ PAGES: tuple[PageSpec, ...] = (
             "can review and undo every run."
         ),
         "system1.enabled",
+        # A run by hand uses these, whether it writes by itself or not.
+        ("system1.model", "system1.target", "system1.time_limit_s"),
     ),
     PageSpec(
         "notes",

@@ -635,7 +635,7 @@ class AnswerView(Column):
     def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
         """Show it; `checks`: of how many. While `busy` no remedy can be chosen."""
         self.title.say(answer.title)
-        views = [("checks", counted(self.tr("1 check ›"), "All %n checks ›", checks))] if checks else []
+        views = [("checks", counted(self.tr("1 check ›"), "%n checks ›", checks))] if checks else []
         views.append(("log", self.tr("Log")))
         for bar, text, buttons in (
             (self.cause, answer.cause, answer.remedies),
