@@ -4041,7 +4041,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Make one memory of the two, by hand</source>
-        <translation>Aus beiden von Hand ein Memory machen</translation>
+        <translation>Aus beiden von Hand eine Notiz machen</translation>
     </message>
     <message>
         <source>Nothing here is worth a look</source>
@@ -4061,7 +4061,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Show the line of the other memory</source>
-        <translation>Die Zeile des anderen Memorys zeigen</translation>
+        <translation>Die Zeile der anderen Notiz zeigen</translation>
     </message>
     <message>
         <source>What is worth a look</source>
@@ -4385,7 +4385,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n pairs of memories are worth a look</source>
-        <translation><numerusform>%n Paar von Memorys ist einen Blick wert</numerusform><numerusform>%n Paare von Memorys sind einen Blick wert</numerusform></translation>
+        <translation><numerusform>%n Paar von Notizen ist einen Blick wert</numerusform><numerusform>%n Paare von Notizen sind einen Blick wert</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n places</source>
@@ -6137,7 +6137,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>Memories that say the same or disagree, what was superseded, secrets and more</source>
-        <translation>Memorys, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
+        <translation>Notizen, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
     </message>
     <message>
         <source>Memories that say the same, side by side, and merging them by hand</source>
@@ -8213,7 +8213,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>followed moved files in %n memories</source>
-        <translation><numerusform>in %n Memory Pfade verschobener Dateien nachgeführt</numerusform><numerusform>in %n Memorys Pfade verschobener Dateien nachgeführt</numerusform></translation>
+        <translation><numerusform>in %n Notiz Pfade verschobener Dateien nachgeführt</numerusform><numerusform>in %n Notizen Pfade verschobener Dateien nachgeführt</numerusform></translation>
     </message>
     <message>
         <source>from the conversation</source>

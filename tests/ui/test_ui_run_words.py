@@ -38,7 +38,7 @@ def test_the_sentences_of_the_rules_are_german_in_a_german_window() -> None:
         "2 Beinahe-Doppel zusammengeführt; 1 aufgelesene Notiz entfernt, die andere Notizen enthalten;"
         " 1 leere Datei gelöscht; 14 Beschreibungen geschrieben oder berichtigt."
         " 1 weitere Änderung wartet auf den nächsten Lauf."
-        " 2 Paare von Memorys sind einen Blick wert."
+        " 2 Paare von Notizen sind einen Blick wert."
     )
     assert summary_words("Applied 7 of 8 reviewed changes.") == "7 von 8 geprüften Änderungen übernommen."
     assert summary_words("Cancelled; nothing was changed.").endswith("; nichts wurde geändert.")

@@ -52,7 +52,13 @@ _Metric = QStyle.PixelMetric
 _Hint = QStyle.StyleHint
 _Content = QStyle.ContentsType
 
-_ICON_SIZES = (_Metric.PM_SmallIconSize, _Metric.PM_ButtonIconSize, _Metric.PM_ListViewIconSize)
+_AS_AN_ICON = (
+    _Metric.PM_SmallIconSize,
+    _Metric.PM_ButtonIconSize,
+    _Metric.PM_ListViewIconSize,
+    _Metric.PM_TreeViewIndentation,
+    _Metric.PM_MenuButtonIndicator,
+)
 _METRICS = {
     _Metric.PM_ScrollBarExtent: _BAR,
     _Metric.PM_ScrollBarSliderMin: _THUMB,
@@ -68,6 +74,7 @@ _METRICS = {
     _Metric.PM_FocusFrameHMargin: 5,  # beside the text of an item
     _Metric.PM_HeaderMargin: 6,
 }
+_USUAL_ICON = 16
 _FIELDS = (_Content.CT_PushButton, _Content.CT_ComboBox, _Content.CT_LineEdit, _Content.CT_ItemViewItem)
 _HINTS = {
     _Hint.SH_DialogButtonBox_ButtonsHaveIcons: 0,
@@ -96,7 +103,7 @@ class CalmStyle(QProxyStyle):
         if found is not None:
             return found
         if widget is not None:
-            if metric in _ICON_SIZES:
+            if metric in _AS_AN_ICON:
                 return icon_size(widget.font())
             if metric in (_Metric.PM_IndicatorWidth, _Metric.PM_IndicatorHeight):
                 return scaled(widget.font(), _MARK)
@@ -321,17 +328,24 @@ def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
     painter.restore()
 
 
-def _chevron(painter: QPainter, area: QRect, colour: QColor, *, down: bool) -> None:
-    middle = QRectF(area).center()
+def _chevron(
+    painter: QPainter, area: QRect, colour: QColor, *, down: bool = True, turned: float = 0.0
+) -> None:
+    """An arrow as large as the text asks for; `turned`: by so many degrees."""
+    size = icon_size(painter.font()) / _USUAL_ICON
     tip = 2.0 if down else -2.0
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(colour, 1.5))
-    path = QPainterPath(QPointF(middle.x() - 4, middle.y() - tip))
-    path.lineTo(QPointF(middle.x(), middle.y() + tip))
-    path.lineTo(QPointF(middle.x() + 4, middle.y() - tip))
-    painter.setBrush(QBrush())
-    painter.drawPath(path)
+    painter.translate(QRectF(area).center())
+    painter.scale(size, size)
+    painter.rotate(turned)
+    pen = painter.pen()  # another would make all enums of Qt, before the first names are seen
+    pen.setColor(colour)
+    pen.setWidthF(1.5)
+    path = QPainterPath(QPointF(-4, -tip))
+    path.lineTo(QPointF(0, tip))
+    path.lineTo(QPointF(4, -tip))
+    painter.strokePath(path, pen)
     painter.restore()
 
 
@@ -532,6 +546,14 @@ def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | Non
     return True
 
 
+def _branch(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
+    if _has(option.state, _State.State_Children):
+        closed = 90.0 if widget is not None and widget.isRightToLeft() else -90.0
+        turned = 0.0 if _has(option.state, _State.State_Open) else closed
+        _chevron(painter, option.rect, theme_of(option.palette).dim, turned=turned)
+    return True
+
+
 def _tip(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     painter.fillRect(option.rect, option.palette.color(QPalette.ColorRole.ToolTipBase))
     return True
@@ -613,6 +635,7 @@ _PRIMITIVES = {
     _Primitive.PE_FrameTabBarBase: _flat,
     _Primitive.PE_FrameStatusBarItem: _flat,
     _Primitive.PE_IndicatorHeaderArrow: _header_arrow,
+    _Primitive.PE_IndicatorBranch: _branch,
     _Primitive.PE_PanelTipLabel: _tip,
 }
 _CONTROLS = {

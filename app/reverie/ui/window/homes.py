@@ -236,7 +236,6 @@ class Picker(QTreeView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setIndentation(14)
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)  # a side list, on the window's own background
         # Not the current row: Qt makes the first one that as soon as the list has the focus.

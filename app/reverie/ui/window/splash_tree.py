@@ -173,7 +173,6 @@ class SplashView(QTreeView):
         self.setItemsExpandable(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setIndentation(16)
         self.setAccessibleName(self.tr("Memories"))
 
     def show_tree(self, tree: MemoryTree) -> None:
