@@ -59,6 +59,25 @@ main(["--home", sys.argv[1], "--profile", sys.argv[2], "--offscreen"])
 """
 
 
+_UNTIL_THE_WINDOW = """
+import os, sys
+import PySide6.QtCore
+from reverie.ui.jobs import Lane
+
+submit = Lane.submit
+
+def begins(lane, name, *arguments, **more):
+    if name == "load the window":
+        print("BrushStyle" in vars(vars(PySide6.QtCore).get("Qt", object)), flush=True)
+        os._exit(0)
+    return submit(lane, name, *arguments, **more)
+
+Lane.submit = begins
+from reverie.cli.main import main
+main(["--home", sys.argv[1], "--profile", sys.argv[2], "--offscreen"])
+"""
+
+
 def without_ui(windows: Windows, beginning: StartupOptions) -> MainWindow:
     window = MainWindow(windows.profile, system_clock, Icons(), beginning, build_ui=False)
     windows.keep(window)
@@ -76,6 +95,12 @@ def test_the_enums_of_qt_are_not_made_before_the_names_are_painted(home: Path, t
     command = [sys.executable, "-c", _UNTIL_THE_NAMES, str(home), str(tmp_path / "profile")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "False 3\n"
+
+
+def test_the_enums_of_qt_are_complete_before_a_job_imports_the_window(home: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _UNTIL_THE_WINDOW, str(home), str(tmp_path / "profile")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_what_the_splash_tree_says_by_number_is_what_qt_means(qtbot: Any) -> None:

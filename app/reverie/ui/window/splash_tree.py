@@ -205,6 +205,11 @@ class SplashTree(QObject):
     def load(self) -> None:
         """Import what the window is made of."""
         self.painted.emit()
+        # Late, but here and not in the job: the enums are made one after the other, and what is painted
+        # meanwhile, such as a scroll bar, would find half of them.
+        from PySide6.QtCore import Qt
+
+        _made = Qt.BrushStyle
 
         def work(_control: JobControl) -> None:
             # Late: the names are on screen by now.
