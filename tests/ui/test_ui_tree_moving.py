@@ -138,6 +138,22 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
     driver.until(lambda: not any(driver.file(path).file.usage.pinned for path in pair))
 
 
+def test_what_is_dragged_is_named_beside_the_pointer_and_covers_no_target(
+    windows: Windows, home: Path
+) -> None:
+    tree = (driver := windows.open(home)).tree
+    select(driver, DEPLOY, f"{P}/api")
+    drag = tree.drag_of_selection()
+    assert drag is not None
+    assert set(drag.mimeData().text().splitlines()) == {f"{P}/api", DEPLOY}
+    assert drag.hotSpot().x() < 0
+    assert drag.hotSpot().y() < 0
+    label = drag.pixmap().deviceIndependentSize()
+    assert 0 < label.width() < tree.viewport().width() / 2
+    driver.tree.select_path(P)
+    assert tree.drag_of_selection() is None, "a scope stays where it is"
+
+
 def test_what_cannot_be_dropped_is_refused_with_a_sentence(windows: Windows, home: Path) -> None:
     driver = windows.open(home, SEVERAL)
     note = f"{G}/{sorted(path for path in driver.paths(Scope.GLOBAL) if '/' not in path)[0]}"

@@ -55,6 +55,8 @@ Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
 """What a call hears: its progress, then one end. `UserError`: there is no engine."""
 
 _POLL_S = 0.05
+# Pauses before the next try to reach an engine.
+_AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -253,14 +255,7 @@ class EngineClient:
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
-        try:
-            channel, welcome = self._greeted()
-        except ConnectionLost:
-            # One that was ending, or was killed a moment ago, was still reached; there is another by now.
-            try:
-                channel, welcome = self._greeted()
-            except ConnectionLost as error:
-                raise self._gone(error) from error
+        channel, welcome = self._welcomed()
         if not isinstance(welcome, WelcomeMessage):
             channel.close()
             if self._explain is not None and isinstance(welcome, Refused):
@@ -279,6 +274,18 @@ class EngineClient:
         )
         self._reader.start()
         return channel
+
+    def _welcomed(self) -> tuple[Channel, Any]:
+        """As `_greeted`, again while one is reached that is ending, or was killed a moment ago."""
+        for pause_s in _AGAIN_S:
+            try:
+                return self._greeted()
+            except ConnectionLost:
+                self._stopping.wait(pause_s)
+        try:
+            return self._greeted()
+        except ConnectionLost as error:
+            raise self._gone(error) from error
 
     def _greeted(self) -> tuple[Channel, Any]:
         """A new connection, and what the engine answers. Raises `UserError` and `ConnectionLost`."""

@@ -512,13 +512,23 @@ class ProfileEngine:
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
+        self._ends = False
         self.index = EngineSearch(self._tell, workers)
 
-    def join(self, client: ClientConnection) -> None:
-        """A client has come."""
+    def join(self, client: ClientConnection) -> bool:
+        """A client has come; False: too late, the engine ends."""
         with self._lock:
+            if self._ends:
+                return False
             self._clients.add(client)
             self._left.clear()
+            return True
+
+    def begin_to_end(self) -> bool:
+        """Take no more clients; False where there is one."""
+        with self._lock:
+            self._ends = not self._clients
+            return self._ends
 
     def leave(self, client: ClientConnection) -> None:
         """A client is gone."""

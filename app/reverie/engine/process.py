@@ -176,7 +176,7 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
         try:
             threading.Thread(target=_accept, args=(listening, engine), daemon=True).start()
             idle.wait(nobody_s)
-            while not _stays_idle(engine, linger_s):
+            while not (_stays_idle(engine, linger_s) and engine.begin_to_end()):
                 idle.clear()
                 idle.wait()
         finally:

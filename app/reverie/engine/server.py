@@ -65,8 +65,8 @@ class Server(Protocol):
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """The encoded result of a call that a process of its own does; None: it is not such a call."""
 
-    def join(self, connection: ClientConnection) -> None:
-        """A client has come."""
+    def join(self, connection: ClientConnection) -> bool:
+        """A client has come; False: too late, the engine ends."""
 
     def leave(self, connection: ClientConnection) -> None:
         """The client is gone."""
@@ -114,8 +114,9 @@ class ClientConnection:
     def serve(self) -> None:
         """Until the client is gone."""
         try:
-            if self._greet():
-                self._server.join(self)
+            # No welcome from an engine that ends: the client looks for the next one then.
+            if self._is_understood() and self._server.join(self):
+                self.channel.send(WelcomeMessage(__version__, os.getpid()))
                 threading.Thread(target=self._send_events, name="reverie-events", daemon=True).start()
                 while True:
                     self._take(self.channel.receive())
@@ -126,7 +127,7 @@ class ClientConnection:
         finally:
             self._leave()
 
-    def _greet(self) -> bool:
+    def _is_understood(self) -> bool:
         hello = self.channel.receive()
         if not isinstance(hello, Hello):
             raise WireError("a client that does not say hello")
@@ -134,7 +135,6 @@ class ClientConnection:
             self.channel.send(Refused(_other_version(hello.version), os.getpid(), __version__))
             return False
         self.pid = self.pid or hello.pid
-        self.channel.send(WelcomeMessage(__version__, os.getpid()))
         return True
 
     def _take(self, message: Any) -> None:

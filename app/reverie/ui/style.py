@@ -57,7 +57,6 @@ _AS_AN_ICON = (
     _Metric.PM_ButtonIconSize,
     _Metric.PM_ListViewIconSize,
     _Metric.PM_TreeViewIndentation,
-    _Metric.PM_MenuButtonIndicator,
 )
 _METRICS = {
     _Metric.PM_ScrollBarExtent: _BAR,
@@ -105,6 +104,8 @@ class CalmStyle(QProxyStyle):
         if widget is not None:
             if metric in _AS_AN_ICON:
                 return icon_size(widget.font())
+            if metric == _Metric.PM_MenuButtonIndicator:
+                return icon_size(widget.font()) * 3 // 4
             if metric in (_Metric.PM_IndicatorWidth, _Metric.PM_IndicatorHeight):
                 return scaled(widget.font(), _MARK)
             if metric in (_Metric.PM_ExclusiveIndicatorWidth, _Metric.PM_ExclusiveIndicatorHeight):

@@ -135,8 +135,8 @@ class Place:
     def run_apart(self, _call: CallMessage, _control: CallControl) -> bytes | None:
         return None
 
-    def join(self, _connection: ClientConnection) -> None:
-        pass
+    def join(self, _connection: ClientConnection) -> bool:
+        return True
 
     def leave(self, _connection: ClientConnection) -> None:
         self.left.set()

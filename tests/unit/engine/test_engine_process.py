@@ -18,13 +18,16 @@ import pytest
 
 from helpers import ordinary_user
 from helpers.samples import copy_sample
+from reverie import __version__
 from reverie.cli.main import main as command_line
+from reverie.clock import system_clock
 from reverie.engine import process
 from reverie.engine.client import EngineClient, EngineGone
+from reverie.engine.engine import ProfileEngine
 from reverie.engine.place import socket_path
-from reverie.engine.process import serve
+from reverie.engine.process import inline_channel, serve
 from reverie.engine.reach import connect, stdio_channel
-from reverie.engine.wire import Channel
+from reverie.engine.wire import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
 from reverie.profile import Profile
@@ -74,6 +77,36 @@ def test_an_engine_ends_after_its_last_client_and_leaves_nothing(profile: Profil
     until(lambda: not is_running(engine))
     assert not socket_path(profile).exists()
     assert not children(os.getpid())
+
+
+def test_an_engine_that_ends_welcomes_nobody_and_one_with_a_client_does_not_end(
+    profile: Profile, home: Path
+) -> None:
+    engine = ProfileEngine(profile, system_clock)
+    client = EngineClient(lambda: inline_channel(engine))
+    client.services.open(home)
+    assert not engine.begin_to_end()
+    client.stop()
+    until(lambda: engine.is_idle)
+    assert engine.begin_to_end()
+    channel = inline_channel(engine)
+    channel.send(Hello(PROTOCOL, __version__, os.getpid()))
+    with pytest.raises(ConnectionLost):
+        channel.receive()
+    channel.close()
+    engine.close()
+
+
+def test_a_client_that_meets_an_engine_as_it_ends_gets_the_next_one(profile: Profile, home: Path) -> None:
+    ending, following = (ProfileEngine(profile, system_clock) for _ in range(2))
+    assert ending.begin_to_end()
+    met = iter([ending, ending, ending, following])
+    client = EngineClient(lambda: inline_channel(next(met)))
+    client.services.open(home)
+    assert not following.is_idle
+    client.stop()
+    for engine in (ending, following):
+        engine.close()
 
 
 def test_of_two_that_are_started_at_once_one_is_the_engine(profile: Profile, home: Path) -> None:

@@ -21,11 +21,14 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QValidator
+from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPalette, QPixmap, QResizeEvent, QValidator
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
     QAbstractItemView,
@@ -39,7 +42,17 @@ from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
-from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, short_age, uses, visible, when
+from reverie.ui.display_text import (
+    as_tooltip,
+    human_size,
+    notes,
+    scope_name,
+    short_age,
+    things,
+    uses,
+    visible,
+    when,
+)
 from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
@@ -674,6 +687,38 @@ class MemoryTreeView(QTreeView):
         model.rowsInserted.connect(self._on_rows_inserted)
         self.selectionModel().currentChanged.connect(self._on_current_changed)
         self.verticalScrollBar().valueChanged.connect(self._reveal_near_end)
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """With the names beside the pointer: Qt would draw whole rows over the place where they go."""
+        drag = self.drag_of_selection()
+        if drag is not None:
+            drag.exec(actions, self.defaultDropAction())
+
+    def drag_of_selection(self) -> QDrag | None:
+        """What is dragged; None where nothing that is selected can be."""
+        movable = Qt.ItemFlag.ItemIsDragEnabled
+        rows = [index for index in self.selectedIndexes() if index.flags() & movable]
+        if not rows:
+            return None
+        name = str(rows[0].data(Role.PATH) or "").rpartition("/")[2]
+        drag = QDrag(self)
+        drag.setMimeData(self._memory.mimeData(rows))
+        drag.setPixmap(self._label(visible(name) if len(rows) == 1 else things(len(rows))))
+        drag.setHotSpot(QPoint(-2 * GAP, -GAP))
+        return drag
+
+    def _label(self, text: str) -> QPixmap:
+        theme, metrics = theme_of(self.palette()), self.fontMetrics()
+        size = QSize(metrics.horizontalAdvance(text) + 2 * GAP, metrics.height() + GAP)
+        pixmap = QPixmap(size * self.devicePixelRatioF())
+        pixmap.setDevicePixelRatio(self.devicePixelRatioF())
+        pixmap.fill(theme.selected)
+        painter = QPainter(pixmap)
+        painter.setFont(self.font())
+        painter.setPen(theme.text)
+        painter.drawText(QRect(QPoint(), size), Qt.AlignmentFlag.AlignCenter, text)
+        painter.end()
+        return pixmap
 
     @property
     def memory_model(self) -> MemoryTreeModel:
