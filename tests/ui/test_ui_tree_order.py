@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,20 @@ from ui_values import NOW, file, project_view
 from ui_windows import ACME, Windows
 
 from helpers.samples import copy_sample
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Scope
 from reverie.memory.listing import MemoryFile
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.ui.appearance import Icons
-from reverie.ui.tree.memory_tree import SORT_KEYS, Arrangement, FileData, NoticeData, build_tree, path_of
+from reverie.ui.tree.memory_tree import (
+    SORT_KEYS,
+    Arrangement,
+    FileData,
+    NoticeData,
+    Show,
+    build_tree,
+    path_of,
+)
 from reverie.ui.tree.rows import RowNode
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 
@@ -69,7 +80,22 @@ def test_only_what_changed_keeps_what_was_read_meanwhile_and_says_so_when_nothin
     notice = find(nothing, ("project", "n:filtered"))
     assert notice is not None
     assert isinstance(notice.data, NoticeData)
-    assert "n:empty" in [child.key for child in find(nothing, ("global",)).children]  # type: ignore[union-attr]
+    assert find(nothing, ("global", "n:filtered")) is not None, "nothing is asked to be made there"
+
+
+@pytest.mark.parametrize(
+    ("show", "shown"), [("all", {"here.md", "not-yet.md"}), ("loaded", {"here.md"}), ("stale", set())]
+)
+def test_files_beside_the_memories_are_shown_where_they_belong_to_the_question(
+    show: Show, shown: set[str]
+) -> None:
+    beside = tuple(
+        Companion(Scope.PROJECT, Path("/p") / name, name, name == "here.md")
+        for name in ("here.md", "not-yet.md")
+    )
+    view = replace(project_view(["a.md"]), companions=beside)
+    tree = build_tree(view, arrangement=Arrangement(show=show))
+    assert {key.removeprefix("c:") for key in rows(tree.root) if key.startswith("c:")} == shown
 
 
 KEEP = ("m/n/one.md", "m/two.md", "three.md")

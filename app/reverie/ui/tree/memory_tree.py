@@ -156,6 +156,10 @@ class Arrangement(NamedTuple):
             return bool(data.changed)
         return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
+    def shows(self, companion: Companion) -> bool:
+        """Whether it shows this file beside the memories."""
+        return self.show == "all" or (self.show == "loaded" and companion.exists)
+
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
         """Most of it first; equal ones keep the order of their names."""
         if self.sort == "name":
@@ -304,7 +308,9 @@ class _ScopeBuild:
 
     def root(self, listing: ScopeListing, companions: Sequence[Companion], old: RowNode | None) -> RowNode:
         beside = tuple(
-            _reuse(old, "c:" + companion.label, CompanionData(companion)) for companion in companions
+            _reuse(old, "c:" + companion.label, CompanionData(companion))
+            for companion in companions
+            if self.arrangement.shows(companion)
         )
         if listing.unavailable:
             notice = _reuse(old, "n:unavailable", NoticeData("unavailable", listing.unavailable))
@@ -317,7 +323,7 @@ class _ScopeBuild:
         return shared(old, self.scope.value, data, (*beside, *content))
 
     def _nothing(self, listing: ScopeListing, old: RowNode | None) -> RowNode:
-        if self.arrangement.show != "all" and listing.files:
+        if self.arrangement.show != "all":
             return _reuse(old, "n:filtered", NoticeData("filtered"))
         root = listing.root
         return _reuse(old, "n:empty", NoticeData("empty", root.read_only or root.empty if root else ""))
