@@ -119,6 +119,17 @@ def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
     assert described.summary == "Wrote or mended 1 description. 1 pair of memories is worth a look."
 
 
+def test_fields_are_not_strung_together_to_a_description() -> None:
+    text = (
+        "# Night run\n\n**Session**: Refactoring of the payment gateway and its queue of retries\n"
+        "**Status**: 29 of 31 tests pass\n"
+    )
+    (group,) = run(note("global/night.md", text)).groups
+    assert group.operations[0].arguments["insert_text"].splitlines()[1] == (
+        'description: "Session: Refactoring of the payment gateway and its queue of retries"'
+    )
+
+
 def test_plain_text_gets_no_front_matter_and_a_heading_must_add_to_the_folder_too() -> None:
     text = "Remove the feature flag after the first of September.\n"
     assert run(note("project/todo.txt", text), note("project/asked", "Ask Ingrid about it.\n")).groups == ()

@@ -340,7 +340,8 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
     body = text[start:].removeprefix(front_matter.BOM)
     end = body.find("\n", _BEGINNING)
     before = ""
-    for passage in passages_of(body if end < 0 else body[:end]):
+    passages = passages_of(body if end < 0 else body[:end])
+    for passage in (each for found in passages for each in _fields(found)):
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
@@ -390,6 +391,14 @@ def _content_words(text: str) -> Iterator[str]:
 
 def _may_be_secret(text: str) -> bool:
     return bool(find_secrets(text) or _KEY_SHAPE.search(text))
+
+
+def _fields(passage: Passage) -> Sequence[Passage]:
+    """The lines of a passage one by one where they are fields, as `Status: done`; else the passage."""
+    fields = sum(_FIELD.match(line) is not None for line in passage.lines)
+    if passage.kind not in ("prose", "item") or fields < 2 or fields < len(passage.lines):
+        return (passage,)
+    return [replace(passage, lines=(line,)) for line in passage.lines]
 
 
 def _passage_words(passage: Passage, caps: Caps) -> str:
