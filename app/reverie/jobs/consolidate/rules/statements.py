@@ -128,9 +128,10 @@ def _pair_alike(
     for number, token in enumerate(small.tokens):
         if number in used_small:
             continue
+        initial = token.canon[:1]
         for other, candidate in enumerate(large.tokens):
-            if other in used_large:
-                continue
+            if candidate.canon[:1] != initial or other in used_large:
+                continue  # words that are alike begin alike, and so does a compound
             if _is_compound(token, large.tokens, other, used_large):
                 pairs += [(number, other), (number, other + 1)]
                 used_large |= {other, other + 1}
