@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,18 @@ def _describe(kind: str, thread: Any, name: str) -> str:
     return f"{kind} {name!r} is still running; it was started here:\n{where}"
 
 
+def wait_for(thread: threading.Thread) -> None:
+    """Wait for it, for `_GRACE_S` at most; also for one that another thread is starting at this moment, which
+    Python refuses to join until it runs."""
+    until = time.monotonic() + _GRACE_S
+    while time.monotonic() < until:
+        try:
+            thread.join(until - time.monotonic())
+            break
+        except RuntimeError:
+            time.sleep(0.001)
+
+
 @contextmanager
 def threads_watched(complaints: list[str]) -> Iterator[None]:
     """Threads that were started meanwhile and are still running are told in `complaints`."""
@@ -78,7 +91,7 @@ def threads_watched(complaints: list[str]) -> Iterator[None]:
         # Threads that Python did not start (a QThread that ran Python code) have no join of their own.
         if thread.name.startswith(_LASTING) or isinstance(thread, threading._DummyThread):
             continue
-        thread.join(_GRACE_S)
+        wait_for(thread)
         if thread.is_alive():
             complaints.append(_describe("thread", thread, thread.name))
     if qt:

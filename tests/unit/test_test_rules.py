@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+from helpers.leaks import wait_for
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -151,3 +154,13 @@ def test_bad_tests_fail_and_good_ones_pass(text: str, tmp_path: Path) -> None:
             assert expected[name] in reason, name
             if "leaks" in name:
                 assert "test_it.py" in reason, "the place where it was started"
+
+
+def test_a_thread_that_another_is_just_starting_is_waited_for() -> None:
+    ended: list[bool] = []
+    late = threading.Thread(target=lambda: ended.append(True))
+    starter = threading.Timer(0.05, late.start)
+    starter.start()
+    wait_for(late)
+    assert ended == [True]
+    starter.join()
