@@ -2515,6 +2515,21 @@
     </message>
 </context>
 <context>
+    <name>Pair</name>
+    <message>
+        <source>Keep the &amp;left</source>
+        <translation>&amp;Linke behalten</translation>
+    </message>
+    <message>
+        <source>Keep the &amp;right</source>
+        <translation>&amp;Rechte behalten</translation>
+    </message>
+    <message>
+        <source>Keep this memory as it is and delete the other; Undo brings it back</source>
+        <translation>Diese Notiz behalten, wie sie ist, und die andere löschen; Rückgängig holt sie zurück</translation>
+    </message>
+</context>
+<context>
     <name>Palette</name>
     <message>
         <source>A command, a setting or a name</source>
@@ -4012,6 +4027,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>It is not shown again.</source>
         <translation>Es wird nicht mehr gezeigt.</translation>
     </message>
+    <message>
+        <source>Kept {path}; {other} was deleted.</source>
+        <translation>{path} wurde behalten, {other} gelöscht.</translation>
+    </message>
 </context>
 <context>
     <name>WorthPage</name>
@@ -4034,6 +4053,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Do not show this one again</source>
         <translation>Dies nicht mehr zeigen</translation>
+    </message>
+    <message>
+        <source>Keep &amp;both</source>
+        <translation>&amp;Beide behalten</translation>
+    </message>
+    <message>
+        <source>Leave the two as they are and do not show this pair again</source>
+        <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
     </message>
     <message>
         <source>Looking…</source>
@@ -4330,6 +4357,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n lines of {index} without a file.</source>
         <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines only here</source>
+        <translation><numerusform>%n Zeile nur hier</numerusform><numerusform>%n Zeilen nur hier</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n lines would be lost:</source>

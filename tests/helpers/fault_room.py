@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -261,6 +262,8 @@ def _in_a_child(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    # A shell starts what runs in the background with Ctrl+C ignored, and every command below would be, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import reverie.services.workbench  # noqa: F401
     from helpers import faults_disk, faults_far, faults_state  # noqa: F401
 

@@ -222,7 +222,7 @@ def _opened_while_hanging(room: Room, disk: SlowDisk) -> None:
     """A window that is opened on such a home is one, and shows the home once it answers."""
     disk.hang()
     person = _Person(room, disk, build_ui=False)
-    person.until("there is a window all the same", lambda: hasattr(person.window, "waiting"))
+    person.until("there is a window all the same", lambda: hasattr(person.window, "homes"))
     person.until("it says what it waits for", lambda: person.told)
     disk.go()
     person.settle()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
+
+from reverie.ui.memory.duplicates_window import aligned
+from reverie.ui.memory.worth_a_look import only_here
 
 BODY = """# Releases
 
@@ -45,10 +49,10 @@ def test_the_page_lists_findings_and_shows_both_sides_of_a_pair(windows: Windows
     assert page.list.hasFocus()
     assert f"{len(page.list.values)} things worth a look" == page.title.text()
     choose(driver, "successor")
-    driver.until(lambda: bool(page.sides.rows))
-    assert any("twice" in row.left.text and "three times" in row.right.text for row in page.sides.rows)
+    driver.until(lambda: bool(page.pair.sides.rows))
+    assert any("twice" in row.left.text and "three times" in row.right.text for row in page.pair.sides.rows)
     choose(driver, "secret")
-    assert page.sides.isHidden()
+    assert page.pair.isHidden()
     assert page.merge.isHidden()
     assert page.open_other.isHidden()
     assert TOKEN not in page.list.rows.data(page.list.currentIndex(), Qt.ItemDataRole.ToolTipRole)
@@ -67,6 +71,74 @@ def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home:
     assert page.note.text() == "1 more was dismissed"
     page.message.button("undo").click()
     driver.until(lambda: "successor" in kinds(driver))
+
+
+@pytest.mark.parametrize(("side", "stays", "goes"), [("left", OLD, NEW), ("right", NEW, OLD)])
+def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
+    windows: Windows, home: Path, side: str, stays: str, goes: str
+) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.pair.sides.rows))
+    head = getattr(page.pair, side)
+    assert head.name.text() == stays.removeprefix("/memories/")
+    assert head.only.text() == "1 line only here"
+    before = {path: (home / path.replace("/memories", "memory").lstrip("/")) for path in (stays, goes)}
+    data = {path: file.read_bytes() for path, file in before.items()}
+    head.keep.click()
+    driver.until(lambda: not before[goes].exists())
+    assert before[stays].read_bytes() == data[stays]
+    driver.until(lambda: "successor" not in kinds(driver))
+    assert f"Kept {stays.removeprefix('/memories/')}" in driver.tab.undo_bar.text
+    driver.tab.undo_bar.button("undo").click()
+    driver.until(lambda: before[goes].exists() and before[goes].read_bytes() == data[goes])
+    driver.until(lambda: "successor" in kinds(driver))
+
+
+def test_a_pair_that_changed_meanwhile_is_left_alone_and_the_page_says_so(
+    windows: Windows, home: Path
+) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.pair.sides.rows))
+    (home / "memory/global/releases.md").unlink()
+    page.pair.right.keep.click()
+    driver.until(lambda: not page.message.isHidden() and "is not there any more" in page.message.text)
+    assert (home / "memory/global/releases-updated.md").exists()
+
+
+def test_what_is_compared_late_is_not_shown_for_another_row(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.pair.sides.rows) and not page.pair.isHidden())
+    pair, rows = page.current, page.pair.sides.rows
+    choose(driver, "secret")
+    assert page.pair.isHidden()
+    page.show_sides(pair, rows)
+    assert page.pair.isHidden()
+
+
+def test_both_of_a_pair_stay_and_the_pair_is_not_shown_again(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    assert not page.both.isHidden()
+    assert page.dismiss.isHidden()
+    page.both.click()
+    driver.until(lambda: "successor" not in kinds(driver))
+    assert {OLD, NEW} <= {f"/memories/global/{file.name}" for file in (home / "memory/global").iterdir()}
+    choose(driver, "secret")
+    assert page.both.isHidden()
+    assert not page.dismiss.isHidden()
+
+
+def test_lines_that_both_say_elsewhere_do_not_count_as_only_on_one_side() -> None:
+    rows = aligned("# A\n\none\ntwo\nthree\n", "# A\n\ntwo\n- four\none\n")
+    assert (only_here(rows, "left"), only_here(rows, "right")) == (1, 1)
+    assert only_here(aligned("one\n", "one\n"), "left") == 0
 
 
 def test_a_pair_is_merged_by_hand_into_the_newer_one_with_undo(windows: Windows, home: Path) -> None:

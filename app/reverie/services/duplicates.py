@@ -289,6 +289,10 @@ def _never() -> None:
     """Nobody cancels."""
 
 
+def _deletion(file: DuplicateFile) -> HandChange:
+    return HandChange(file.path, None, file.sha256)
+
+
 @dataclass(frozen=True, slots=True)
 class DuplicateReport:
     """Groups, the surest first. `left_out`: how many files are no text, too large, or unreadable."""
@@ -375,6 +379,19 @@ class DuplicateService:
         """Write `content` into the first file and delete the others, as one. A pin of any of them stays.
         Raises `Conflict` where one changed since it was looked at, `Unavailable` where no context shows
         all."""
+        data = content.encode("utf-8", "surrogatepass")
+        written = [HandChange(file.path, data, file.sha256) for file in files[:1]]
+        changes = [*written, *map(_deletion, files[1:])]
+        return self._make_one(files, changes, f"Merged {len(files)} memories by hand")
+
+    def keep(self, files: Sequence[DuplicateFile]) -> Undo:
+        """Keep the first file as it is and delete the others, as one. A pin of any of them stays. Raises as
+        `merge` does, and `StoreError` where one is not what was looked at."""
+        self.texts(files)
+        changes = [_deletion(file) for file in files[1:]]
+        return self._make_one(files, changes, f"Kept one of {len(files)} memories by hand")
+
+    def _make_one(self, files: Sequence[DuplicateFile], changes: Sequence[HandChange], subject: str) -> Undo:
         if len(files) < 2:
             raise StoreError("A merge needs two memories.", next_step="Select at least two of the group.")
         context = Contexts(self._parts).of({file.root_key for file in files})
@@ -385,10 +402,7 @@ class DuplicateService:
                 next_step="Move one of them to the global scope first, or take one of them out of the merge.",
             )
         target, *others = files
-        changes = [HandChange(target.path, content.encode("utf-8", "surrogatepass"), target.sha256)]
-        changes += [HandChange(file.path, None, file.sha256) for file in others]
         pins = {target.path: True} if any(file.pinned for file in others) and not target.pinned else {}
-        subject = f"Merged {len(files)} memories by hand"
         return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
 
     def _united(self, first: str, second: str) -> str:

@@ -391,7 +391,7 @@ class MemoryTab(QWidget):
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         self.telling = TellControl(self.undo_bar, icons, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
-        self.worth = WorthControl(self._shown, self.duplicates, self.stale, icons, self)
+        self.worth = WorthControl(self._shown, edits, self.duplicates, self.stale, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
     def _lay_out(self, icons: Icons) -> None:
@@ -444,6 +444,7 @@ class MemoryTab(QWidget):
         self.stale.page_wanted.connect(self.show_beside)
         self.worth.page_wanted.connect(self.show_beside)
         self.worth.open_wanted.connect(self.open_line)
+        self.worth.kept.connect(self.hand.offer_undo)
         self.duplicates.merged.connect(self.hand.offer_undo)
         self.stale.open_wanted.connect(self.tree.select_path)
 

@@ -1,5 +1,6 @@
 """Worth a look: a page beside the trees with what a careful reader would notice in the shown memories, the
-most useful first, and what can be done about it: see both sides, merge, fix, dismiss.
+most useful first, and what can be done about it: see both sides, keep one of them or both, merge, fix,
+dismiss.
 
 The engine looks when the page is shown, and again a moment after the memories or the repository changed while
 it is. Looking changes nothing; a dismissed row comes back with Undo.
@@ -9,31 +10,36 @@ Threading: GUI thread; the engine is asked in jobs on a lane of their own. Failu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, MARGIN, Icons
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.memory.duplicates_window import AlignedRow, SideBySide, aligned
+from reverie.ui.memory.duplicates_window import AlignedRow, AlignedSide, SideBySide, aligned
 from reverie.ui.translation import counted, tr, translatable, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
-from reverie.ui.widgets.layouts import FlowLayout, column, split
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
+    from reverie.services.duplicates import DuplicateFile
     from reverie.services.findings import FindingReport, MemoryFinding
+    from reverie.services.views import Undo
     from reverie.ui.memory.duplicates_window import DuplicatesControl
-    from reverie.ui.memory.edits import ShownPlace
+    from reverie.ui.memory.edits import Edits, ShownPlace
     from reverie.ui.memory.stale import StaleControl
     from reverie.ui.session import HomeSession, TreeUpdate
+
+Side = Literal["left", "right"]
 
 _QUIET_MS = 900
 _LONGEST = 160
@@ -78,11 +84,72 @@ class FindingModel(LineModel):
         return as_tooltip(kind_words(value), *said)
 
 
+def only_here(rows: Sequence[AlignedRow], side: Side) -> int:
+    """How many lines of that side say what no line of the other does."""
+    other = {_said(row.right if side == "left" else row.left) for row in rows}
+    ours = (_said(row.left if side == "left" else row.right) for row in rows)
+    return sum(1 for said in ours if said and said not in other)
+
+
+def _said(side: AlignedSide) -> str:
+    return " ".join(side.text.split())
+
+
+class SideHead(QWidget):
+    """Above one of the two: which memory it is, how much stands only there, and a button to keep that one."""
+
+    def __init__(self, words: str, tip: str) -> None:
+        super().__init__()
+        self.name = WrapLabel()
+        self.only = QLabel()
+        self.keep = FitPushButton(words, tip)
+        row = row_of(self.name, holder=self, grows=self.name, gap=GAP)
+        row.addWidget(self.only)
+        row.addWidget(self.keep)
+
+    def say(self, path: str, lines: int) -> None:
+        """The memory, and how many lines say what the other does not."""
+        self.name.say(visible(short_path(path)))
+        self.only.setText(counted("1 line only here", "%n lines only here", lines) if lines else "")
+        self.only.setVisible(bool(lines))
+
+
+class Pair(QWidget):
+    """Both memories of a finding. `keep_wanted(int)`: 0 for the left, 1 for the right."""
+
+    keep_wanted = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finding: MemoryFinding | None = None
+        """What is shown, or was shown last."""
+        tip = self.tr("Keep this memory as it is and delete the other; Undo brings it back")
+        self.left = SideHead(self.tr("Keep the &left"), tip)
+        self.right = SideHead(self.tr("Keep the &right"), tip)
+        self.sides = SideBySide()
+        heads = QWidget()
+        row = row_of(self.left, holder=heads, grows=self.left, gap=UNIT)
+        row.addWidget(self.right, 1)
+        column(self, heads, self.sides, grows=self.sides, margin=0, gap=UNIT)
+        self.left.keep.clicked.connect(lambda: self.keep_wanted.emit(0))
+        self.right.keep.clicked.connect(lambda: self.keep_wanted.emit(1))
+
+    def show_pair(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
+        """Its two memories, line by line."""
+        self.finding = finding
+        self.sides.show_rows(rows)
+        for head, path, side in zip((self.left, self.right), finding.paths, get_args(Side), strict=True):
+            head.say(path, only_here(rows, side))
+            head.keep.setVisible(_may_keep_one(finding))
+
+
 class WorthPage(QWidget):
     """The list, and both sides of the selected row. `open_wanted(path, line)`; `merge_wanted`, `fix_wanted`,
-    `dismiss_wanted(finding)`; `compare_wanted(finding)`: its memories are to be shown side by side."""
+    `dismiss_wanted(finding)`; `keep_wanted(finding, number)`: of its memories that one is to stay;
+    `compare_wanted(finding)`: they are to be shown side by side."""
 
     open_wanted = Signal(str, int)
+    keep_wanted = Signal(object, int)
     merge_wanted = Signal(object)
     fix_wanted = Signal(object)
     dismiss_wanted = Signal(object)
@@ -97,13 +164,16 @@ class WorthPage(QWidget):
         self.message = MessageBar(icons, "trouble")
         self.list = LineList(FindingModel(), icons)
         self.list.setAccessibleName(self.tr("What is worth a look"))
-        self.sides = SideBySide()
+        self.pair = Pair()
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.open_other = FitPushButton(
             self.tr("Open the o&ther"), self.tr("Show the line of the other memory")
         )
         self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
+        self.both = FitPushButton(
+            self.tr("Keep &both"), self.tr("Leave the two as they are and do not show this pair again")
+        )
         self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._follow)
@@ -112,11 +182,13 @@ class WorthPage(QWidget):
             (self.open_other, self._on_open_other),
             (self.merge, self._on_merge),
             (self.fix, self._on_fix),
+            (self.both, self._on_dismiss),
             (self.dismiss, self._on_dismiss),
         ):
             button.clicked.connect(slot)
-        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.dismiss)
-        parts = split(self.list, self.sides, sizes=(220, 260), upright=True, grows=self.sides)
+        self.pair.keep_wanted.connect(self._on_keep)
+        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
+        parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
         inside = (self.title, self.note, self.message, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
         self.show_report(None)
@@ -150,27 +222,36 @@ class WorthPage(QWidget):
             self.list.setCurrentIndex(self.list.rows.index(0, 0))
         self._follow()
 
-    def show_sides(self, rows: tuple[AlignedRow, ...]) -> None:
-        """Both memories of the selected row; nothing where it is about one."""
-        self.sides.show_rows(rows)
-        self.sides.setVisible(bool(rows))
+    def show_sides(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
+        """Both memories of `finding`, if it still is the selected one; nothing where there are no rows."""
+        if finding != self.current:
+            return
+        self.pair.setVisible(bool(rows))
+        if rows:
+            self.pair.show_pair(finding, rows)
 
     @Slot()
     def _follow(self) -> None:
         current = self.current
         are_two = current is not None and len(current.paths) == 2
-        in_store = current is not None and all(path.startswith(f"{ROOT}/") for path in current.paths)
+        may_keep_one = current is not None and _may_keep_one(current)
         self.open.setEnabled(current is not None)
         self.open_other.setVisible(are_two)
-        self.merge.setVisible(
-            are_two and in_store and current is not None and current.kind in ("near-duplicate", "successor")
-        )
+        self.merge.setVisible(may_keep_one)
         self.fix.setVisible(current is not None and current.kind == "stale")
+        self.both.setVisible(may_keep_one)
+        self.dismiss.setVisible(not may_keep_one)
         self.dismiss.setEnabled(current is not None)
-        if are_two and in_store:
+        if current is None or current != self.pair.finding:
+            # What is pressed must be about what is seen.
+            self.pair.hide()
+        if current is not None and are_two and _are_in_store(current):
             self.compare_wanted.emit(current)
-        else:
-            self.show_sides(())
+
+    @Slot(int)
+    def _on_keep(self, number: int) -> None:
+        if self.current is not None:
+            self.keep_wanted.emit(self.current, number)
 
     @Slot()
     def _on_open(self) -> None:
@@ -196,16 +277,29 @@ class WorthPage(QWidget):
             self.dismiss_wanted.emit(self.current)
 
 
+def _are_in_store(finding: MemoryFinding) -> bool:
+    return all(path.startswith(f"{ROOT}/") for path in finding.paths)
+
+
+def _may_keep_one(finding: MemoryFinding) -> bool:
+    """Two memories that say the same, so that one of them is enough."""
+    alike = finding.kind in ("near-duplicate", "successor")
+    return alike and len(finding.paths) == 2 and _are_in_store(finding)
+
+
 class WorthControl(QObject):
     """Follows the trees and the repository while its page is shown. `open_wanted(path, line)`: a memory is to
-    be opened there; `page_wanted(QWidget | None)`: the page is to be shown, or the editor again."""
+    be opened there; `page_wanted(QWidget | None)`: the page is to be shown, or the editor again;
+    `kept(sentence)`: one of two memories was kept, which Undo takes back."""
 
+    kept = Signal(str)
     open_wanted = Signal(str, int)
     page_wanted = Signal(object)
 
     def __init__(
         self,
         shown: ShownPlace,
+        edits: Edits,
         duplicates: DuplicatesControl,
         stale: StaleControl,
         icons: Icons,
@@ -213,6 +307,7 @@ class WorthControl(QObject):
     ) -> None:
         super().__init__(parent)
         self._shown = shown
+        self._edits = edits
         self._duplicates = duplicates
         self._stale = stale
         self._icons = icons
@@ -228,6 +323,7 @@ class WorthControl(QObject):
         if self._page is None:
             self._page = WorthPage(self._icons)
             self._page.open_wanted.connect(self._open)
+            self._page.keep_wanted.connect(self._keep)
             self._page.merge_wanted.connect(self._merge)
             self._page.fix_wanted.connect(self._fix)
             self._page.dismiss_wanted.connect(self._dismiss)
@@ -315,13 +411,32 @@ class WorthControl(QObject):
             left, right = await ask(workbench.duplicates.texts, files)
             return aligned(left, right, control.check)
 
-        self._lane.submit(
-            "compare two memories",
-            work,
-            done=self.page.show_sides,
-            failed=lambda _error: self.page.show_sides(()),  # they changed meanwhile: the next look says so
-            group="compare",
-        )
+        def show(rows: tuple[AlignedRow, ...]) -> None:
+            self.page.show_sides(finding, rows)
+
+        def failed(_error: UserError) -> None:
+            """They changed meanwhile: the next look says so."""
+            show(())
+
+        self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
+
+    def _keep(self, finding: MemoryFinding, number: int) -> None:
+        session, update = self._shown.session, self._shown.update
+        if session is None or update is None:
+            return
+        workbench = session.workbench
+        stays, goes = finding.paths[number], finding.paths[1 - number]
+
+        def done(_undo: Undo) -> None:
+            said = self.tr("Kept {path}; {other} was deleted.")
+            self.kept.emit(said.format(path=visible(short_path(stays)), other=visible(short_path(goes))))
+
+        def keep(files: tuple[DuplicateFile, ...]) -> None:
+            request = ask(workbench.duplicates.keep, files)
+            self._edits.apply(session, "keep one memory", request, done, self._on_failed)
+
+        request = ask(workbench.duplicates.files, update.context, (stays, goes))
+        self._lane.submit("keep one memory", request, done=keep, failed=self._on_failed)
 
     def _merge(self, finding: MemoryFinding) -> None:
         session, update = self._shown.session, self._shown.update

@@ -66,6 +66,11 @@ def test_code_is_carried_whole() -> None:
     assert merged(target, source).count("make a") == 2
 
 
+def test_code_that_differs_in_blank_lines_only_is_not_said_twice() -> None:
+    target = "Run it:\n\n```sh\nmake a\n\nmake b\n```\n"
+    assert merged(target, "Run it:\n\n```sh\nmake a\nmake b\n```\n") == target
+
+
 def test_code_that_is_never_closed_stops_a_merge() -> None:
     assert merge("text\n```\nmake a\n", "other\n", CAPS) is None
     assert merge("other\n", "text\n```\nmake a\n", CAPS) is None

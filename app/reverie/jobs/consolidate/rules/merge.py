@@ -160,12 +160,9 @@ class _Index:
         if wanted.kind == "rule":
             return -1
         if wanted.kind == "code":
-            lines = [line.rstrip() for line in wanted.lines]
+            lines = _code_of(wanted)
             numbers = self._code.get(lines[0], ())
-            return next(
-                (each for each in numbers if [line.rstrip() for line in self.passages[each].lines] == lines),
-                None,
-            )
+            return next((each for each in numbers if _code_of(self.passages[each]) == lines), None)
         found = [
             next(
                 (
@@ -187,6 +184,11 @@ class _Index:
         if wanted.section and not self._is_flat and there.section.casefold() != wanted.section.casefold():
             return False
         return there.parent == wanted.parent or not wanted.parent or (not there.parent and not wanted.nested)
+
+
+def _code_of(passage: Passage) -> list[str]:
+    """Its lines as they are, but for blank ones."""
+    return [line.rstrip() for line in passage.lines if line.strip()]
 
 
 def _group(passage: Passage) -> str:
