@@ -30,8 +30,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "app" / "reverie"
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de",)
-HELPERS = ("tr", "_tr", "_")
-_SAYS_TEXTS = re.compile(r"_CONTEXT\b|\b(?:tr|_tr|_|counted|phrase|plural|translate|QT_TRANSLATE_NOOP)\s*\(")
+HELPERS = ("tr", "_tr", "_", "translatable")
+_SAYS_TEXTS = re.compile(
+    r"_CONTEXT\b|\b(?:tr|_tr|_|translatable|counted|phrase|plural|translate|QT_TRANSLATE_NOOP)\s*\("
+)
 """Only sources with this can hold a text or a context; parsing the many others takes seconds."""
 
 _PHRASES = "reverie.ui.translation"
@@ -115,7 +117,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         # The helpers themselves hand on what they are given.
-        if node.name not in (*HELPERS, "counted", "said", "translatable", "translated"):
+        if node.name not in (*HELPERS, "counted", "said", "translated"):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:

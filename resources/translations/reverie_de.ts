@@ -4947,6 +4947,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
+        <source>A later version</source>
+        <translation>Eine spätere Fassung</translation>
+    </message>
+    <message>
         <source>A line was added to the index</source>
         <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
     </message>
@@ -4993,6 +4997,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>A run {age} left no trace of a failure.</source>
         <translation>Ein Lauf {age} hinterließ keinen Trace eines Fehlers.</translation>
+    </message>
+    <message>
+        <source>A secret</source>
+        <translation>Ein Geheimnis</translation>
     </message>
     <message>
         <source>A tool without a name</source>
@@ -5537,6 +5545,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Diagnose: why the memory writer or a consolidation did not run</source>
         <translation>Diagnose: warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+    </message>
+    <message>
+        <source>Disagree</source>
+        <translation>Widersprechen sich</translation>
     </message>
     <message>
         <source>Disk space is low</source>
@@ -6387,6 +6399,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vom Agenten nicht gesehen</translation>
     </message>
     <message>
+        <source>Not true any more</source>
+        <translation>Stimmt nicht mehr</translation>
+    </message>
+    <message>
         <source>Not valid UTF-8</source>
         <translation>Kein gültiges UTF-8</translation>
     </message>
@@ -6611,6 +6627,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Notizen werden gelesen…</translation>
     </message>
     <message>
+        <source>Reads like an instruction to a model</source>
+        <translation>Liest sich wie eine Anweisung an ein Modell</translation>
+    </message>
+    <message>
         <source>Reasoning</source>
         <translation>Überlegung</translation>
     </message>
@@ -6753,6 +6773,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Saving your text replaces what others wrote there.</source>
         <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Say much of the same</source>
+        <translation>Sagen weitgehend dasselbe</translation>
     </message>
     <message>
         <source>Say something in the workspace, with the background services running.</source>
@@ -6977,6 +7001,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Summary of what came before</source>
         <translation>Zusammenfassung des Vorigen</translation>
+    </message>
+    <message>
+        <source>Superseded</source>
+        <translation>Überholt</translation>
     </message>
     <message>
         <source>System</source>

@@ -35,6 +35,7 @@ def _source(tmp_path: Path, text: str) -> translations.Texts:
         ("from reverie.ui import translation as w\nw.tr('x')", ("reverie", "x")),
         ("from reverie.ui.translation import tr\ntr('x' 'y')", ("reverie", "xy")),
         ("from reverie.ui.translation import counted\ncounted('1 x', '%n x', 3)", ("reverie", "%n x")),
+        ("from reverie.ui.translation import translatable\nX = {1: translatable('x')}", ("reverie", "x")),
         ("from PySide6.QtCore import QCoreApplication\nQCoreApplication.translate('c', 'x')", ("c", "x")),
         ("_CONTEXT = 'own'\ndef _(t): return t\n_('x')", ("own", "x")),
         ("def _tr(t): return QCoreApplication.translate('own', t)\n_tr('x')", ("own", "x")),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -24,6 +24,7 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.duplicates_window import AlignedRow, AlignedSide, SideBySide, aligned
+from reverie.ui.metrics import scaled
 from reverie.ui.translation import counted, tr, translatable, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 
+# Narrower, nobody can compare two texts: the trees give way to the page.
+_NARROWEST = 320
+_LOWEST_PAIR = 170
 _QUIET_MS = 900
 _LONGEST = 160
 _KINDS: dict[str, str] = {
@@ -101,17 +105,15 @@ class SideHead(QWidget):
     def __init__(self, words: str, tip: str) -> None:
         super().__init__()
         self.name = WrapLabel()
-        self.only = QLabel()
         self.keep = FitPushButton(words, tip)
-        row = row_of(self.name, holder=self, grows=self.name, gap=GAP)
-        row.addWidget(self.only)
-        row.addWidget(self.keep)
+        below = row_of(self.keep)
+        below.addStretch(1)
+        column(self, self.name, below, margin=0, gap=UNIT)
 
     def say(self, path: str, lines: int) -> None:
         """The memory, and how many lines say what the other does not."""
-        self.name.say(visible(short_path(path)))
-        self.only.setText(counted("1 line only here", "%n lines only here", lines) if lines else "")
-        self.only.setVisible(bool(lines))
+        only = counted("1 line only here", "%n lines only here", lines) if lines else ""
+        self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
 
 
 class Pair(QWidget):
@@ -131,6 +133,7 @@ class Pair(QWidget):
         row = row_of(self.left, holder=heads, grows=self.left, gap=UNIT)
         row.addWidget(self.right, 1)
         column(self, heads, self.sides, grows=self.sides, margin=0, gap=UNIT)
+        self.setMinimumHeight(scaled(self.font(), _LOWEST_PAIR))
         self.left.keep.clicked.connect(lambda: self.keep_wanted.emit(0))
         self.right.keep.clicked.connect(lambda: self.keep_wanted.emit(1))
 
@@ -191,6 +194,7 @@ class WorthPage(QWidget):
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
         inside = (self.title, self.note, self.message, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
+        self.setMinimumWidth(scaled(self.font(), _NARROWEST))
         self.show_report(None)
 
     @property
