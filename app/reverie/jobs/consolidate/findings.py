@@ -73,6 +73,7 @@ class RelatedNotes:
 _ALIKE = 0.62
 _SUCCESSOR = 0.45
 _SAME_SUBJECT = 0.12
+_ONE_WORD_SUBJECT = 0.3
 # So much of the lines of the smaller note stand in the other one word for word.
 _CONTAINED = 0.5
 _LEAST_LINES = 4
@@ -94,7 +95,7 @@ def related_notes(
     """Everything found in the notes of one store, the surest first."""
     store = _Store(sorted(notes, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))
-    found = [*alike, *_contradictions(store), *_superseded(store)]
+    found = [*alike, *_contradictions(store), *_other_versions(store), *_superseded(store)]
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.paths)))
 
 
@@ -234,6 +235,12 @@ class _Words:
     """Folders of notes that tell what was."""
     states: Mapping[str, int]
     """A word for a state, and which it is."""
+    products: re.Pattern[str]
+    """A product with its version; the groups are named product, version and more."""
+    minor: frozenset[str]
+    """Of these products, another second number is another version."""
+    no_version: frozenset[str]
+    """A sentence with one of these does not say which version is used."""
     triggers: re.Pattern[str]
     past: frozenset[str]
     changes: tuple[re.Pattern[str], ...]
@@ -262,13 +269,16 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
         versions["later"],
         versions["earlier"],
         frozenset(table["labels"]["any"].split()),
-        frozenset(each.strip() for each in table["labels"]["one"].replace("\n", "").split("|")),
+        _names(table["labels"]["one"]),
         frozenset(table["labels"]["journals"].split()),
         {
             word: number
             for number, line in enumerate(table["states"]["groups"].strip().splitlines())
             for word in line.split()
         },
+        _products(table["products"]["first"] + "|" + table["products"]["second"]),
+        _names(table["products"]["second"]),
+        frozenset(table["products"]["other"].split()),
         re.compile("|".join(change["triggers"].split()), re.IGNORECASE),
         frozenset(change["past"].split()),
         tuple(
@@ -277,6 +287,23 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
             )
             for row in rows
         ),
+    )
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(each.strip() for each in listed.replace("\n", "").split("|"))
+
+
+def _products(listed: str) -> re.Pattern[str]:
+    names = "|".join(re.escape(name) for name in sorted(_names(listed), key=len, reverse=True))
+    return re.compile(
+        rf"(?<![\w.@/-])(?P<product>{names})"
+        r"(?:[*_`]*\s*[:|=]?\s*[*_`]*(?:version\s+)?[\^@]?v?|\s+v?)"
+        r"(?P<version>\d{1,2}(?:\.\d{1,3}){0,3})(?:\.?x\b)?"
+        r"(?P<more>\s?\+|\s(?:or|and) (?:later|newer|higher|above|up)|\s?(?:以上|以降|이상|oder neuer))?"
+        # A percentage, a longer number, or so many of something.
+        r"(?![\w%.-]*\w|\+? (?:[a-z-]+ )?[a-z]{3,}s\b)",
+        re.IGNORECASE,
     )
 
 
@@ -387,6 +414,8 @@ _LABEL = re.compile(
 )
 _NO_VALUE = re.compile(
     r"20\d\d[-/年]|\d\d?[:/]\d\d|\d{1,2}\.\d{1,2}\.20|https?:|[0-9a-f]{8}-?[0-9a-f]{4}|\]\("
+    # 11. Juli 2026, July 11, 2026, 3 de mayo de 2026, 2026년 7월
+    r"|\d{1,2}\.?(?: de)? [^\W\d]{3,12}\.?,?(?: de)? 20\d\d|[^\W\d]{3,12}\.? \d{1,2},? 20\d\d|20\d\d ?년"
 )
 _NUMBER = re.compile(r"(?<![\w.])[v$]?(\d[\d,_]*(?:\.\d+){0,3})(?![\d-])")
 # At least, at most, about, or what became of something: no value that another one excludes.
@@ -408,6 +437,8 @@ class _Stated:
 
     note: int
     fact: Fact
+    slot: tuple[str, ...]
+    """What it is a value of: the kind of statement, and its words."""
     value: str
 
 
@@ -419,15 +450,15 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
             if _states_value(fact):
                 slot, value = _slot(fact)
                 if slot:
-                    slots[slot].append(_Stated(number, fact, value))
+                    slots[slot].append(_Stated(number, fact, slot, value))
     best: dict[tuple[str, str], RelatedNotes] = {}
-    for slot, held in sorted(slots.items()):
+    for _, held in sorted(slots.items()):
         store.check()
         holders = {each.note for each in held}
         if not 2 <= len(holders) <= _MOST_HOLDERS or len(held) > len(holders):
             continue  # a list of like things, or a field of a form
         for one, other in combinations(held, 2):
-            score = _disagreement(store, slot[0], one, other)
+            score = _disagreement(store, one, other)
             older, newer, _ = _in_order(store.notes[one.note], store.notes[other.note])
             pair = (older.path, newer.path)
             if score and (pair not in best or best[pair].score < score):
@@ -469,13 +500,15 @@ def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
     return ("one" if label in _words().one else "label", *says), labelled["value"]
 
 
-def _disagreement(store: _Store, kind: str, one: _Stated, other: _Stated) -> float:
+def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
     """How surely two values of one thing cannot both hold; 0 for not at all."""
     if one.fact.key == other.fact.key or store.notes[one.note].numbers != store.notes[other.note].numbers:
         return 0.0  # notes of a series have values of their own
+    kind = one.slot[0]
     # What they say of the thing itself does not show that it is one thing.
     alike = store.similarity(one.note, other.note, {*_terms(one.fact.text), *_terms(other.fact.text)})
-    if alike < _SAME_SUBJECT:
+    # A single word, as "port", is a port of many things.
+    if alike < (_SAME_SUBJECT if kind != "label" or len(one.slot) > 2 else _ONE_WORD_SUBJECT):
         return 0.0
     if kind == "said":
         clear = 0.7 if _other_numbers(one.value, other.value) or _is_denied(one.fact, other.fact) else 0.0
@@ -544,6 +577,83 @@ def _other_name(one: str, other: str) -> bool:
         and words.isdisjoint(_WORD.findall(other.casefold()))
         and others.isdisjoint(_WORD.findall(one.casefold()))
     )
+
+
+# The same product in another version.
+
+
+@dataclass(frozen=True, slots=True)
+class _UsedVersion:
+    """A version of a product that a note says is used. `or_later`: or any later one."""
+
+    version: tuple[int, ...]
+    or_later: bool
+    line: int
+
+    def holds_with(self, other: _UsedVersion) -> bool:
+        """Whether both can be true of one project; `3.12` is no other than `3.12.4`."""
+        if self.or_later or other.or_later:
+            low, high = sorted((self, other), key=lambda each: each.version)
+            return low.or_later or low.version == high.version[: len(low.version)]
+        few = min(len(self.version), len(other.version))
+        return self.version[:few] == other.version[:few]
+
+
+def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
+    """Of each product the two notes that are written last and name different versions of it."""
+    used: dict[str, list[tuple[_Note, _UsedVersion]]] = defaultdict(list)
+    for note in store.notes:
+        store.check()
+        for product, version in ({} if _is_journal(note) else _versions_in(note)).items():
+            used[product].append((note, version))
+    for product in sorted(used):
+        holders = sorted(used[product], key=lambda each: (-each[0].at, utf16_key(each[0].path)))
+        pairs = (
+            (one, other) for one, other in combinations(holders, 2) if _is_of_one_place(one[0], other[0])
+        )
+        disagreeing = (pair for pair in pairs if not pair[0][1].holds_with(pair[1][1]))
+        for (newer, now), (older, then) in disagreeing:
+            first, last, _ = _in_order(older, newer)
+            line_of = {newer.path: now.line, older.path: then.line}
+            evidence = tuple(_evidence(note, line_of[note.path]) for note in (first, last))
+            yield RelatedNotes("contradiction", (first.path, last.path), evidence, 0.74)
+            break
+
+
+def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
+    """The one version of each product that it names; of one with several, none."""
+    words, found = _words(), dict[str, list[_UsedVersion]]()
+    for fact in note.facts:
+        if fact.kind == "code" or len(fact.text) > _LONGEST_VALUED or _OPEN_CHANGE.search(fact.text):
+            continue
+        if not words.no_version.isdisjoint(_WORD.findall(fact.key)):
+            continue
+        for match in words.products.finditer(fact.text):
+            product = _product(match["product"])
+            numbers = tuple(int(each) for each in match["version"].split("."))
+            numbers = numbers[: 2 if product in words.minor else 1]
+            found.setdefault(product, []).append(_UsedVersion(numbers, bool(match["more"]), fact.line))
+    return {
+        product: versions[0]
+        for product, versions in found.items()
+        if all(each.holds_with(versions[0]) for each in versions)
+    }
+
+
+_OPEN_CHANGE = re.compile(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")
+
+
+def _product(name: str) -> str:
+    """One name for the ways to write it."""
+    plain = name.casefold().replace(" ", "").removesuffix(".js").removesuffix("js")
+    return {"golang": "go", "postgresql": "postgres", "tailwindcss": "tailwind", "openjdk": "jdk"}.get(
+        plain, plain
+    )
+
+
+def _is_of_one_place(one: _Note, other: _Note) -> bool:
+    """Not two notes of that name in two folders, each of which tells of its own part of the project."""
+    return one.stem != other.stem or one.path.rpartition("/")[0] == other.path.rpartition("/")[0]
 
 
 # What a newer note says is not so any more.

@@ -108,6 +108,11 @@ ABOUT = "The importer reads invoices of the partner from the bucket and writes t
         ("- Package manager: `pnpm`", "- Package manager: yarn"),
         ("- Retrying imports: enabled", "- Retrying imports: disabled"),
         ("The importer retries a failed invoice 3 times.", "The importer retries a failed invoice 5 times."),
+        ("Built with Next.js 14 and Tailwind.", "A full-stack system on Next.js 15.5 (App Router)."),
+        ("- **Language**: Python 3.11", "- Runs under Python 3.12.4 in CI"),
+        ("- Node.js 18.x", "- Runtime: Node 22"),
+        ("- PostgreSQL 14 on the server", "- PostgreSQL: 16+"),
+        ("- **フレームワーク**: React 18.3.1", "- React 19 + TypeScript"),
     ],
 )
 def test_other_values_of_the_same_thing_are_a_contradiction(one: str, other: str) -> None:
@@ -130,11 +135,35 @@ def test_other_values_of_the_same_thing_are_a_contradiction(one: str, other: str
         ("- Importing: reads the bucket every night", "- Importing: writes into the ledger and tells people"),
         ("- Database: PostgreSQL", "- Database: PostgreSQL 16 with PostGIS"),
         ("- Package manager: yarn@4.9.2", "- Package Manager: Yarn 4.9.2"),
+        ("- React 18.2 in the importer", "- React 18.3.1"),
+        ("- Python 3.8 or newer", "- Python 3.12.4"),
+        ("- Node.js 18+", "- Node 22 in CI"),
+        ("- Python: 15+ mission-critical functions", "- Language: Python 3.12"),
+        ("- Upgraded from Next.js 14 to 15", "- Next.js 15"),
+        ("- Works with React 18 and React 19", "- React 19"),
+        ("- The API requires Node.js 18", "- Node 22"),
+        ("**Version:** 1.0", "**Version:** 2.5.0"),
+        ("**버전**: 1.0", "**버전:** 2.5.0"),
+        ("_Zuletzt aktualisiert: 11. Juli 2026_", "_Zuletzt aktualisiert: 20. Juli 2026_"),
+        ("- Released on: July 11, 2026", "- Released on: July 20, 2026"),
     ],
 )
 def test_what_can_both_hold_is_no_contradiction(one: str, other: str) -> None:
     texts = {"importer.md": f"{ABOUT}{one}\n", "invoices.md": f"About invoices.\n\n{ABOUT}{other}\n"}
     assert found(texts, "contradiction") == []
+
+
+def test_parts_of_a_project_each_have_their_versions() -> None:
+    texts = {"api/CLAUDE.md": f"{ABOUT}- Node.js 18\n", "web/CLAUDE.md": f"{ABOUT}- Node.js 22\n"}
+    assert found(texts, "contradiction") == []
+    beside = {"api/CLAUDE.md": f"{ABOUT}- Node.js 18\n", "api/AGENTS.md": f"{ABOUT}- Node.js 22\n"}
+    assert len(found(beside, "contradiction")) == 1
+
+
+def test_of_many_notes_with_other_versions_the_last_two_that_disagree_are_told() -> None:
+    texts = {f"n{number}.md": f"{ABOUT}- React {number}\n" for number in (16, 17, 18)}
+    (hit,) = found(texts, "contradiction", n16=1, n17=2, n18=3)
+    assert named(hit) == ["n17.md", "n18.md"]
 
 
 def test_a_journal_contradicts_nothing_for_it_tells_what_was() -> None:
@@ -152,6 +181,12 @@ def test_values_of_notes_about_other_things_are_no_contradiction() -> None:
     )
     one, other = f"{one}- Waiting limit: 90 seconds\n", f"{other}- Waiting limit: 120 seconds\n"
     assert found({"kettle.md": one, "elevators.md": other}, "contradiction") == []
+
+
+def test_one_word_before_a_value_is_of_many_things_where_notes_share_little() -> None:
+    web = "# Web app\n\nReads uploads of customers from a form, shows them in a list.\n\n- Port: 8091\n"
+    ftp = "# Mail\n\nUploads that fail are told to customers by mail in the night.\n\n- Port: 21\n"
+    assert found({"web.md": web, "ftp.md": ftp}, "contradiction") == []
 
 
 @pytest.mark.parametrize(
