@@ -141,18 +141,28 @@ class Driver:
 
     def settle(self) -> None:
         """Wait until nothing is going on any more."""
-        self.until(self.is_settled)
+        try:
+            self.until(self.is_settled)
+        except TimeoutError as error:
+            raise TimeoutError(f"never settled: {', '.join(self.under_way())}") from error
 
     def is_settled(self) -> bool:
-        session = self.window.session
-        if session is None or session.status is None or not self.tab.has_full_tree:
-            return False
-        watched = not self._watching or (session.is_watched and session.is_recorded)
-        return (
-            watched
-            and self.window.lazy_tabs.is_built
-            and not any(lane.busy for lane in self.window.lanes.all())
-        )
+        return not self.under_way()
+
+    def under_way(self) -> list[str]:
+        """What goes on still."""
+        session, window = self.window.session, self.window
+        if session is None:
+            return ["no home is shown"]
+        going = {
+            "its status is not known": session.status is None,
+            "the tree is not read": not self.tab.has_full_tree,
+            "it is not watched": self._watching and not session.is_watched,
+            "the history does not have it": self._watching and not session.is_recorded,
+            "tabs are not built": not window.lazy_tabs.is_built,
+        }
+        jobs = [ticket.name for lane in window.lanes.all() for ticket in lane._open.values()]
+        return [*(what for what, goes_on in going.items() if goes_on), *jobs]
 
     @property
     def served(self) -> HomeEngine:

@@ -107,7 +107,8 @@ def merged_text(pair: VersionPair) -> str | None:
     """What consolidation by rules makes of the two; None where it leaves them."""
     names = ("/memories/project/note.md", "/memories/project/note-two.md")
     texts = dict(zip(names, (pair.older, pair.newer), strict=True))
-    made = plan([Note(path, text) for path, text in texts.items()], budget=8, caps=CAPS)
+    notes = [Note(path, text, at_ms=day) for day, (path, text) in enumerate(texts.items(), 1)]
+    made = plan(notes, budget=8, caps=CAPS)
     for group in made.groups:
         if group.kind in ("near", "exact"):
             (gone,) = [each.path for each in group.operations if each.command == "delete"]

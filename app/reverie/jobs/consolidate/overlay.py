@@ -228,6 +228,7 @@ class DreamOverlay:
                         overlay.stays(entry.rel),
                         role == "document",
                         is_write_protected(entry.mode),
+                        entry.mtime_ns // 1_000_000,
                     )
                 )
         return tuple(notes)

@@ -77,6 +77,27 @@ def result_of(result: RulesPlan, *notes: Note) -> dict[str, str]:
 # --- duplicates
 
 
+@pytest.mark.parametrize(
+    ("written", "merged"),
+    [((1, 2), False), ((2, 1), True), ((0, 0), True)],
+    ids=["later", "earlier", "unknown"],
+)
+def test_a_line_that_the_later_note_took_out_is_not_brought_back(
+    written: tuple[int, int], merged: bool
+) -> None:
+    one, other = (
+        note("global/style.md", MORE, at_ms=written[0]),
+        note("global/s.md", REWORDED, at_ms=written[1]),
+    )
+    assert ("near" in kinds(run(one, other))) == merged
+
+
+def test_a_later_note_that_says_only_a_part_of_another_goes_into_it() -> None:
+    more = "- A commit says why.\n- Tests come with the change.\n"
+    one, other = note("global/style.md", MORE + more, at_ms=1), note("global/s.md", REWORDED, at_ms=2)
+    assert kinds(run(one, other)) == ["near"]
+
+
 def test_an_exact_duplicate_goes_and_the_better_named_one_stays() -> None:
     notes = note("global/style.md", STYLE), note("global/style-copy.md", STYLE.replace("\n", "\r\n"))
     result = run(*notes)

@@ -499,6 +499,8 @@ GroupKind = Literal["record", "exact", "near", "moved", "harvest", "empty", "des
 # Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
 # break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
 _COMMON = 3
+# Of the lines of a note: more are another text, not a few that were taken out.
+_FEW_LINES = 0.25
 _MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
 _PROSE = _MARKDOWN | {"", "txt", "text"}
@@ -526,6 +528,8 @@ class Note:
     """It holds many memories in an order of its own: a model may edit it, rules leave it alone."""
     write_protected: bool = False
     """No run changes it (`files.atomic`)."""
+    at_ms: int = 0
+    """When its file was last written, UTC; 0 where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -806,7 +810,7 @@ class _Planner:
             if self._notes[goes].protected:
                 continue
             before, more = self._notes[stays].text, self._comparable(goes).text
-            if kind == "near" and would_double(before, more):
+            if kind == "near" and (would_double(before, more) or self._took_lines_out(target, other)):
                 self.alike.add(frozenset((target, other)))
                 return
             after = merge(before, more, self._caps)
@@ -817,6 +821,15 @@ class _Planner:
             reason = f"{_short(goes)} {said} {_short(stays)} and is merged into it."
             self._propose(kind, reason, (*edits, _delete(goes)), {stays: after, goes: None})
             return
+
+    def _took_lines_out(self, one: str, other: str) -> bool:
+        """Whether the note that was written later is the earlier one without a few of its lines: a merge
+        would bring back what somebody took out."""
+        notes = sorted((self._notes[one], self._notes[other]), key=lambda note: note.at_ms)
+        if notes[0].at_ms == notes[1].at_ms:
+            return False
+        earlier, later = (self._lines_of(note.path) for note in notes)
+        return later < earlier and len(earlier - later) <= _FEW_LINES * len(earlier)
 
     def _may_be_one(self, target: str, other: str) -> bool:
         if self._remaining < 1:
