@@ -119,6 +119,10 @@
         <translation>Alles &amp;rückgängig machen</translation>
     </message>
     <message>
+        <source>&amp;Worth a look…</source>
+        <translation>&amp;Einen Blick wert …</translation>
+    </message>
+    <message>
         <source>A preview: nothing of it was written.</source>
         <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
     </message>
@@ -157,6 +161,10 @@
     <message>
         <source>Nothing of it was written. {reason}</source>
         <translation>Nichts davon wurde geschrieben. {reason}</translation>
+    </message>
+    <message>
+        <source>Pairs of memories that this run left to you: keep the left, the right or both</source>
+        <translation>Paare von Notizen, die dieser Lauf Ihnen überlassen hat: die linke, die rechte oder beide behalten</translation>
     </message>
     <message>
         <source>Put it away; it stays in the list and can be applied later</source>

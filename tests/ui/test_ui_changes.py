@@ -30,6 +30,7 @@ from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, who
 from reverie.ui.memory.footer import can_revert, conflict_words
+from reverie.ui.run_kinds import left_pairs
 from reverie.ui.widgets.text_views import DiffView
 
 TESTING = "/memories/global/testing.md"
@@ -442,6 +443,31 @@ def test_a_merge_is_shown_as_what_stays_what_goes_and_the_result(windows: Window
     alone = next(part for part, _item in files.tree.parts() if part.group and len(part.group.files) == 1)
     files.tree.select_part(alone.file.path, None)
     assert not view.isVisible()
+
+
+def test_a_run_that_left_pairs_to_a_person_leads_to_them(windows: Windows, home: Path) -> None:
+    body = "# How we write\n\n- {}.\n- Diffs stay small and tested.\n- Ask before adding a dependency.\n"
+    answers = ("Answers come first, details after", "Begin with the answer; details come after it")
+    for name, answer in zip(("style", "style-updated"), answers, strict=True):
+        (home / f"memory/global/{name}.md").write_text(body.format(answer))
+    driver = windows.open(home)
+    assert driver.consolidate() == "completed"
+    driver.settle()
+    files = driver.review()
+    assert "worth a look" in files.facts.text()
+    files.worth_button.click()
+    worth = driver.tab.worth
+    driver.until(lambda: worth.is_page_shown and worth.is_settled and bool(worth.page.list.values))
+    assert driver.window.tabs.currentWidget() is driver.tab
+    assert any("style-updated.md" in path for each in worth.page.list.values for path in each.paths)
+
+
+def test_a_run_that_left_nothing_to_a_person_leads_nowhere() -> None:
+    said = "Merged 1 near-duplicate; wrote or mended 2 descriptions. {}worth a look."
+    assert left_pairs(said.format("1 pair of memories is "))
+    assert left_pairs(said.format("12 pairs of memories are "))
+    assert not left_pairs(said.format("The agent found something "))
+    assert not left_pairs("")
 
 
 def test_a_run_whose_contents_are_gone_is_shown_and_taken_back_by_the_history(

@@ -119,6 +119,7 @@ _CLAUSES = (
     phrase("held for review: it would delete lines of {paths} that are nowhere else"),
 )
 """What the rules say, without the capital and the full stop."""
+_LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _CLAUSE = re.compile(r"; ")
 _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
@@ -127,6 +128,11 @@ _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
 def summary_words(summary: str) -> str:
     """What a run did, in the language of the window as far as its sentences are known; safe to show."""
     return " ".join(_sentence(each) for each in _SENTENCE.split(summary)) if summary else ""
+
+
+def left_pairs(summary: str) -> bool:
+    """Whether the run left pairs of memories to a person."""
+    return bool(_LEFT_PAIRS.search(summary))
 
 
 def _sentence(text: str) -> str:

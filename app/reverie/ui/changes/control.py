@@ -54,9 +54,11 @@ PAGE, NEWEST = 100, 20
 
 
 class ChangesControl(QObject):
-    """`open_wanted(str)`: show this memory of the shown context in the editor."""
+    """`open_wanted(str)`: show this memory of the shown context in the editor; `worth_wanted()`: show what is
+    worth a look."""
 
     open_wanted = Signal(str)
+    worth_wanted = Signal()
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class ChangesControl(QObject):
         tab.files.picked.connect(self._on_part)
         tab.files.restore_folder.connect(self._plan_folder)
         tab.files.open_wanted.connect(self._open)
+        tab.files.worth_wanted.connect(self.worth_wanted)
         tab.versions.wanted.connect(self.show_change)
         tab.versions.restore_wanted.connect(self._restore_version)
         tab.deleted.restore.connect(self._restore)

@@ -22,7 +22,7 @@ from reverie.ui.display_text import human_size, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
 from reverie.ui.metrics import scaled
-from reverie.ui.run_kinds import summary_words
+from reverie.ui.run_kinds import left_pairs, summary_words
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
@@ -48,7 +48,8 @@ class ChangeSetPane(Column):
     """The files of one change set and what can be done with it. `apply(ChangeRow, ReviewSelection)`;
     `take_back(ChangeRow, Parts | None)`, None for all of it; `discard(ChangeRow, bool)`; `restore_folder()`:
     the followed folder as it was then; `open_wanted(ChangeRow, str)`: a file in the editor; `entered()`:
-    click or Enter on a file; `picked(ReviewPart | None)`."""
+    click or Enter on a file; `picked(ReviewPart | None)`; `worth_wanted()`: the pairs of memories that a run
+    left to a person."""
 
     apply = Signal(object, object)
     take_back = Signal(object, object)
@@ -57,6 +58,7 @@ class ChangeSetPane(Column):
     open_wanted = Signal(object, str)
     entered = Signal()
     picked = Signal(object)
+    worth_wanted = Signal()
 
     def __init__(self, versions: VersionPane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,12 +87,21 @@ class ChangeSetPane(Column):
             self.tr("Bring back everything that stood there then; you see first what would change"),
             clicked=self.restore_folder.emit,
         )
-        row = FlowLayout(self.apply_button, self.undo, self.discard_button, self.restore_folder_button)
+        self.worth_button = FitPushButton(
+            self.tr("&Worth a look…"),
+            self.tr("Pairs of memories that this run left to you: keep the left, the right or both"),
+            clicked=self.worth_wanted.emit,
+        )
+        buttons = (
+            *(self.apply_button, self.undo, self.discard_button),
+            *(self.restore_folder_button, self.worth_button),
+        )
+        row = FlowLayout(*buttons)
         column(
             self, self.title, self.facts, self.card, self.message, self.tree, self.chosen, row,
             grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
         )  # fmt: skip
-        for button in (self.apply_button, self.undo, self.discard_button, self.restore_folder_button):
+        for button in buttons:
             button.setAutoDefault(False)  # Enter in a list is not for a button
         self._connect()
         self.show_nothing("")
@@ -239,6 +250,7 @@ class ChangeSetPane(Column):
         choices, row = self.choices, self._row
         self.actions_.follow(choices)
         run = row.run if row is not None else None
+        self.worth_button.setVisible(run is not None and left_pairs(run.summary))
         can_apply = choices is not None and choices.view.can_apply
         can_take_back = choices is not None and choices.view.can_take_back
         self.apply_button.setVisible(can_apply)

@@ -370,7 +370,11 @@ class WorthControl(QObject):
         """Show the page beside the trees, or the editor again."""
         if self.is_page_shown:
             self._close()
-            return
+        else:
+            self.show_page()
+
+    def show_page(self) -> None:
+        """Show the page beside the trees, and look."""
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
         self._look()

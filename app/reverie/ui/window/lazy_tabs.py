@@ -58,10 +58,11 @@ class TabContext:
 class LazyTabs(QObject):
     """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
     `open_wanted(str)`: show this memory in the editor; `settings_wanted(str)`: a page of the settings;
-    `status_message(str)`."""
+    `worth_wanted()`: show what is worth a look; `status_message(str)`."""
 
     built = Signal()
     open_wanted = Signal(str)
+    worth_wanted = Signal()
     settings_wanted = Signal(str)
     changed = Signal()
     status_message = Signal(str)
@@ -215,6 +216,7 @@ class LazyTabs(QObject):
     def _make_changes(self) -> ChangesControl:
         control = self._changes = self._ready.changes(self._context.history)
         control.open_wanted.connect(self.open_wanted)
+        control.worth_wanted.connect(self.worth_wanted)
         control.set_session(self._session)
         self._take_place(_CHANGES, control.tab)
         return control
