@@ -456,22 +456,29 @@ def without_noise(text: str) -> str | None:
     if not _BLANKS.search(body):
         return None
     lines = body.split("\n")
-    code = (
-        _code_lines(body) if "```" in body or "~~~" in body or "    " in body or "\t" in body else frozenset()
-    )
-    for number, line in enumerate(lines):
-        if not (number or start) and line.strip() == "---":
-            # Without its trailing blank this rule would open a front matter block.
-            continue
-        if number in code or not line.removesuffix("\r").endswith((" ", "\t")):
-            continue
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if not (_HARD_BREAK.search(line) and following.strip()):
-            lines[number] = _TRAILING.sub(r"\1", line)
+    ends = [number for number in range(len(lines)) if _has_blank_end(lines, number, is_first=not start)]
+    if not ends and _with_one_end(body, has_block=block is not None) == body:
+        return None
+    has_code = any(sign in body for sign in ("```", "~~~", "    ", "\t"))
+    code = _code_lines(body) if has_code else frozenset()
+    for number in ends:
+        if number not in code:
+            lines[number] = _TRAILING.sub(r"\1", lines[number])
     tidied = "\n".join(lines)
     if len(lines) - 1 not in code and len(lines) - 2 not in code:
         tidied = _with_one_end(tidied, has_block=block is not None)
     return text[:start] + tidied if tidied != body else None
+
+
+def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool:
+    """Whether the line ends with blanks that mean nothing outside of code."""
+    line = lines[number]
+    if not line.removesuffix("\r").endswith((" ", "\t")):
+        return False
+    if is_first and not number and line.strip() == "---":
+        return False  # without its trailing blank this rule would open a front matter block
+    following = lines[number + 1] if number + 1 < len(lines) else ""
+    return not (_HARD_BREAK.search(line) and following.strip())
 
 
 def _with_one_end(body: str, *, has_block: bool) -> str:
