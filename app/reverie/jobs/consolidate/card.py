@@ -194,14 +194,15 @@ class _Grader:
         everywhere: FactIndex | None = None
         for fact in missing:
             self._check()
-            partner = _best(fact, among_new.like(fact))
+            matcher, alike = _Matcher(fact), among_new.like(fact)
+            partner = matcher.best(alike)
             if not fact.counts or (partner is not None and self._is_edited(fact, partner)):
-                if partner is not None and not _is_split(fact, among_new.like(fact)):
+                if partner is not None and not matcher.is_split(alike):
                     self._judge(fact, partner)
                 continue
             everywhere = everywhere or FactIndex(self._after, self._others_index)
-            near = [*among_new.like(fact), *everywhere.like(fact)]
-            if any(_stands_in(fact, each) for each in near) or _is_split(fact, near):
+            near = [*alike, *everywhere.like(fact)]
+            if any(matcher.stands_in(each) for each in near) or matcher.is_split(near):
                 continue
             if partner is not None:
                 self._judge(fact, partner)
@@ -288,44 +289,56 @@ def _excluding(place: str, other: str) -> bool:
     return excludes(read_wording(place).seen, read_wording(other).seen)
 
 
-def _best(fact: Fact, candidates: Iterable[Fact]) -> _Partner | None:
-    """The one that keeps the most of it; None where none is about the same."""
-    partners = [_Partner(each, compare(fact, each)) for each in candidates if _comparable(fact, each)]
-    return max(
-        (each for each in partners if each.compared.is_about_the_same),
-        key=lambda each: (
-            each.compared.is_contained,
-            each.compared.of_first + each.compared.of_second,
-            not each.compared.what,
-        ),
-        default=None,
-    )
-
-
 def _is_version(compared: Compared) -> bool:
     """Whether it is the same but for another number."""
     return compared.what in ("number", "version") and compared.context >= _WHOLE
 
 
-def _stands_in(fact: Fact, other: Fact) -> bool:
-    """Whether all of it is said there; few words are found anywhere, so they have to stand together."""
-    if fact.wording.weight < _FEW_WORDS:
-        return fact.key in other.key
-    compared = compare(fact, other)
-    return compared.is_contained and compared.of_first >= _WHOLE
+class _Matcher:
+    """One fact beside others, each of which it is compared with once."""
 
+    def __init__(self, fact: Fact) -> None:
+        self.fact = fact
+        self._known: dict[int, Compared] = {}
 
-def _is_split(fact: Fact, candidates: Iterable[Fact]) -> bool:
-    """Whether several of them together say it, and nothing else."""
-    candidates = list(dict.fromkeys(candidates))
-    rest = fact.key
-    for key in sorted({each.key for each in candidates}, key=len, reverse=True):
-        rest = rest.replace(key, "", 1)
-    if len(rest) <= (1 - _WHOLE) * len(fact.key):
-        return True
-    compared = ((each, compare(fact, each)) for each in candidates)
-    pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]
-    return len(pieces) > 1 and not _left(fact, pieces)
+    def to(self, other: Fact) -> Compared:
+        """How it compares to `other`, which lives as long as this does."""
+        known = self._known.get(id(other))
+        if known is None:
+            known = self._known[id(other)] = compare(self.fact, other)
+        return known
+
+    def best(self, candidates: Iterable[Fact]) -> _Partner | None:
+        """The one that keeps the most of it; None where none is about the same."""
+        partners = [_Partner(each, self.to(each)) for each in candidates if _comparable(self.fact, each)]
+        return max(
+            (each for each in partners if each.compared.is_about_the_same),
+            key=lambda each: (
+                each.compared.is_contained,
+                each.compared.of_first + each.compared.of_second,
+                not each.compared.what,
+            ),
+            default=None,
+        )
+
+    def stands_in(self, other: Fact) -> bool:
+        """Whether all of it is said there; few words are found anywhere, so they have to stand together."""
+        if self.fact.wording.weight < _FEW_WORDS:
+            return self.fact.key in other.key
+        compared = self.to(other)
+        return compared.is_contained and compared.of_first >= _WHOLE
+
+    def is_split(self, candidates: Iterable[Fact]) -> bool:
+        """Whether several of them together say it, and nothing else."""
+        candidates = list(dict.fromkeys(candidates))
+        rest = self.fact.key
+        for key in sorted({each.key for each in candidates}, key=len, reverse=True):
+            rest = rest.replace(key, "", 1)
+        if len(rest) <= (1 - _WHOLE) * len(self.fact.key):
+            return True
+        compared = ((each, self.to(each)) for each in candidates)
+        pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]
+        return len(pieces) > 1 and not _left(self.fact, pieces)
 
 
 def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
