@@ -707,7 +707,7 @@
     </message>
 </context>
 <context>
-    <name>DuplicatesWindow</name>
+    <name>DuplicatesPage</name>
     <message>
         <source>&amp;Find</source>
         <translation>&amp;Suchen</translation>

@@ -247,18 +247,17 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     yield "restore", control.dialog
     control.dialog.reject()
     window.actions_["memory.duplicates"].trigger()
-    duplicates = tab.duplicates.window
+    duplicates = tab.duplicates.page
     assert duplicates is not None
-    yield from _as_wide(
-        driver, "duplicates", duplicates, lambda: duplicates.is_found and duplicates.list.count() > 0
-    )
+    driver.until(lambda: duplicates.is_found and duplicates.list.count() > 0)
+    yield "duplicates", window
     duplicates.merge.click()
     merge = tab.duplicates.dialog
     assert merge is not None
     driver.until(lambda: merge.is_checked)
     yield "merge", merge
     merge.reject()
-    duplicates.close()
+    tab.show_beside(None)
     window.actions_["memory.trash"].trigger()
     driver.until(lambda: control.is_settled and len(control.tab.changes.shown_rows) > 0)
     yield from _columns(driver, "deleted memories")
@@ -294,14 +293,6 @@ def _columns(driver: Driver, name: str) -> Iterator[tuple[str, QWidget]]:
         tab.go_to(column)
         yield f"{name} {column}", driver.window
     tab.go_to(0)
-
-
-def _as_wide(driver: Driver, name: str, shown: QWidget, ready: Any) -> Iterator[tuple[str, QWidget]]:
-    """A window of its own, as narrow as the main one."""
-    if driver.window.width() <= NARROW:
-        shown.resize(max(NARROW, shown.minimumSizeHint().width()), 700)
-    driver.until(ready)
-    yield name, shown
 
 
 LIGHT, NARROW_DARK, LARGE = ("en", "light", 0, 1240), ("de", "dark", 0, NARROW), ("de", "light", 13, 1240)

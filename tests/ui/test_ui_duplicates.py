@@ -1,4 +1,4 @@
-"""The duplicate finder in the window: groups, two memories side by side, and a merge by hand that loses no
+"""The duplicate finder beside the trees: groups, two memories side by side, and a merge by hand that loses no
 line without saying so."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
-from reverie.ui.memory.duplicates_window import DuplicatesWindow, aligned, percent, word_marks
+from reverie.ui.memory.duplicates import DuplicatesPage, aligned, percent, word_marks
 
 BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release after the deploy\n"
 
@@ -27,43 +27,43 @@ def doubled(home: Path) -> Path:
     return home
 
 
-def shown(driver: Any) -> DuplicatesWindow:
+def shown(driver: Any) -> DuplicatesPage:
     driver.do("memory.duplicates")
-    window: DuplicatesWindow = driver.tab.duplicates.window
-    driver.until(lambda: window.is_found)
-    return window
+    page: DuplicatesPage = driver.tab.duplicates.page
+    driver.until(lambda: page.is_found)
+    return page
 
 
-def has(window: DuplicatesWindow, name: str) -> bool:
-    groups = [window.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(window.list.count())]
+def has(page: DuplicatesPage, name: str) -> bool:
+    groups = [page.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(page.list.count())]
     return any(name in {file.rel for file in group.files} for group in groups)
 
 
-def pick(driver: Any, window: DuplicatesWindow, name: str) -> None:
-    for row in range(window.list.count()):
-        window.list.setCurrentRow(row)
-        group = window.group
+def pick(driver: Any, page: DuplicatesPage, name: str) -> None:
+    for row in range(page.list.count()):
+        page.list.setCurrentRow(row)
+        group = page.group
         if group is not None and name in {file.rel for file in group.files}:
-            driver.until(lambda: window.is_found)
+            driver.until(lambda: page.is_found)
             return
     raise AssertionError(name)
 
 
 def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path) -> None:
     driver = windows.open(doubled)
-    window = shown(driver)
-    pick(driver, window, "dups/deploy.md")
-    assert window.list.currentItem().data(Qt.ItemDataRole.AccessibleTextRole).endswith(" %")
-    different = [row for row in window.sides.rows if not row.same]
+    page = shown(driver)
+    pick(driver, page, "dups/deploy.md")
+    assert page.list.currentItem().data(Qt.ItemDataRole.AccessibleTextRole).endswith(" %")
+    different = [row for row in page.sides.rows if not row.same]
     assert [{row.left.text, row.right.text} for row in different] == [
         {"", "- Post the tag in the team channel"}
     ]
-    window.which.setCurrentIndex(window.which.findData("alike"))
-    assert all(window.list.item(row).data(256).kind == "alike" for row in range(window.list.count()))
-    window.which.setCurrentIndex(0)
-    pick(driver, window, "dups/deploy.md")
+    page.which.setCurrentIndex(page.which.findData("alike"))
+    assert all(page.list.item(row).data(256).kind == "alike" for row in range(page.list.count()))
+    page.which.setCurrentIndex(0)
+    pick(driver, page, "dups/deploy.md")
 
-    window.merge.click()
+    page.merge.click()
     dialog = driver.tab.duplicates.dialog
     driver.until(lambda: dialog.is_checked)
     assert dialog.accept_button.isEnabled()
@@ -82,26 +82,27 @@ def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path)
     driver.until(lambda: not (doubled / "memory/global" / gone).exists())
     driver.until(lambda: gone not in driver.paths(Scope.GLOBAL))
     assert "Tag the release" not in (doubled / "memory/global" / target).read_text()
-    driver.until(lambda: window.is_found and window.message.keys == ("undo",))
-    window.message.button("undo").click()
+    driver.until(lambda: page.is_found and page.message.keys == ("undo",))
+    page.message.button("undo").click()
     driver.until(lambda: (doubled / "memory/global" / gone).exists())
     assert "Tag the release" in (doubled / "memory/global" / target).read_text()
-    driver.until(lambda: window.is_found and has(window, "dups/deploy.md"))
-    pick(driver, window, "dups/deploy.md")
+    driver.until(lambda: page.is_found and has(page, "dups/deploy.md"))
+    pick(driver, page, "dups/deploy.md")
 
-    window.resize(360, 640)
-    assert window.width() == 360
-    for widget in (window.finder, window.where, window.merge, window.sides, window.first):
-        assert widget.mapTo(window, widget.rect().topRight()).x() <= 360
+    driver.window.resize(360, 900)
+    shown(driver)
+    assert driver.window.width() == 360
+    for widget in (page.finder, page.where, page.merge, page.sides, page.first):
+        assert widget.mapTo(driver.window, widget.rect().topRight()).x() <= 360
     driver.settle()
 
 
 def test_a_member_can_stay_out_of_the_merge(windows: Windows, doubled: Path) -> None:
     (doubled / "memory/global/dups/deploy-copy.md").write_text(BODY)
     driver = windows.open(doubled)
-    window = shown(driver)
-    pick(driver, window, "dups/deploy.md")
-    window.merge.click()
+    page = shown(driver)
+    pick(driver, page, "dups/deploy.md")
+    page.merge.click()
     dialog = driver.tab.duplicates.dialog
     driver.until(lambda: dialog.is_checked)
     assert len(dialog.chosen) == 3
@@ -142,3 +143,18 @@ def test_every_line_of_both_stands_on_its_side_in_order(left: str, right: str) -
         assert [side.text for side in sides if side.number] == wanted
         assert [side.number for side in sides if side.number] == list(range(1, len(wanted) + 1))
     assert all(row.left.text == row.right.text for row in rows if row.same)
+
+
+def test_the_page_stands_beside_the_trees_and_goes_with_escape_and_with_its_home(
+    windows: Windows, doubled: Path
+) -> None:
+    driver = windows.open(doubled)
+    page, control = shown(driver), driver.tab.duplicates
+    assert page.window() is driver.window
+    assert page.list.hasFocus()
+    assert not driver.tree.isHidden()
+    driver.qtbot.keyClick(page.list, Qt.Key.Key_Escape)
+    driver.until(lambda: not control.is_page_shown)
+    shown(driver)
+    driver.do("home.close")
+    driver.until(lambda: not control.is_page_shown)

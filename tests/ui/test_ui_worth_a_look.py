@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
-from reverie.ui.memory.duplicates_window import aligned
+from reverie.ui.memory.duplicates import aligned
 from reverie.ui.memory.worth_a_look import only_here
 
 BODY = """# Releases

@@ -49,7 +49,7 @@ from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.source_view import FindQuery
 from reverie.ui.jobs import Lanes
-from reverie.ui.memory.duplicates_window import DuplicatesControl
+from reverie.ui.memory.duplicates import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
 from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
@@ -446,6 +446,7 @@ class MemoryTab(QWidget):
         self.worth.open_wanted.connect(self.open_line)
         self.worth.kept.connect(self.hand.offer_undo)
         self.duplicates.merged.connect(self.hand.offer_undo)
+        self.duplicates.page_wanted.connect(self.show_beside)
         self.stale.open_wanted.connect(self.tree.select_path)
 
     def set_actions(self, actions: Actions) -> None:

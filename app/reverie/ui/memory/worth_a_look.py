@@ -23,7 +23,7 @@ from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.memory.duplicates_window import AlignedRow, AlignedSide, SideBySide, aligned
+from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
 from reverie.ui.metrics import scaled
 from reverie.ui.translation import counted, tr, translatable, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateFile
     from reverie.services.findings import FindingReport, MemoryFinding
     from reverie.services.views import Undo
-    from reverie.ui.memory.duplicates_window import DuplicatesControl
+    from reverie.ui.memory.duplicates import DuplicatesControl
     from reverie.ui.memory.edits import Edits, ShownPlace
     from reverie.ui.memory.stale import StaleControl
     from reverie.ui.session import HomeSession, TreeUpdate
 
 Side = Literal["left", "right"]
 
-# Narrower, nobody can compare two texts: the trees give way to the page.
-_NARROWEST = 320
 _LOWEST_PAIR = 170
 _QUIET_MS = 900
 _LONGEST = 160
@@ -194,7 +192,7 @@ class WorthPage(QWidget):
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
         inside = (self.title, self.note, self.message, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
-        self.setMinimumWidth(scaled(self.font(), _NARROWEST))
+        self.setMinimumWidth(scaled(self.font(), NARROWEST))
         self.show_report(None)
 
     @property

@@ -1,5 +1,5 @@
-"""The duplicate finder: groups of memories that say the same at the left, two of a group side by side at the
-right, and the way to a merge by hand. Stays open beside the window.
+"""The duplicate finder, a page beside the trees: groups of memories that say the same, two of a group side by
+side, and the way to a merge by hand.
 
 Finding runs on a lane of its own, so that nothing else waits for it, tells how far it is and can be stopped.
 Threading: GUI thread; an answer that nobody waits for any more is dropped.
@@ -34,14 +34,15 @@ from reverie.errors import UserError
 from reverie.memory.diff import changed_spans, lost_lines
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
-from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, human_size, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, TakeBack
+from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
+# A page with two texts: narrower, nobody can compare them, and the trees give way to it.
+NARROWEST = 320
 # Longer lines are marked as a whole: word by word would cost more than it shows.
 _LONGEST = 2_000
 # Lines less alike than this are not taken for two wordings of one.
@@ -271,7 +274,7 @@ def _shown(text: str) -> str:
 SIDE_BY_SIDE = 700
 
 
-class DuplicatesWindow(QDialog):
+class DuplicatesPage(QWidget):
     """`merge_wanted(files)`: the files of a group, the one to keep first."""
 
     merge_wanted = Signal(object)
@@ -285,9 +288,9 @@ class DuplicatesWindow(QDialog):
         self._report: DuplicateReport | None = None
         self._ticket: Ticket | None = None
         self._comparing = False
-        self.setWindowTitle(self.tr("Duplicates"))
-        self.resize(1040, 620)
+        self.setAccessibleName(self.tr("Duplicates"))
         self.title = WrapLabel()
+        embolden(self.title, 1.15)
         self.where = FitCombo()
         self.where.setAccessibleName(self.tr("Where to look"))
         self.where.addItem(self.tr("The scopes that are shown"), "shown")
@@ -312,6 +315,7 @@ class DuplicatesWindow(QDialog):
         self.second.setAccessibleName(self.tr("The memory at the right"))
         self.sides = SideBySide()
         self.merge = FitPushButton(self.tr("&Merge by hand…"))
+        self.setMinimumWidth(scaled(self.font(), NARROWEST))
         self._arrange()
         self._connect()
 
@@ -326,9 +330,7 @@ class DuplicatesWindow(QDialog):
         right = pane(self.facts, chosen, self.sides, row, grows=self.sides)
         panes = Panes(left, right, beside_from=SIDE_BY_SIDE, sizes=(300, 740))
         self.splitter = panes
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
-        column(self, self.title, top, self.message, panes, buttons, grows=panes)
+        column(self, self.title, top, self.message, panes, grows=panes, margin=MARGIN, gap=GAP)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -547,7 +549,7 @@ def _facts(group: DuplicateGroup) -> str:
 
 
 def _file_name(file: DuplicateFile) -> str:
-    where = f"{words.scope_name(file.scope)} · {visible(file.rel)} · {human_size(file.size)}"
+    where = f"{visible(file.rel)} · {words.scope_name(file.scope)} · {human_size(file.size)}"
     return f"{where} · {visible(file.owner)}" if file.owner else where
 
 
@@ -766,19 +768,20 @@ class MergeMemoriesDialog(QDialog):
 
 
 class DuplicatesControl(QObject):
-    """The duplicates of the shown home, found and merged in a window that is made when it is first asked for
-    and closes with its home. `changed()`: memories were merged. `merged(str)`: the same in a
-    sentence, where no window of this control says it."""
+    """The duplicates of the shown home, found and merged in a page that is made when it is first asked for
+    and goes with its home. `changed()`: memories were merged. `merged(str)`: the same in a sentence, where
+    the page does not say it. `page_wanted(QWidget | None)`: the page is to be shown, or the editor again."""
 
     changed = Signal()
     merged = Signal(str)
+    page_wanted = Signal(object)
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
         super().__init__(owner)
         self._edits, self._icons, self._owner = edits, icons, owner
         self._session: HomeSession | None = None
         self._back: TakeBack | None = None
-        self.window: DuplicatesWindow | None = None
+        self.page: DuplicatesPage | None = None
         self._lane = Lane("duplicates", self)
         self.dialog: MergeMemoriesDialog | None = None
         edits.undone.connect(self._on_undone)
@@ -787,30 +790,32 @@ class DuplicatesControl(QObject):
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
-        if self.window is not None:
-            self.window.close()
+        if self.is_page_shown:
+            self.page_wanted.emit(None)
 
     def stop(self) -> None:
         """The window closes. Calling it again is harmless."""
         self._lane.stop()
+
+    @property
+    def is_page_shown(self) -> bool:
+        return self.page is not None and self.page.isVisible()
 
     @Slot()
     def show(self) -> None:
         session = self._session
         if session is None or session.context is None:
             return
-        window = self.window
-        if window is None:
-            window = self.window = DuplicatesWindow(self._lane, self._icons, self._owner)
-            window.merge_wanted.connect(self.merge_by_hand)
-            self._back = TakeBack(window.message, self._edits)
+        page = self.page
+        if page is None:
+            page = self.page = DuplicatesPage(self._lane, self._icons)
+            page.merge_wanted.connect(self.merge_by_hand)
+            self._back = TakeBack(page.message, self._edits)
         elif self._back is not None:
             self._back.forget()
-        if window.isVisible():
-            window.raise_()  # it may lie behind the main window
-        window.show()
-        window.activateWindow()
-        window.show_home(session.workbench, session.context, visible(session.info.label))
+        self.page_wanted.emit(page)
+        page.list.setFocus()
+        page.show_home(session.workbench, session.context, visible(session.info.label))
 
     @Slot(object)
     def merge_by_hand(self, files: tuple[DuplicateFile, ...]) -> None:
@@ -818,8 +823,7 @@ class DuplicatesControl(QObject):
         session, lane = self._session, self._lane
         if session is None:
             return
-        above = self.window if self.window is not None and self.window.isVisible() else self._owner
-        self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, above)
+        self.dialog = MergeMemoriesDialog(lane, session.workbench, files, self._icons, self._owner)
         self.dialog.merge.connect(self._merge)
         self.dialog.finished.connect(self._on_dialog_gone)
         self.dialog.open()
@@ -846,16 +850,16 @@ class DuplicatesControl(QObject):
         said = counted(
             "Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", len(undo.removed)
         )
-        if self.window is not None and self.window.isVisible() and self._back is not None:
+        if self.page is not None and self.is_page_shown and self._back is not None:
             self._back.offer(undo, said)
-            self.window.look()
+            self.page.look()
         else:
             self.merged.emit(said)
 
     @Slot()
     def _on_undone(self) -> None:
-        if self.window is not None and self.window.isVisible():
-            self.window.look()
+        if self.page is not None and self.is_page_shown:
+            self.page.look()
 
     def _say_failed(self, error: UserError) -> None:
         if self.dialog is not None:
