@@ -1,6 +1,6 @@
 """What a careful reader would notice about several notes of one store: pure rules, no model.
 
-- `near-duplicate`: two notes say much of the same;
+- `near-duplicate`: two notes say much of the same, or a part of one has what the other says;
 - `successor`: the same, and their names or times say that one is a later version of the other;
 - `contradiction`: the same of the same thing, with another number, version, name or state;
 - `superseded`: a newer note says that what an older one relies on was removed, replaced, renamed or done.
@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Literal
 
 from reverie.jobs.consolidate.facts import Fact, compare, fact_key, read_facts, signature
@@ -78,12 +78,18 @@ _ONE_WORD_SUBJECT = 0.3
 _CONTAINED = 0.5
 _LEAST_LINES = 4
 _LEAST_WORDS = 12
+# So much of the words of the smaller note, by their weight, the larger one has; and so like is a part of it.
+_COVERED = 0.75
+_COVERED_ALIKE = 0.2
+_COVERED_PART = 0.4
+_LEAST_PART = 8
 # The rarest words of a note find its partners.
 _LEADING = 60
 _STEM = 7
 _MOST_OF_ONE = 3
 """More partners of one note are not listed: they are a family, which a person sees from the first three."""
 _SHOWN = 160
+_PART = re.compile(r"#{1,3} ")
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DATE = re.compile(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
@@ -116,6 +122,14 @@ class _Note:
     def facts(self) -> list[Fact]:
         """Its statements."""
         return [fact for fact in read_facts(self.path, self.text) if fact.counts]
+
+    @cached_property
+    def parts(self) -> list[tuple[int, str]]:
+        """What stands under each of its headings, with the line of the heading."""
+        lines = self.text.split("\n")
+        starts = [0, *(number for number, line in enumerate(lines) if number and _PART.match(line))]
+        ends = [*starts[1:], len(lines)]
+        return [(start + 1, "\n".join(lines[start:end])) for start, end in zip(starts, ends, strict=True)]
 
     @cached_property
     def lines(self) -> dict[str, int]:
@@ -170,9 +184,11 @@ class _Store:
         for terms in counted:
             self.known_by.update(terms.keys())
         total = len(self.notes)
-        rarity = {term: math.log(1 + total / count) for term, count in self.known_by.items()}
+        self._rarity = {term: math.log(1 + total / count) for term, count in self.known_by.items()}
+        self._terms = [frozenset(terms) for terms in counted]
         self.sizes = [len(terms) for terms in counted]
-        self._vectors = [_unit(terms, rarity) for terms in counted]
+        self._vectors = [_unit(terms, self._rarity) for terms in counted]
+        self._parts: dict[int, list[tuple[int, dict[str, float]]]] = {}
 
     def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
         """The cosine of the angle between two notes by their words, rare ones weighing most, but some."""
@@ -180,6 +196,30 @@ class _Store:
         if len(a) > len(b):
             a, b = b, a
         return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
+
+    def covered(self, one: int, other: int) -> tuple[float, dict[int, int]]:
+        """How like the smaller of two notes is to the part of the larger one that says the same, and the line
+        where that begins, by note; 0 where the larger one lacks some of it."""
+        small, large = sorted((one, other), key=lambda number: (self.sizes[number], number))
+        weights = {term: self._rarity[term] for term in self._terms[small]}
+        there = sum(weight for term, weight in weights.items() if term in self._terms[large])
+        if there < _COVERED * sum(weights.values()):
+            return 0.0, {}
+        own = self._vectors[small]
+        found = (
+            (sum(weight * part.get(term, 0.0) for term, weight in own.items()), line)
+            for line, part in self._parts_of(large)
+        )
+        best, line = max(found, default=(0.0, 1), key=lambda each: (each[0], -each[1]))
+        return (best, {large: line}) if best >= _COVERED_PART else (0.0, {})
+
+    def _parts_of(self, number: int) -> list[tuple[int, dict[str, float]]]:
+        if number not in self._parts:
+            counted = ((line, Counter(_terms(text))) for line, text in self.notes[number].parts)
+            self._parts[number] = [
+                (line, _unit(terms, self._rarity)) for line, terms in counted if len(terms) >= _LEAST_PART
+            ]
+        return self._parts[number]
 
     def is_rare(self, text: str) -> bool:
         """Whether it has several words, and one that few notes have."""
@@ -241,6 +281,10 @@ class _Words:
     """Of these products, another second number is another version."""
     no_version: frozenset[str]
     """A sentence with one of these does not say which version is used."""
+    step: re.Pattern[str]
+    """A numbered part of the work; the groups are named kind, first and last."""
+    step_done: re.Pattern[str]
+    step_open: re.Pattern[str]
     triggers: re.Pattern[str]
     past: frozenset[str]
     changes: tuple[re.Pattern[str], ...]
@@ -279,6 +323,13 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
         _products(table["products"]["first"] + "|" + table["products"]["second"]),
         _names(table["products"]["second"]),
         frozenset(table["products"]["other"].split()),
+        re.compile(
+            rf"(?<![^\W_])(?P<kind>{'|'.join(table['steps']['kinds'].split())})[\s#_]{{0,2}}"
+            r"(?P<first>\d{1,2})(?![\w%]|\.\d)(?:\s?[-–~]\s?(?P<last>\d{1,2})(?!\w))?",
+            re.IGNORECASE,
+        ),
+        _any_of(table["steps"]["done"]),
+        _any_of(table["steps"]["open"]),
         re.compile("|".join(change["triggers"].split()), re.IGNORECASE),
         frozenset(change["past"].split()),
         tuple(
@@ -292,6 +343,15 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
 
 def _names(listed: str) -> frozenset[str]:
     return frozenset(each.strip() for each in listed.replace("\n", "").split("|"))
+
+
+def _any_of(listed: str) -> re.Pattern[str]:
+    """Any of these names or signs; a name in letters with spaces between them as a whole word."""
+    names = sorted(_names(listed), key=len, reverse=True)
+    words = [each for each in names if each[0].isalpha() and not _UNSPACED.search(each)]
+    signs = [re.escape(each) for each in names if each not in words]
+    whole = rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)"
+    return re.compile("|".join([*signs, whole]), re.IGNORECASE)
 
 
 def _products(listed: str) -> re.Pattern[str]:
@@ -311,7 +371,7 @@ def _products(listed: str) -> re.Pattern[str]:
 
 
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
-    found: list[tuple[float, bool, _Note, _Note]] = []
+    found: list[tuple[float, bool, _Note, _Note, dict[str, int]]] = []
     for one, other in _pairs(store):
         store.check()
         first, second = store.notes[one], store.notes[other]
@@ -322,11 +382,13 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
         older, newer, is_version = _in_order(first, second)
         is_sibling = not is_version and _are_siblings(first, second)
         least = 0.85 if is_sibling else _SUCCESSOR if is_version else _ALIKE
-        if alike >= least or (contained >= _CONTAINED and not is_sibling):
-            found.append((max(alike, contained), is_version, older, newer))
+        covered, at = store.covered(one, other) if alike >= _COVERED_ALIKE else (0.0, {})
+        if alike >= least or ((contained >= _CONTAINED or covered) and not is_sibling):
+            begins = {store.notes[number].path: line for number, line in at.items()}
+            found.append((max(alike, contained, covered), is_version, older, newer, begins))
     taken: Counter[str] = Counter()
     family: dict[str, str] = {}
-    for score, is_version, older, newer in sorted(found, key=lambda each: (-each[0], each[2].path)):
+    for score, is_version, older, newer, begins in sorted(found, key=lambda each: (-each[0], each[2].path)):
         first_one, first_other = _first_of(family, older.path), _first_of(family, newer.path)
         # Of three notes that say the same two pairs tell all.
         if first_one != first_other and max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
@@ -335,7 +397,7 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
             yield RelatedNotes(
                 "successor" if is_version else "near-duplicate",
                 (older.path, newer.path),
-                _shared_lines(older, newer),
+                _shared_lines(older, newer, begins),
                 round(0.3 + 0.6 * min(1.0, score), 4),
             )
 
@@ -391,13 +453,14 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
     return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
 
 
-def _shared_lines(older: _Note, newer: _Note) -> tuple[QuotedLine, ...]:
-    """The longest line that both have, else the first of each that says something."""
+def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tuple[QuotedLine, ...]:
+    """The longest line that both have, else where it begins, or the first that says something."""
     shared = older.lines.keys() & newer.lines.keys()
     if shared:
         longest = max(shared, key=lambda key: (min(len(key), 120), key))
         return _evidence(older, older.lines[longest]), _evidence(newer, newer.lines[longest])
-    return tuple(_evidence(note, next(iter(note.lines.values()), 1)) for note in (older, newer))
+    firsts = ((note, next(iter(note.lines.values()), 1)) for note in (older, newer))
+    return tuple(_evidence(note, begins.get(note.path, first)) for note, first in firsts)
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
@@ -696,6 +759,7 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                     best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
     yield from best.values()
     yield from _done(store)
+    yield from _steps(store)
 
 
 def _changes(note: _Note) -> Iterator[_WentAway]:
@@ -782,3 +846,75 @@ def _task(text: str) -> str:
             flags=re.IGNORECASE,
         )
     )
+
+
+# Numbered parts of the work that one note has before it and a newer one behind it.
+
+
+_LONGEST_STEP = 240
+_MOST_STEPS = 20
+_SAME_WORK = 0.2
+_DENIED = re.compile(r"\b(?:not yet|noch nicht|not|never|to be|nicht)\s+\w+", re.IGNORECASE)
+_PARTLY = re.compile(r"(?<!\d)\d{1,2}\s?%")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a note says of one: whether it is done, where, and the other words of the line."""
+
+    is_done: bool
+    line: int
+    words: frozenset[str]
+
+
+def _steps(store: _Store) -> Iterator[RelatedNotes]:
+    told: dict[str, list[tuple[int, _Step]]] = defaultdict(list)
+    for number, note in enumerate(store.notes):
+        store.check()
+        for name, step in ({} if _is_journal(note) else _steps_in(note)).items():
+            told[name].append((number, step))
+    best: dict[tuple[str, str], RelatedNotes] = {}
+    for name in sorted(told):
+        store.check()
+        for (one, ahead), (other, behind) in permutations(told[name], 2):
+            older, newer = store.notes[one], store.notes[other]
+            if ahead.is_done or not behind.is_done or older.at > newer.at:
+                continue
+            alike = store.similarity(one, other)
+            if alike < _SAME_WORK or (ahead.words and behind.words and not ahead.words & behind.words):
+                continue  # each project, and each part of one, counts its own
+            pair, score = (older.path, newer.path), 0.6 + 0.2 * min(1.0, alike)
+            if pair not in best or best[pair].score < score:
+                evidence = (_evidence(older, ahead.line), _evidence(newer, behind.line))
+                best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
+    yield from _few_of_each(best.values())
+
+
+def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
+    """The surest, few for one note: whoever reads it then sees the rest."""
+    taken: Counter[str] = Counter()
+    for each in sorted(found, key=lambda each: (-each.score, each.paths)):
+        if not taken[each.paths[0]]:
+            taken[each.paths[0]] += 1
+            yield each
+
+
+def _steps_in(note: _Note) -> dict[str, _Step]:
+    """Each numbered part whose state the note tells, unless it tells two."""
+    words, found = _words(), dict[str, list[_Step]]()
+    for number, line in enumerate(note.text.split("\n"), 1):
+        if len(line) > _LONGEST_STEP:
+            continue
+        named = list(words.step.finditer(line))
+        is_open = bool(words.step_open.search(line))
+        is_done = bool(words.step_done.search(_DENIED.sub(" ", line)))
+        if len(named) != 1 or is_done == is_open or _PARTLY.search(line):
+            continue
+        (step,) = named
+        first, last = int(step["first"]), int(step["last"] or step["first"])
+        rest = words.step_done.sub(" ", words.step_open.sub(" ", line.replace(step[0], " ")))
+        said = frozenset(each for each in _terms(rest) if each not in FUNCTION_WORDS and not each.isdigit())
+        kind = step["kind"].casefold().removesuffix("s")[:_STEM]
+        for each in range(first, min(last, first + _MOST_STEPS) + 1):
+            found.setdefault(f"{kind} {each}", []).append(_Step(is_done, number, said))
+    return {name: steps[0] for name, steps in found.items() if len({step.is_done for step in steps}) == 1}

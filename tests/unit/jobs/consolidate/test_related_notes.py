@@ -99,6 +99,82 @@ def test_notes_of_a_series_that_follow_a_template_are_no_duplicates(one: str, ot
 ABOUT = "The importer reads invoices of the partner from the bucket and writes them into the ledger.\n\n"
 
 
+PARTS = """# Ledger
+
+What an agent must know of this repository before it begins.
+
+## Layout
+
+- `importer/` reads invoices, `ledger/` books them, `portal/` shows them to the partners.
+
+## Deploying
+
+- `make deploy` for the billing service is run from the release branch and never from a feature branch.
+- Staging is the cluster called harbour; lighthouse is what production is called.
+- The canary must be green: wait ten minutes before you promote it. To roll back: `make rollback
+  VERSION=<previous>`; the database stays as it is. Before and after, tell the on-call channel.
+
+## Tests
+
+- `make test` runs all of them; the slow ones have a mark and run at night, on a copy of the archive.
+"""
+
+
+def test_a_note_that_a_part_of_a_larger_one_has_in_other_words_is_a_near_duplicate() -> None:
+    (one,) = found({"deploying-billing.md": BODY, "CLAUDE.md": PARTS}, "near-duplicate")
+    assert set(named(one)) == {"deploying-billing.md", "CLAUDE.md"}
+    assert {each.text for each in one.evidence if each.path.endswith("CLAUDE.md")} == {"## Deploying"}
+
+
+def test_a_note_with_much_of_its_own_is_not_contained_in_a_part_of_another() -> None:
+    own = "".join(
+        f"- The {word} cluster needs its certificates from the {word} vault, renewed by {word} each spring.\n"
+        for word in ("amber", "birch", "cedar", "dune", "ember")
+    )
+    assert found({"deploying-billing.md": BODY + own, "CLAUDE.md": PARTS}, "near-duplicate") == []
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind"),
+    [
+        ("- 🔄 Phase 3: importing of invoices (next)", "- ✅ Phase 3: importing of invoices (COMPLETE)"),
+        ("- Phases 2-4: importing and booking, pending", "## Phase 3 of importing: completed"),
+        ("├── importer.py  # (Phase 3) - NOT YET IMPLEMENTED", "Phase 3 done."),
+        ("- Schritt 3: offen", "- Schritt 3: erledigt"),
+        ("- フェーズ3: 進行中", "- フェーズ3: 完了"),
+    ],
+)
+def test_a_part_of_the_work_that_a_newer_note_has_behind_it_is_superseded(ahead: str, behind: str) -> None:
+    texts = {"plan.md": f"{ABOUT}{ahead}\n", "state.md": f"{ABOUT}{behind}\n"}
+    (hit,) = found(texts, "superseded", plan=1, state=2)
+    assert named(hit) == ["plan.md", "state.md"]
+    assert [each.text for each in hit.evidence] == [ahead, behind]
+    assert found(texts, "superseded", plan=2, state=1) == []
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind"),
+    [
+        ("- Phase 3: importing, next", "- Phase 4: importing, complete"),
+        ("- Phase 3: importing, next", "- Phase 3 complete; Phase 4 of importing is next"),
+        ("- Phase 3: importing, next", "- Phase 3: 40% complete"),
+        ("- Phase 3: importing, next", "- Phase 3: migration of telephones, complete"),
+        ("- Phase 3: importing, next\n- Phase 3: importing, done", "- Phase 3: importing, complete"),
+    ],
+)
+def test_what_does_not_tell_of_the_same_part_of_the_work_supersedes_nothing(ahead: str, behind: str) -> None:
+    texts = {"plan.md": f"{ABOUT}{ahead}\n", "state.md": f"{ABOUT}{behind}\n"}
+    assert found(texts, "superseded", plan=1, state=2) == []
+
+
+def test_the_phases_of_two_projects_are_two() -> None:
+    texts = {
+        "kettle.md": "The kettle in the kitchen boils slowly; descale it on Fridays.\n\n- Phase 3: pending\n",
+        "lift.md": "Elevators are inspected by the city each spring in the cellar.\n\n- Phase 3: complete\n",
+    }
+    assert found(texts, "superseded", kettle=1, lift=2) == []
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
