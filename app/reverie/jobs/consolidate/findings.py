@@ -655,6 +655,8 @@ class _UsedVersion:
 
     def holds_with(self, other: _UsedVersion) -> bool:
         """Whether both can be true of one project; `3.12` is no other than `3.12.4`."""
+        if self.or_later and other.or_later:
+            return self.version == other.version
         if self.or_later or other.or_later:
             low, high = sorted((self, other), key=lambda each: each.version)
             return low.or_later or low.version == high.version[: len(low.version)]
@@ -691,16 +693,43 @@ def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
             continue
         if not words.no_version.isdisjoint(_WORD.findall(fact.key)):
             continue
-        for match in words.products.finditer(fact.text):
-            product = _product(match["product"])
-            numbers = tuple(int(each) for each in match["version"].split("."))
-            numbers = numbers[: 2 if product in words.minor else 1]
-            found.setdefault(product, []).append(_UsedVersion(numbers, bool(match["more"]), fact.line))
+        for product, numbers, or_later in _versions_of(fact.text, words):
+            found.setdefault(product, []).append(_UsedVersion(numbers, or_later, fact.line))
     return {
         product: versions[0]
         for product, versions in found.items()
         if all(each.holds_with(versions[0]) for each in versions)
     }
+
+
+# Three numbers are a version whatever stands before them.
+_RELEASE = re.compile(
+    r"(?<![\w.@/-])(?P<product>[^\W\d_][\w.-]{2,40})[*`_]*\s?[:@|]?\s?[*`_]*[\^~]?v?(?P<version>\d+\.\d+\.\d+)"
+    r"(?![\w%]|[.-]\w)"
+)
+_OWN_VERSION = re.compile(
+    r"(?:\b(?:current|latest|project|app|release)\s+(?:\w+\s)?version|当前版本|当前项目版本|项目版本|最新版本|現在のバージョン"
+    r"|현재 버전)[*`_]*\s?(?:is\s|[:：|]\s?)?[*`_(]*v?(?P<version>\d+\.\d+(?:\.\d+)?)(?![\w.]*\w)",
+    re.IGNORECASE,
+)
+
+
+def _versions_of(text: str, words: _Words) -> Iterator[tuple[str, tuple[int, ...], bool]]:
+    """Each product with the numbers that count, and whether any later one will do."""
+    for match in words.products.finditer(text):
+        product = _product(match["product"])
+        numbers = _numbers(match["version"])
+        yield product, numbers[: 2 if product in words.minor else 1], bool(match["more"])
+    for match in _OWN_VERSION.finditer(text):
+        yield "the project itself", _numbers(match["version"]), False
+    for match in _RELEASE.finditer(text):
+        product = _product(match["product"])
+        if product not in words.labels and not words.products.match(match[0]):
+            yield f"{product} itself", _numbers(match["version"])[:2], False
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in version.split("."))
 
 
 _OPEN_CHANGE = re.compile(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")

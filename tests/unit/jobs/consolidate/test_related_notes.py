@@ -189,6 +189,10 @@ def test_the_phases_of_two_projects_are_two() -> None:
         ("- Node.js 18.x", "- Runtime: Node 22"),
         ("- PostgreSQL 14 on the server", "- PostgreSQL: 16+"),
         ("- **フレームワーク**: React 18.3.1", "- React 19 + TypeScript"),
+        ("- Node.js 18+ installed", "- Node.js 20.x or higher"),
+        ("- artplayer: 5.3.0", "- ArtPlayer 5.2.5 in the portal"),
+        ("- **当前版本**: v3.5.0", "- 当前版本：v3.6.2"),
+        ("The current version is 2.3.1.", "- **Project version**: 2.4.0"),
     ],
 )
 def test_other_values_of_the_same_thing_are_a_contradiction(one: str, other: str) -> None:
@@ -213,6 +217,10 @@ def test_other_values_of_the_same_thing_are_a_contradiction(one: str, other: str
         ("- Package manager: yarn@4.9.2", "- Package Manager: Yarn 4.9.2"),
         ("- React 18.2 in the importer", "- React 18.3.1"),
         ("- Python 3.8 or newer", "- Python 3.12.4"),
+        ("- hls.js 1.6.11", "- HLS.js 1.6.6"),
+        ("- **文档版本**: v1.0.0", "- **文档版本**: v2.1.0"),
+        ("- The server is 10.20.30.40", "- The server is 10.20.30.41"),
+        ("- Current version: 2.3.1 → 2.4.0", "- Current version: 2.4.0"),
         ("- Node.js 18+", "- Node 22 in CI"),
         ("- Python: 15+ mission-critical functions", "- Language: Python 3.12"),
         ("- Upgraded from Next.js 14 to 15", "- Next.js 15"),
