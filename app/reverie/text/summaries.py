@@ -29,6 +29,8 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
     """The summary of a run, and the write-protected files that it left alone."""
     if not paths:
         return summary
+    if summary and summary[-1] not in ".!?":
+        summary = f"{summary[0].upper()}{summary[1:]}."
     names = ", ".join(paths[:_NAMED_AT_MOST]) + (", …" if len(paths) > _NAMED_AT_MOST else "")
     return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."
 
