@@ -29,7 +29,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import FileData, FolderData
 from reverie.ui.window.main_window import MainWindow
-from tour.camera import NARROW, Camera, dark_colours
+from tour.camera import Camera, dark_colours
 
 # --- editor ---
 
@@ -250,13 +250,13 @@ def _duplicates(camera: Camera) -> None:
     window = camera.window
     control = window.tab.duplicates
     window.actions_["memory.duplicates"].trigger()
-    shown = control.window
+    shown = control.page
     if shown is None:
         return
     camera.wait("the duplicates", lambda: shown.is_found and shown.list.count() > 0)
-    camera.picture("27-duplicates", shown)
+    camera.picture("27-duplicates")
     with dark_colours():
-        camera.picture("28-duplicates-dark", shown)
+        camera.picture("28-duplicates-dark")
     shown.merge.click()
     dialog = control.dialog
     if dialog is not None:
@@ -267,11 +267,11 @@ def _duplicates(camera: Camera) -> None:
         camera.wait("the check of the merge", lambda: dialog.is_checked)
         camera.picture("29-merge", dialog)
         dialog.reject()
-    size = shown.size()
-    shown.resize(*NARROW)
-    camera.picture("30-duplicates-narrow", shown)
-    shown.resize(size)
-    shown.close()
+    with camera.narrow():
+        window.actions_["memory.duplicates"].trigger()
+        camera.wait("the duplicates", lambda: shown.is_found)
+        camera.picture("30-duplicates-narrow")
+    window.tab.show_beside(None)
 
 
 # --- orphans ---
