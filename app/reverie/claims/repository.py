@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.errors import Unavailable
-from reverie.files.paths import is_directory, is_file, is_there
+from reverie.files.paths import is_directory, is_file, is_irregular, is_there
 from reverie.memory.history.objects import libgit2
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _require_harmless(place: Path) -> None:
         config = _small_text(directory / "config")
         for included in re.findall(r"^\s*path\s*=\s*(.+?)\s*$", config, re.MULTILINE):
             target = directory / os.path.expanduser(included.strip('"'))  # noqa: PTH111 - as git reads it
-            if is_there(target) and not is_file(target):
+            if is_irregular(target):
                 raise Unavailable(f"Its configuration includes {target}.", reason="repository")
 
 

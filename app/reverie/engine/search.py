@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -150,17 +150,24 @@ class EngineSearch:
 
     def _run(self) -> None:
         while self._wait_until_due():
-            for home_id in self._service.outdated():
-                try:
-                    self._update(home_id)
-                except SearchStopped:
+            for homes in (self._service.outdated, self._service.overtaken):
+                if not self._update_each(homes()):
                     return
-                except Exception:
-                    # A home that trips over a bug must not end the indexing of the others.
-                    log.exception("a home could not be indexed")
             with self._condition:
                 self._updating = False
                 self._condition.notify_all()
+
+    def _update_each(self, homes: Iterable[str]) -> bool:
+        """False at the end."""
+        for home_id in homes:
+            try:
+                self._update(home_id)
+            except SearchStopped:
+                return False
+            except Exception:
+                # A home that trips over a bug must not end the indexing of the others.
+                log.exception("a home could not be indexed")
+        return True
 
     def _wait_until_due(self) -> bool:
         """False at the end."""

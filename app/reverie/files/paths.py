@@ -47,6 +47,16 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def is_irregular(path: Path) -> bool:
+    """Whether something else than a regular file can be reached there; links are followed. It is one look: a
+    file that goes at this moment is not there, and nothing odd."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(status.st_mode)
+
+
 def is_link(path: Path) -> bool:
     """Whether it is a symlink that can be reached; unlike `Path.is_symlink`, never raises."""
     return os.path.islink(path)  # noqa: PTH114

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from reverie.errors import UserError, user_error_from_os
-from reverie.files.paths import is_directory, is_file, is_there, open_regular
+from reverie.files.paths import is_directory, is_irregular, open_regular
 
 
 def make_private(database: Path) -> None:
@@ -29,7 +29,7 @@ def refuse_irregular(database: Path) -> None:
     SQLite would wait for ever for the writer of a pipe."""
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
-        if is_there(path) and not is_file(path):
+        if is_irregular(path):
             raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it away")
 
 

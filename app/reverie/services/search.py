@@ -256,6 +256,14 @@ class SearchService:
             if shelf.stale or shelf.dirty or not self._is_complete(shelf, home_id)
         ]
 
+    def overtaken(self) -> list[str]:
+        """The homes that were read and are not in the index any more: it was built anew for another one."""
+        return [
+            home_id
+            for home_id, shelf in self._all()
+            if not (shelf.stale or shelf.dirty or shelf.trouble or self._is_complete(shelf, home_id))
+        ]
+
     def update(self, *, stop: Callable[[], bool] = lambda: False) -> None:
         """Bring the index up to date with everything noted so far. Raises `SearchStopped`; what a home that
         cannot be reached says is told with the next answer."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from helpers.benches import sample_parts, workspace
+from helpers.samples import copy_sample
 from reverie.clock import system_clock
+from reverie.compose import open_parts
 from reverie.engine import search
 from reverie.engine.codec import pack
 from reverie.engine.engine import HomeEngine, ProfileEngine
@@ -81,6 +83,31 @@ def found(index: EngineSearch, parts: HomeContainer, text: str) -> bool:
 
 def changed(*paths: Path) -> Changes:
     return Changes(frozenset(paths), False, 1, ())
+
+
+def test_a_home_whose_rows_went_while_another_was_read_is_read_again(
+    parts: HomeContainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged index is built anew for the home that is read; the others stayed without."""
+    monkeypatch.setattr(search, "FIRST_S", 0.0)
+    other = open_parts(copy_sample("mux-home-legacy", tmp_path / "second"), parts.profile, parts.clock)
+    feed, damaged = search.feed_catalogue, [other.home_id]
+
+    def damaged_once(given: HomeContainer, *arguments: Any) -> None:
+        if given.home_id in damaged:
+            damaged.clear()
+            given.catalogue.rebuild()
+        feed(given, *arguments)
+
+    monkeypatch.setattr(search, "feed_catalogue", damaged_once)
+    made = EngineSearch(lambda _event: None)
+    for each in (parts, other):
+        made.add(each)
+        assert made.wait(20)
+    both = {parts.home_id, other.home_id}
+    assert not damaged
+    assert parts.catalogue.complete(both) == both
+    made.close()
 
 
 def test_a_home_is_first_read_by_a_process_of_its_own_and_a_few_changes_by_the_engine(

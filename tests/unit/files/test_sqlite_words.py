@@ -6,13 +6,14 @@ import contextlib
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from helpers.ordinary_user import without_power
 from reverie.errors import Unavailable
 from reverie.files.lease import Leases
-from reverie.files.sqlite import why
+from reverie.files.sqlite import refuse_irregular, why
 
 GIVEN = ("SQLite says something.", "Check the disk.")
 
@@ -76,3 +77,33 @@ def test_a_pipe_in_place_of_a_database_or_of_its_journal_is_said_and_never_waite
     os.mkfifo(pipe)
     with pytest.raises(Unavailable, match=f"{pipe.name} is not a regular file"):
         Leases(database).holder("x")
+
+
+def test_a_file_beside_a_database_that_goes_at_this_moment_is_nothing_odd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last connection that closes removes `-wal` and `-shm`, between any two looks at them."""
+    path = a_database(tmp_path)
+    beside = path.with_name(f"{path.name}-shm")
+    looks = 0
+    really = os.stat
+
+    def look(name: Any, *arguments: Any, **named: Any) -> os.stat_result:
+        nonlocal looks
+        if os.fspath(name) != str(beside):
+            return really(name, *arguments, **named)
+        looks += 1
+        beside.touch() if looks % 2 else beside.unlink(missing_ok=True)
+        return really(name, *arguments, **named)
+
+    monkeypatch.setattr(os, "stat", look)
+    for _ in range(4):
+        refuse_irregular(path)
+    assert looks
+
+
+def test_a_pipe_beside_a_database_is_refused(tmp_path: Path) -> None:
+    path = a_database(tmp_path)
+    os.mkfifo(path.with_name(f"{path.name}-shm"))
+    with pytest.raises(sqlite3.OperationalError, match=r"list\.sqlite-shm is not a regular file"):
+        refuse_irregular(path)
