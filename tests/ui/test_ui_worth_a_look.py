@@ -73,6 +73,22 @@ def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home:
     driver.until(lambda: "successor" in kinds(driver))
 
 
+def test_a_second_click_does_not_decide_the_pair_that_comes_up_next(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "secret")
+    left = len(page.list.values)
+    page.dismiss.click()
+    driver.until(lambda: len(page.list.values) == left - 1)
+    assert page.current is not None
+    assert not page.dismiss.isEnabled()
+    assert not page.both.isEnabled()
+    page.dismiss.click()
+    page.both.click()
+    driver.until(page.dismiss.isEnabled)
+    assert len(page.list.values) == left - 1
+
+
 @pytest.mark.parametrize(("side", "stays", "goes"), [("left", OLD, NEW), ("right", NEW, OLD)])
 def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
     windows: Windows, home: Path, side: str, stays: str, goes: str

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -176,6 +176,8 @@ class WorthPage(QWidget):
             self.tr("Keep &both"), self.tr("Leave the two as they are and do not show this pair again")
         )
         self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
+        self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
+        self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._follow)
         for button, slot in (
@@ -202,8 +204,8 @@ class WorthPage(QWidget):
         return found
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Delete and self.current is not None:
-            self.dismiss_wanted.emit(self.current)
+        if event.key() == Qt.Key.Key_Delete and not event.isAutoRepeat():
+            self._on_dismiss()
         else:
             super().keyPressEvent(event)
 
@@ -243,17 +245,24 @@ class WorthPage(QWidget):
         self.fix.setVisible(current is not None and current.kind == "stale")
         self.both.setVisible(may_keep_one)
         self.dismiss.setVisible(not may_keep_one)
-        self.dismiss.setEnabled(current is not None)
+        for button in self._decisions:
+            button.setEnabled(current is not None and not self._pause.isActive())
         if current is None or current != self.pair.finding:
             # What is pressed must be about what is seen.
             self.pair.hide()
         if current is not None and are_two and _are_in_store(current):
             self.compare_wanted.emit(current)
 
+    def _decided(self) -> None:
+        """The second click of a double click must not decide the row that comes up next."""
+        self._pause.start()
+        self._follow()
+
     @Slot(int)
     def _on_keep(self, number: int) -> None:
         if self.current is not None:
             self.keep_wanted.emit(self.current, number)
+            self._decided()
 
     @Slot()
     def _on_open(self) -> None:
@@ -277,6 +286,7 @@ class WorthPage(QWidget):
     def _on_dismiss(self) -> None:
         if self.current is not None:
             self.dismiss_wanted.emit(self.current)
+            self._decided()
 
 
 def _are_in_store(finding: MemoryFinding) -> bool:
