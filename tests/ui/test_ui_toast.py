@@ -9,6 +9,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from reverie.ui.appearance import Icons
+from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.message_bar import Toast
 
 UNDO = [("undo", "Undo", "Take it back")]
@@ -59,3 +60,15 @@ def test_it_stays_while_the_pointer_is_over_it(below: QWidget) -> None:
     QCursor.setPos(below.mapToGlobal(below.rect().topLeft()))
     toast._until.timeout.emit()
     assert toast.isHidden()
+
+
+def test_a_button_that_comes_with_the_second_sentence_stands_beside_it(below: QWidget, qtbot: Any) -> None:
+    toast = Toast(Icons(), "undo", below)
+    toast.say("Moved back")
+    qtbot.wait(1)
+    toast.say("Pinned plan.md", buttons=UNDO)
+    qtbot.wait(1)
+    button, said = toast.button("undo"), toast.findChild(WrapLabel)
+    assert toast.rect().contains(button.geometry())
+    assert said.geometry().right() < button.geometry().left()
+    assert said.height() >= said.sizeHint().height()

@@ -156,6 +156,7 @@ class MessageBar(QWidget):
             button.setObjectName(key)
             button.clicked.connect(self._choose)
             self._row.addWidget(button)
+            button.show()  # in a bar that is on screen a layout would show it too late for its own measure
             self._buttons[key] = button
 
     @Slot()
