@@ -57,3 +57,15 @@ def test_where_the_editor_would_be_too_narrow_it_shows_only_if_it_is_asked_for(
     driver.window.resize(1500, 800)
     driver.settle()
     assert not control.is_shown, "it was put away by hand"
+
+
+def test_it_is_filled_when_it_is_asked_for_after_the_memory_was_opened(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.window.resize(1000, 800)
+    driver.open(PATH)
+    driver.settle()
+    control = driver.tab.inspector
+    assert not control.is_shown
+    driver.do("view.inspector")
+    assert "tokens" in control.inspector.room.lines[0].text()
+    driver.until(lambda: control.inspector.history.lines[0].text().startswith("First seen"))

@@ -211,7 +211,10 @@ class InspectorControl(QObject):
     def _fit(self) -> None:
         font = self.inspector.font()
         room = self.page.width() >= scaled(font, WIDTH + LEAST_EDITOR)
+        was_shown = self.is_shown
         self.inspector.setVisible(self.wanted and (room or self._forced) and self._data is not None)
+        if self.is_shown and not was_shown:
+            self._fill()
 
     @property
     def _data(self) -> FileData | None:
@@ -221,9 +224,13 @@ class InspectorControl(QObject):
     @Slot()
     def update(self) -> None:
         """What is known of the open memory may be something else."""
-        data, file = self._data, self._pane.file
         self._fit()
-        if data is None or file is None or self.inspector.isHidden():
+        if self.is_shown:
+            self._fill()
+
+    def _fill(self) -> None:
+        data, file = self._data, self._pane.file
+        if data is None or file is None:
             return
         self.inspector.about.say(self._about(data))
         self.inspector.room.say([self._size(data, file.text)])
