@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyle, QWidget
 from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
@@ -190,3 +190,27 @@ def test_a_new_change_ends_what_could_be_done_again(driver: Driver) -> None:
     driver.until(lambda: names[1] not in driver.paths())
     driver.until(lambda: not driver.window.actions_["memory.redo"].isEnabled())
     assert names[0] in driver.paths()
+
+
+def underlines(widget: QWidget) -> bool:
+    return bool(widget.style().styleHint(QStyle.StyleHint.SH_UnderlineShortcut, None, widget))
+
+
+def test_letters_for_alt_are_underlined_while_it_is_held(driver: Driver) -> None:
+    menus, text = driver.window.menuBar(), driver.pane.text
+    text.setFocus()
+    assert not underlines(menus)
+    QTest.keyPress(text, Qt.Key.Key_Alt)
+    assert underlines(menus)
+    QTest.keyRelease(text, Qt.Key.Key_Alt)
+    driver.until(lambda: underlines(menus) is menus.hasFocus())
+    menus.setFocus()
+    QTest.keyClick(menus, Qt.Key.Key_Escape)
+    text.setFocus()
+    QTest.keyClick(text, Qt.Key.Key_Shift)
+    assert not underlines(menus)
+
+
+def test_a_dialog_underlines_its_letters_always(driver: Driver) -> None:
+    dialog = QDialog(driver.window)
+    assert underlines(QPushButton("&Move", dialog))

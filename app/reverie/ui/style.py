@@ -12,8 +12,11 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QAbstractScrollArea,
+    QLabel,
+    QMenuBar,
     QProxyStyle,
     QStyle,
     QStyleHintReturn,
@@ -28,6 +31,7 @@ from PySide6.QtWidgets import (
     QStyleOptionTab,
     QStyleOptionToolButton,
     QStyleOptionViewItem,
+    QTabBar,
     QTreeView,
     QWidget,
 )
@@ -82,6 +86,19 @@ _HINTS = {
     _Hint.SH_EtchDisabledText: 0,
 }
 
+_MNEMONICS = "shows-mnemonics"
+
+
+def show_mnemonics(window: QWidget, shown: bool) -> None:
+    """Underline the letters that Alt reaches in `window`, or none. A window that never asks for either
+    underlines them always."""
+    if window.property(_MNEMONICS) is shown:
+        return
+    window.setProperty(_MNEMONICS, shown)
+    for kind in (QMenuBar, QAbstractButton, QLabel, QTabBar):
+        for widget in window.findChildren(kind):
+            widget.update()
+
 
 def _has(state: QStyle.StateFlag, *flags: QStyle.StateFlag) -> bool:
     return all(state & flag for flag in flags)
@@ -120,7 +137,11 @@ class CalmStyle(QProxyStyle):
         returned: QStyleHintReturn | None = None,
     ) -> int:
         found = _HINTS.get(hint)
-        return super().styleHint(hint, option, widget, returned) if found is None else found
+        if found is not None:
+            return found
+        if hint == _Hint.SH_UnderlineShortcut and widget is not None:
+            return int(widget.window().property(_MNEMONICS) is not False)
+        return super().styleHint(hint, option, widget, returned)
 
     def sizeFromContents(
         self, kind: QStyle.ContentsType, option: QStyleOption, size: QSize, widget: QWidget | None = None

@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
@@ -37,6 +37,7 @@ from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.metrics import scaled
+from reverie.ui.style import show_mnemonics
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class MainWindow(QMainWindow):
             Lane("consolidator", self, own_thread=True),
         )
         self._garbage = GarbageCollection(self)
+        show_mnemonics(self, False)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
         self.setWindowTitle("Reverie[*]")
@@ -538,8 +540,21 @@ class MainWindow(QMainWindow):
             # Not before: opening imports heavy libraries, which would hold up this very painting.
             QTimer.singleShot(0, self.start)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        if event.key() == Qt.Key.Key_Alt:
+            show_mnemonics(self, True)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        super().keyReleaseEvent(event)
+        menus = self.menuWidget()
+        # Alt alone leads into the menu bar, where the next letter counts.
+        show_mnemonics(self, menus is not None and menus.hasFocus())
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            show_mnemonics(self, False)
         came = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
         if came and self._session is not None:
             self._session.focused()
