@@ -4059,6 +4059,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ö&amp;ffnen</translation>
     </message>
     <message>
+        <source>A model says: {why}</source>
+        <translation>Ein Modell sagt: {why}</translation>
+    </message>
+    <message>
         <source>Do not show this one again</source>
         <translation>Dies nicht mehr zeigen</translation>
     </message>

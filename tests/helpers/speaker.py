@@ -21,7 +21,8 @@ Say = str | Sequence[dict[str, Any]] | ProviderError
 
 
 class Speaker:
-    """A provider with a script: text ends the run, a list of arguments is one turn of memory calls."""
+    """A provider with a script: text ends the run, a list of arguments is one turn of calls, of the memory
+    tool, or of the one for pairs where they have `pairs`."""
 
     name = "test:model"
     destination = ""
@@ -44,7 +45,7 @@ class Speaker:
         if isinstance(said, str):
             return ModelTurn(AssistantMessage(said), "stop", usage, "model")
         calls = tuple(
-            ToolCall(f"{len(self.requests)}-{number}", "memory", json.dumps(arguments))
+            ToolCall(f"{len(self.requests)}-{number}", _tool_of(arguments), json.dumps(arguments))
             for number, arguments in enumerate(said)
         )
         return ModelTurn(AssistantMessage("", calls), "tool-calls", usage, "model")
@@ -60,3 +61,7 @@ class Speaker:
     @property
     def sent(self) -> str:
         return "\n".join(str(request) for request in self.requests)
+
+
+def _tool_of(arguments: dict[str, Any]) -> str:
+    return "point_out" if "pairs" in arguments else "memory"

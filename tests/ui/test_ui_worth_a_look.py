@@ -8,6 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.jobs.consolidate.noticed import NoticedPair
 from reverie.ui.memory.duplicates import aligned
 from reverie.ui.memory.worth_a_look import only_here
 
@@ -181,3 +184,27 @@ def test_the_page_follows_other_writers_and_closes_with_escape(windows: Windows,
     driver.until(lambda: "secret" not in kinds(driver))
     driver.qtbot.keyClick(page.list, Qt.Key.Key_Escape)
     driver.until(lambda: not driver.tab.worth.is_page_shown)
+
+
+def test_what_a_model_noticed_is_shown_with_what_it_says(windows: Windows, home: Path) -> None:
+    (home / "memory/global/queue.md").write_text("# Queue\n\nA job is handled inside the request.\n")
+    (home / "memory/global/worker.md").write_text("# Worker\n\nThe worker takes every job.\n")
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    context = driver.tab._shown.update.context
+    pair = NoticedPair(
+        "contradiction",
+        ("/memories/global/queue.md", "/memories/global/worker.md"),
+        ("A job is handled inside the request.", "The worker takes every job."),
+        "Only one of them can be <b>true</b>.",
+    )
+    open_parts(home, windows.profile, system_clock).noticed.add(context, [pair])
+    (home / "memory/global/worker.md").write_text("# Worker\n\nThe worker takes every job.\n\nSince May.\n")
+    driver.until(lambda: any(each.why for each in page.list.values))
+    row = [bool(each.why) for each in page.list.values].index(True)
+    page.list.setCurrentIndex(page.list.rows.index(row, 0))
+    assert page.why.text() == "A model says: Only one of them can be <b>true</b>."
+    assert page.why.textFormat() == Qt.TextFormat.PlainText
+    driver.until(lambda: bool(page.pair.sides.rows))
+    choose(driver, "secret")
+    assert page.why.isHidden()

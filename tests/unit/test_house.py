@@ -31,7 +31,6 @@ WHY_ALONE: dict[str, str] = {
     "ui.memory.filters": "the row of filters and their counts",
     "ui.memory.inspector": "beside the open memory; a widget and its control",
     "ui.memory.unseen": "what someone else did to the open memory: a bar, marks, Undo",
-    "ui.style": "how every control is drawn; only the application names it",
     "ui.window.other_tabs": "the tabs beside Memory, loaded after the first paint",
     "engine.workers": "processes of their own for runs: what a worker engine does without",
     "agents.claude.consolidation": "the agent's lock, and what it says of the last consolidation",

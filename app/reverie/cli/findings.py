@@ -1,9 +1,9 @@
 """`findings`: what is worth a person's look in the memories of a project, or of everything.
 
-JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id}`. With
-`--project` the notes that lie in the project count, and the memories that agents keep of it in their homes.
-Looking changes nothing; `--dismiss` keeps what is not to be shown again. Finding nothing is no failure, nor
-is finding something.
+JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id}`, and
+`why` where a model noticed it. With `--project` the notes that lie in the project count, and the memories
+that agents keep of it in their homes. Looking changes nothing; `--dismiss` keeps what is not to be shown
+again. Finding nothing is no failure, nor is finding something.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def _tell(session: Invocation, reports: list[FindingReport]) -> None:
         print_text(printable(f"{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
         for line, said in zip(each.lines, each.evidence, strict=False):
             print_text(printable(f"    {line}: {said}" if line else f"    {said}"))
+        if each.why:
+            print_text(printable(f"    {each.why}"))
     notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
     words = f"{len(found):,} {'finding' if len(found) == 1 else 'findings'} in {notes:,} "
     words += "memory" if notes == 1 else "memories"
@@ -110,4 +112,5 @@ def _as_json(finding: MemoryFinding) -> dict[str, Any]:
         "evidence": list(finding.evidence),
         "score": finding.score,
         "id": finding.id,
+        **({"why": finding.why} if finding.why else {}),
     }

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
+    from reverie.jobs.consolidate.noticed import NoticedLog
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
@@ -260,9 +261,17 @@ class HomeContainer:
             coverage=self.coverage,
             agent_locks=self.agent_locks,
             stale=self._stale_claims,
+            notice=self.noticed.add,
             time_limit_s=self.settings.dream.time_limit_s,
             max_loss_percent=self.settings.dream.max_loss_percent,
         )
+
+    @cached_property
+    def noticed(self) -> NoticedLog:
+        """What models noticed and left to a person."""
+        from reverie.jobs.consolidate.noticed import NoticedLog
+
+        return NoticedLog(lambda: self.own_sidecar("noticed.json"))
 
     def _stale_claims(self, context: ScopeContext, check: Callable[[], None]) -> tuple[CheckedClaim, ...]:
         try:

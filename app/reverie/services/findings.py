@@ -30,6 +30,7 @@ from reverie.text.redact import redact
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.files.sidecar import Sidecar
+    from reverie.jobs.consolidate.noticed import NoticedPair
     from reverie.services.claims import ClaimService
 
 FindingKind = Literal[
@@ -42,6 +43,9 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
     "instruction": ("instruction", 0.95),
 }
 _STALE = 0.9
+_ALIKE = ("near-duplicate", "successor")
+_NOTICED = {"contradiction": 0.89, "superseded": 0.87, "successor": 0.85, "near-duplicate": 0.83}
+"""How surely worth a look what a model noticed is."""
 # Marks of what a line says ask for no limit of an agent.
 _NO_CAPS = Caps(
     file_bytes=CHECKED_BYTES,
@@ -67,6 +71,8 @@ class MemoryFinding:
     """What stands there, or what is to be said of it; no secret."""
     score: float
     """0 to 1: how surely it is worth a look."""
+    why: str = ""
+    """What a model says of it, where one noticed it."""
 
     @property
     def id(self) -> str:
@@ -88,11 +94,13 @@ class FindingReport:
 def findings_of(
     notes: Sequence[RelatedNote],
     stale: Iterable[CheckedClaim] = (),
+    noticed: Iterable[NoticedPair] = (),
     *,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
     """Everything about these notes, the most useful first."""
     found = [*_marks(notes, check), *map(_stale, stale), *_related(notes, check)]
+    found += _noticed_by_models(notes, noticed, found)
     return sorted(found, key=lambda each: (-each.score, each.kind, each.paths, each.lines))
 
 
@@ -101,6 +109,21 @@ def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterato
         lines = tuple(evidence.line for evidence in each.evidence)
         said = tuple(redact(evidence.text) for evidence in each.evidence)
         yield MemoryFinding(each.kind, each.paths, lines, said, each.score)
+
+
+def _noticed_by_models(
+    notes: Sequence[RelatedNote], pairs: Iterable[NoticedPair], known: Sequence[MemoryFinding]
+) -> Iterator[MemoryFinding]:
+    """Those whose lines stand as they were quoted, and that rules have not found by themselves."""
+    texts = {note.path: note.text for note in notes}
+    alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}
+    told = {(frozenset(each.paths), frozenset(each.lines)) for each in known}
+    for pair in pairs:
+        lines, of = pair.lines_in(texts), frozenset(pair.paths)
+        if lines is None or (of, frozenset(lines)) in told or (pair.kind in _ALIKE and of in alike):
+            continue
+        said = tuple(map(redact, pair.quotes))
+        yield MemoryFinding(pair.kind, pair.paths, lines, said, _NOTICED[pair.kind], redact(pair.why))
 
 
 def _marks(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
@@ -128,11 +151,13 @@ class FindingService:
         view: Callable[[ScopeContext], MemoryView],
         claims: Callable[[], ClaimService],
         dismissed: Callable[[], Sidecar],
+        noticed: Callable[[ScopeContext], Sequence[NoticedPair]],
     ) -> None:
-        """`view`: the names of the memories of a context."""
+        """`view`: the names of the memories of a context; `noticed`: what models noticed in them."""
         self._view = view
         self._claims = claims
         self._dismissed = dismissed
+        self._noticed = noticed
         self._lock = threading.Lock()
 
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
@@ -140,7 +165,7 @@ class FindingService:
         with self._lock:
             notes = list(self._notes(context))
             stale = self._claims().stale(context, check=check).claims
-            found = findings_of(notes, stale, check=check)
+            found = findings_of(notes, stale, self._noticed(context), check=check)
             kept = self.without_dismissed(found)
         return FindingReport(tuple(kept), len(notes), len(found) - len(kept))
 

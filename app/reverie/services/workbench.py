@@ -192,7 +192,7 @@ class Workbench:
 
     def _finding_service(self, kind: type[FindingService]) -> FindingService:
         view, kept = partial(self.view, names_only=True), partial(self.parts.own_sidecar, "findings.json")
-        return kind(view, lambda: self.claims, kept)
+        return kind(view, lambda: self.claims, kept, self.parts.noticed.of)
 
     @service_made_by(lambda workbench, kind: workbench._claim_service(kind))
     def claims() -> type[ClaimService]:

@@ -15,6 +15,7 @@ from typing import Protocol
 from reverie.agents.scopes import Caps, Scope
 from reverie.claims.checking import in_one_line
 from reverie.jobs.consolidate.coverage import Trigger
+from reverie.jobs.consolidate.noticed import PairsNoticed
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
 from reverie.jobs.model_work import ModelWork, last_line, step_of
@@ -247,18 +248,22 @@ class ModelEngine(ModelWork):
             f"{claim.path} line {claim.line}: {in_one_line(claim)}" for claim in overlay.stale[:_STALE_NAMED]
         ]
         vault.learn("\n".join(stale))
-        fence = Fence.random()
+        fence, noticed = Fence.random(), PairsNoticed({note.path: note.text for note in notes})
         result = await self._ask(
             limits,
             AgentLimits(MAX_STEPS, limits.deadline),
             vault,
             system=system_prompt(self._instructions, guard.rails, self._trigger, overlay.caps, fence),
             task=task_prompt(notes, overlay.caps, fence, faults, stale),
-            tools=[memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget)],
+            tools=[
+                memory_tool(guard, memory_tool_spec(guard), fence, budget=guard.rails.budget),
+                noticed.tool,
+            ],
             observer=_Watch(guard, progress).on_event,
         )
         if result.outcome in ("step-limit", "output-limit"):
             raise no_end(result.outcome, MAX_STEPS)
+        overlay.noticed = noticed.pairs
         count = guard.applied
         return last_line(result.text) or (f"{some(count, 'change')}." if count else "No changes needed.")
 

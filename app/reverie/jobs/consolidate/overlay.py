@@ -20,6 +20,7 @@ from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUna
 from reverie.claims.checking import CheckedClaim
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
+from reverie.jobs.consolidate.noticed import NoticedPair
 from reverie.jobs.consolidate.review import renamed_files
 from reverie.jobs.consolidate.rules.plan import Note
 from reverie.memory import front_matter
@@ -146,6 +147,8 @@ class DreamOverlay:
                 self._scopes[root.key] = _ScopeOverlay(root, OverlayFiles(base, check), base)
         self._store = MemoryStore(home, context, self._files_of, NoChangeListener())
         self._before: dict[str, str] = {}
+        self.noticed: Sequence[NoticedPair] = ()
+        """What the engine left to a person; rules find theirs again whenever they are asked."""
         self._undeletable: frozenset[Scope] = frozenset()
 
     @property

@@ -32,6 +32,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.card import StaleStatements, report_card
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
+from reverie.jobs.consolidate.noticed import NoticedPair
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
@@ -40,7 +41,7 @@ from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.result import Op, Progress, RunResult
-from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, TimedOut
+from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
 from reverie.text.summaries import with_write_protected
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
@@ -243,6 +244,8 @@ class DreamDependencies(RunDependencies):
     stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
     """What the memories of a context say of their project that is not true any more. The second may raise to
     stop."""
+    notice: Callable[[ScopeContext, Sequence[NoticedPair]], None] = lambda _context, _pairs: None
+    """Keeps what a model left to a person."""
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
 
@@ -274,6 +277,7 @@ class DreamJob(Job[Dreamt]):
         self._has_followed = False
         self._attempts, self._trouble = 1, ""
         self._stale: Sequence[CheckedClaim] = ()
+        self._noticed: Sequence[NoticedPair] = ()
         self.workspace_id = request.context.workspace_id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -331,9 +335,11 @@ class DreamJob(Job[Dreamt]):
             budget=MUTATION_BUDGET, dry_run=self._request.dry_run, undeletable=undeletable
         )
         again = {"faults": faults} if faults else {}
-        self._summary = await self._engine.dream(
+        summary = await self._engine.dream(
             overlay, self._guard, limits=run.limits, progress=run.progress, **again
         )
+        self._noticed = overlay.noticed
+        self._summary = with_pairs(summary, len(self._noticed))
         before, after = overlay.texts_before_and_after()
         # A line with what is true now in place of what was is the same line.
         corrected = StaleStatements(self._stale).corrected_texts
@@ -413,6 +419,10 @@ class DreamJob(Job[Dreamt]):
         """The engine's reasons for each op."""
         return {} if self._guard is None else {"reasons": list(self._guard.reasons)}
 
+    def ended(self, end: RunEnd, record: RunRecord) -> None:
+        """Keep what is left to a person, also where nothing was written."""
+        self._parts.notice(self._request.context, self._noticed)
+
     def refused(self, refusal: UserError) -> RunResult:
         """Told in Activity."""
         return skipped(self._parts, self.workspace_id, self._request.trigger, refusal)
@@ -445,6 +455,15 @@ class DreamJob(Job[Dreamt]):
                 next_step="Wait, or run it by hand.",
                 reason="debounced",
             )
+
+
+def with_pairs(summary: str, pairs: int) -> str:
+    """The summary with how many pairs of memories are left to a person."""
+    if not pairs:
+        return summary
+    end = "" if summary.endswith((".", "!", "?")) else "."
+    said = "1 pair of memories is" if pairs == 1 else f"{pairs} pairs of memories are"
+    return f"{summary}{end} {said} worth a look."
 
 
 def coverage_record(

@@ -83,7 +83,7 @@ class FindingModel(LineModel):
     def tooltip(self, value: MemoryFinding) -> str:
         lines = zip(value.paths, value.lines, value.evidence, strict=False)
         said = (f"{path}:{line}  {text}" if line else f"{path}  {text}" for path, line, text in lines)
-        return as_tooltip(kind_words(value), *said)
+        return as_tooltip(kind_words(value), *said, *([value.why] if value.why else []))
 
 
 def only_here(rows: Sequence[AlignedRow], side: Side) -> int:
@@ -166,6 +166,7 @@ class WorthPage(QWidget):
         self.list = LineList(FindingModel(), icons)
         self.list.setAccessibleName(self.tr("What is worth a look"))
         self.pair = Pair()
+        self.why = WrapLabel()
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.open_other = FitPushButton(
             self.tr("Open the o&ther"), self.tr("Show the line of the other memory")
@@ -192,7 +193,7 @@ class WorthPage(QWidget):
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
-        inside = (self.title, self.note, self.message, row, parts)
+        inside = (self.title, self.note, self.message, self.why, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
         self.setMinimumWidth(scaled(self.font(), NARROWEST))
         self.show_report(None)
@@ -237,6 +238,9 @@ class WorthPage(QWidget):
     @Slot()
     def _follow(self) -> None:
         current = self.current
+        why = current.why if current is not None else ""
+        self.why.say(self.tr("A model says: {why}").format(why=visible(why)) if why else "")
+        self.why.setVisible(bool(why))
         are_two = current is not None and len(current.paths) == 2
         may_keep_one = current is not None and _may_keep_one(current)
         self.open.setEnabled(current is not None)

@@ -19,6 +19,7 @@ from reverie.llm.client import ModelClient
 from reverie.llm.provider import ProviderError
 from reverie.runs.result import Progress, RunResult
 from reverie.services.container import HomeContainer
+from reverie.services.workbench import Workbench
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
@@ -220,3 +221,67 @@ def test_a_dry_run_of_a_model_touches_nothing_and_can_be_reviewed(parts: HomeCon
     journal = parts.transaction_for(result.run_id, "review").load()
     assert journal is not None
     assert journal.for_review
+
+
+OLD, NEW = "/memories/global/queue.md", "/memories/global/worker.md"
+
+
+def disagreeing(parts: HomeContainer, **more: str) -> dict[str, Any]:
+    folder = parts.home.root / "memory/global"
+    (folder / "queue.md").write_text("# Queue\n\nA job is handled inside the request.\n")
+    (folder / "worker.md").write_text("# Worker\n\nJobs leave the request at once; the worker takes them.\n")
+    pair = {
+        "what": "overtaken",
+        "first_path": OLD,
+        "first_line": "A job is handled inside the request.",
+        "second_path": NEW,
+        "second_line": "Jobs leave the request at once; the worker takes them.",
+        "why": "The worker came later.",
+    }
+    return {"pairs": [pair | more]}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_a_model_points_out_is_worth_a_look_until_a_line_changes(
+    parts: HomeContainer, *, dry_run: bool
+) -> None:
+    before = parts.home.root / "memory/global/queue.md"
+    speaker = Speaker([[disagreeing(parts)], "Left two notes alone."])
+    result = dream(parts, speaker, dry_run=dry_run)
+    assert result.summary == "Left two notes alone. 1 pair of memories is worth a look."
+    assert speaker.answers == ["1 noted so far; a person decides about them."]
+    service, context = Workbench(parts).worth_a_look, workspace(parts, ACME)
+    (found,) = [each for each in service.find(context).findings if each.why]
+    assert (found.kind, found.paths, found.lines) == ("superseded", (OLD, NEW), (3, 3))
+    assert found.evidence[0] == "A job is handled inside the request."
+    assert found.why == "The worker came later."
+    before.write_text("# Queue\n\nOne line more.\nA job is handled inside the request.\n")
+    assert [each.lines for each in service.find(context).findings if each.why] == [(4, 3)]
+    before.write_text("# Queue\n\nA job is handled by the worker.\n")
+    assert not [each for each in service.find(context).findings if each.why]
+
+
+def test_what_a_model_points_out_is_told_what_is_wrong_with_it(parts: HomeContainer) -> None:
+    wrong = disagreeing(parts, second_line="Nobody wrote this.")
+    speaker = Speaker([[wrong], "Nothing to do."])
+    result = dream(parts, speaker)
+    assert result.summary == "Nothing to do."
+    assert f"No line of {NEW} holds these words" in speaker.answers[0]
+    findings = Workbench(parts).worth_a_look.find(workspace(parts, ACME)).findings
+    assert not [each for each in findings if each.why]
+
+
+def test_a_secret_is_not_pointed_out(parts: HomeContainer) -> None:
+    pairs = disagreeing(parts, first_line="token: {{REVERIE_SECRET_0}}")
+    (parts.home.root / "memory/global/queue.md").write_text(f"# Queue\n\ntoken: {SECRET}\n")
+    speaker = Speaker([[pairs], "Nothing to do."])
+    dream(parts, speaker)
+    assert "holds a placeholder" in speaker.answers[0]
+    kept = parts.own_sidecar("noticed.json")
+    assert not kept.path.exists()
+
+
+def test_a_model_that_fails_keeps_nothing_it_pointed_out(parts: HomeContainer) -> None:
+    speaker = Speaker([[disagreeing(parts)], ProviderError("key", "No key.", next_step="Set one.")])
+    assert dream(parts, speaker).outcome == "failed"
+    assert not parts.own_sidecar("noticed.json").path.exists()
