@@ -286,3 +286,26 @@ def test_what_the_settings_say_of_the_editor_is_shown_at_once(windows: Windows, 
     assert driver.pane.text.font().pointSizeF() == before
     control.dialog.reject()
     driver.until(lambda: control.dialog is None)
+
+
+def test_ctrl_alt_and_a_digit_shows_a_page_and_types_nothing(windows: Windows, home: Path) -> None:
+    """An X server sends "1" along with Ctrl+Alt+1, which Qt takes for typed text."""
+    driver = _opened(windows, home)
+    driver.do("editor.side")
+    view = driver.pane.text
+    view.setFocus()
+    keys = CTRL | Qt.KeyboardModifier.AltModifier
+    QTest.sendKeyEvent(QTest.KeyAction.Click, view, Qt.Key.Key_1, "1", keys)
+    driver.until(lambda: driver.window.actions_["editor.source"].isChecked())
+    QTest.sendKeyEvent(QTest.KeyAction.Click, view, Qt.Key.Key_5, "5", keys)
+    assert view.toPlainText() == TEXT
+
+
+def test_what_altgr_makes_of_a_key_is_typed(windows: Windows, home: Path) -> None:
+    driver = _opened(windows, home)
+    view = driver.pane.text
+    view.selectAll()
+    keys = CTRL | Qt.KeyboardModifier.AltModifier
+    QTest.sendKeyEvent(QTest.KeyAction.Click, view, Qt.Key.Key_Q, "@", keys)
+    QTest.sendKeyEvent(QTest.KeyAction.Click, view, Qt.Key.Key_BraceLeft, "{", Qt.KeyboardModifier.NoModifier)
+    assert view.toPlainText() == "@{"

@@ -69,6 +69,16 @@ _NOTCH = 120
 Span = tuple[int, int, str]
 
 
+_COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+def _is_command(event: QKeyEvent) -> bool:
+    """Whether Ctrl and Alt are held with a key that still means itself. Qt would type it, since AltGr looks
+    the same; but AltGr makes another character of the key, or none."""
+    typed = event.text().upper()
+    return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
+
+
 class SourceView(QPlainTextEdit):
     """`geometry_changed()`: lines stand elsewhere in the viewport. `zoom_wanted(int)`: so many steps of
     Ctrl+wheel."""
@@ -98,6 +108,21 @@ class SourceView(QPlainTextEdit):
         self.updateRequest.connect(self._on_update)
         self.cursorPositionChanged.connect(self.gutter.update)
         self._take(self.document())
+
+    # Keys
+
+    def event(self, event: QEvent) -> bool:
+        is_asked = event.type() == QEvent.Type.ShortcutOverride
+        if is_asked and isinstance(event, QKeyEvent) and _is_command(event):
+            event.ignore()
+            return False
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if _is_command(event):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     # The document
 
