@@ -66,6 +66,7 @@ def provider_at(
     wire: Literal["openai", "anthropic"] = "openai",
     *,
     pauses: Pauses | None = None,
+    key: str = KEY,
     **wishes: Any,
 ) -> Provider:
     """A provider `test` with a key and a secret header. `wishes` are its other settings."""
@@ -76,7 +77,7 @@ def provider_at(
         key_env="TEST_KEY",
         **{"max_retries": 0, **wishes},
     )
-    catalogue = Catalogue({"test": settings}, {"TEST_KEY": KEY}, MemoryKeys(), sleep=pauses or Pauses())
+    catalogue = Catalogue({"test": settings}, {"TEST_KEY": key}, MemoryKeys(), sleep=pauses or Pauses())
     return catalogue.provider("test:test-model")
 
 

@@ -205,6 +205,10 @@ _TELLING = 24
 """So many characters of the request in a row make a service's message a quotation of it."""
 
 
+_LEAST_KEY = 8
+_WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """What sentences need to know of a service and its model."""
@@ -215,10 +219,17 @@ class Service:
     key_hint: str
     local: bool
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What is sent as its key, in each form."""
 
     @property
     def called(self) -> str:
         return f"{self.name} ({self.host})"
+
+    @property
+    def telling_secrets(self) -> tuple[str, ...]:
+        """Those that are nothing but a key. Servers on one's own machine take any word ("ollama", "none"),
+        and such a word means in an answer what it means."""
+        return tuple(each for each in self.secrets if len(each) >= _LEAST_KEY and not _WORDS.fullmatch(each))
 
 
 class ServiceRefusal(Exception):
@@ -437,9 +448,8 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 def _own_words(service: Service, message: str, quoted: str) -> str:
     """The service's message as an addition to a cause; "" if none of it may be shown."""
     text = " ".join(message.split())
-    for secret in service.secrets:
-        if secret:
-            text = text.replace(secret, "…")
+    for secret in service.telling_secrets:
+        text = text.replace(secret, "…")
     if not text:
         return ""
     text = redact(text)[:_LONGEST_QUOTE]

@@ -342,7 +342,7 @@ class RemoteProvider:
         trace or record."""
 
         def clean(text: str) -> str:
-            for secret in self._service.secrets:
+            for secret in self._service.telling_secrets:
                 text = text.replace(secret, "[key]")
             return text
 

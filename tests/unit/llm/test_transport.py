@@ -210,6 +210,21 @@ def test_a_service_that_says_its_key_or_a_header_brings_it_into_no_turn(
     assert not [secret for secret in (KEY, HEADER) if secret in repr(turn)]
 
 
+@pytest.mark.parametrize("key", ["x", "ollama", "lm-studio", "sk-no-key-required"])
+def test_a_word_that_a_local_server_takes_for_a_key_stays_in_what_it_says(key: str) -> None:
+    said = Reply(text=f"It is {key}.", calls=(Call("view", {"path": f"/notes/{key}-next.md"}),))
+    with ModelServer([said]) as server:
+        turn = ask(provider_of(server, key=key))
+    assert turn.message.text == f"It is {key}."
+    assert f"/notes/{key}-next.md" in turn.message.tool_calls[0].arguments
+
+
+@pytest.mark.parametrize("key", ["a1b2c3d4", "a-key-that-is-longer-than-words-are", "Pass-word"])
+def test_what_can_only_be_a_key_is_hidden_however_short(key: str) -> None:
+    with ModelServer([Reply(text=f"It is {key}.")]) as server:
+        assert ask(provider_of(server, key=key)).message.text == "It is [key]."
+
+
 @pytest.mark.parametrize("fault", ["", "no-end"])
 def test_a_connection_is_used_again(fault: str) -> None:
     async def ask_twice(server: ModelServer) -> None:
