@@ -525,8 +525,8 @@
         <translation>mit ungesichertem Text</translation>
     </message>
     <message>
-        <source>{place}: about {tokens} tokens</source>
-        <translation>{place}: etwa {tokens} Tokens</translation>
+        <source>{place}, as the agent sees it: about {tokens} tokens</source>
+        <translation>{place}, wie der Agent es sieht: etwa {tokens} Tokens</translation>
     </message>
 </context>
 <context>
@@ -1312,8 +1312,12 @@
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>Picked up</source>
-        <translation>Aufgelesen</translation>
+        <source>From chats</source>
+        <translation>Aus Gesprächen</translation>
+    </message>
+    <message>
+        <source>Last consolidated</source>
+        <translation>Zuletzt konsolidiert</translation>
     </message>
     <message>
         <source>as notes to Codex, {engine}</source>
@@ -8479,8 +8483,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>mux loads this only where its experiment “memory-hot-set” is switched on.</source>
-        <translation>mux lädt dies nur, wo sein Experiment „memory-hot-set“ eingeschaltet ist.</translation>
+        <source>mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is.</source>
+        <translation>mux lädt dies nur, wenn sein Experiment „memory-hot-set“ eingeschaltet ist; ob es das ist, kann Reverie nicht sehen.</translation>
     </message>
     <message>
         <source>named by the home</source>

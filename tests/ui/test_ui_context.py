@@ -63,7 +63,7 @@ def tab(qtbot: Any) -> ContextTab:
 def test_each_part_has_its_list_its_gauges_and_its_text(tab: ContextTab, qtbot: Any) -> None:
     assert tab.nothing.isVisible()
     tab.show_view(view_with(IN, CUT, OUT), "here")
-    assert tab.title.text() == "here: about 18 tokens"
+    assert tab.title.text() == "here, as the agent sees it: about 18 tokens"
     assert [tab.bar.tabText(index) for index in range(2)] == ["Loaded in full · 2", "Instructions · 1"]
     assert tab.gauge_texts == ("59 of 49,152 bytes", "16 of 12,000 tokens", "2 of 8 memories")
     assert tab.text.toPlainText() == "<hot_memories>"

@@ -14,6 +14,7 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.ui.appearance import theme_of
+from reverie.ui.style import ALT
 from reverie.ui.window.panes import panes
 
 LEAST_PIXELS = 12
@@ -197,6 +198,7 @@ def underlines(widget: QWidget) -> bool:
 
 
 def test_letters_for_alt_are_underlined_while_it_is_held(driver: Driver) -> None:
+    assert Qt.Key.Key_Alt == ALT
     menus, text = driver.window.menuBar(), driver.pane.text
     text.setFocus()
     assert not underlines(menus)

@@ -209,7 +209,9 @@ REASONS: Mapping[Reason, str] = {
     "made-new": _("Claude Code writes it when a session starts"),
 }
 NOTES: Mapping[Note, str] = {
-    "hot-set-experiment": "mux loads this only where its experiment “memory-hot-set” is on.",
+    "hot-set-experiment": (
+        "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."
+    ),
     "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
     "one-after-another": _("The agent puts lines of its own around each file."),

@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 
 _NOTES: Mapping[Note, str] = {
     **NOTES,
-    "hot-set-experiment": _("mux loads this only where its experiment “memory-hot-set” is switched on."),
+    "hot-set-experiment": _(
+        "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."
+    ),
     "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
 }
 _UNITS: dict[str, tuple[str, str]] = {
@@ -403,7 +405,9 @@ class ContextTab(PartTab):
     def show_view(self, view: ContextView, place: str, *, drafts: int = 0) -> None:
         """The context of what is called `place`; `drafts`: so many unsaved texts are counted in it."""
         self.view = view
-        said = self.tr("{place}: about {tokens} tokens").format(place=place, tokens=f"{view.tokens:,}")
+        said = self.tr("{place}, as the agent sees it: about {tokens} tokens").format(
+            place=place, tokens=f"{view.tokens:,}"
+        )
         if drafts:
             said += " · " + self.tr("with unsaved text")
         self.title.say(said)

@@ -86,6 +86,8 @@ _HINTS = {
     _Hint.SH_EtchDisabledText: 0,
 }
 
+ALT = 0x01000023
+"""`Qt.Key.Key_Alt`: by number, as the enums of Qt are made after the first names are painted."""
 _MNEMONICS = "shows-mnemonics"
 
 

@@ -22,7 +22,7 @@ from reverie.jobs.consolidate.findings import RelatedKind
 from reverie.llm.loop import FunctionTool, tool_spec
 from reverie.llm.provider import ToolOutcome
 
-MOST_OF_ONE_RUN = 60
+MOST_OF_ONE_RUN = 200
 _MOST_KEPT = 1_000
 _LEAST_QUOTE = 8
 _WHY_CHARS = 300
@@ -121,8 +121,6 @@ class NoticedLog:
 
     def add(self, context: ScopeContext, pairs: Sequence[NoticedPair]) -> None:
         """Keep these, seen in the memories of `context`. Raises `UserError`."""
-        if not pairs:
-            return
         new = [_as_json(context, pair) for pair in pairs]
 
         def change(data: dict[str, Any]) -> dict[str, Any]:

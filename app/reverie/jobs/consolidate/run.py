@@ -421,7 +421,8 @@ class DreamJob(Job[Dreamt]):
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
         """Keep what is left to a person, also where nothing was written."""
-        self._parts.notice(self._request.context, self._noticed)
+        if self._noticed:
+            self._parts.notice(self._request.context, self._noticed)
 
     def refused(self, refusal: UserError) -> RunResult:
         """Told in Activity."""

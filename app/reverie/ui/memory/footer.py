@@ -53,7 +53,7 @@ from reverie.ui.display_text import (
 from reverie.ui.jobs import repeating
 from reverie.ui.run_kinds import kind_title, summary_words
 from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 
@@ -645,10 +645,13 @@ class Footer(QWidget):
         grid.setHorizontalSpacing(GAP + UNIT)
         grid.setVerticalSpacing(UNIT)
         grid.setColumnStretch(1, 1)
-        self.rows = {scope: FooterRow(scope_name(scope), grid, line) for line, scope in enumerate(SCOPES)}
-        self.harvest = FooterRow(self.tr("Picked up"), grid, len(SCOPES))
+        self.caption = WrapLabel(self.tr("Last consolidated"))
+        embolden(self.caption)
+        grid.addWidget(self.caption, 0, 0, 1, 2)
+        self.rows = {scope: FooterRow(scope_name(scope), grid, line) for line, scope in enumerate(SCOPES, 1)}
+        self.harvest = FooterRow(self.tr("From chats"), grid, len(SCOPES) + 1)
         self.harvest.set_visible(False)
-        grid.setRowStretch(len(SCOPES) + 1, 1)
+        grid.setRowStretch(len(SCOPES) + 2, 1)
         self.agent = AgentRows(icons)
         self.problems = MessageBar(icons, "status-problems")
         self.panel = RunPanel(icons)
@@ -796,6 +799,7 @@ class Footer(QWidget):
         narrow = event.size().width() < max(NARROW, self._roomy)
         if narrow != self._narrow:
             self._narrow = narrow
+            self.caption.setVisible(not narrow)
             for row in (*self.rows.values(), self.harvest):
                 row.set_narrow(narrow)
 

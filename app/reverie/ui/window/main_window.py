@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
@@ -37,7 +37,7 @@ from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.metrics import scaled
-from reverie.ui.style import show_mnemonics
+from reverie.ui.style import ALT, show_mnemonics
 from reverie.ui.window.splash_tree import SplashTree
 
 if TYPE_CHECKING:
@@ -542,7 +542,7 @@ class MainWindow(QMainWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         super().keyPressEvent(event)
-        if event.key() == Qt.Key.Key_Alt:
+        if event.key() == ALT:
             show_mnemonics(self, True)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
