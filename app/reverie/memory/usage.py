@@ -204,7 +204,7 @@ class Tally:
                 elif source is not None:
                     moved = before[source]
                     count = left.pop(source) + now.access_count - (moved.access_count if moved else 0)
-                    self.gone.pop(source, None)
+                    # Two unlike memories may count alike: what went may come back, and is known then.
             self.add(key, count)
 
 
@@ -245,8 +245,12 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Whether an entry that went is the one that came: a move keeps its times."""
-    return old is not None and new.access_count >= old.access_count and new.pinned == old.pinned
+    """Whether an entry that went is the one that came: a move keeps its times, or counts as one write."""
+    if old is None or new.pinned != old.pinned:
+        return False
+    if new.access_count == old.access_count:
+        return (new.last_accessed_at, new.last_write_at) == (old.last_accessed_at, old.last_write_at)
+    return new.access_count == old.access_count + 1 and new.last_accessed_at == new.last_write_at
 
 
 _log = logging.getLogger("reverie.memory")
