@@ -4899,10 +4899,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Versuch</translation>
     </message>
     <message>
-        <source>1 change</source>
-        <translation>1 Änderung</translation>
-    </message>
-    <message>
         <source>1 entry falls off.</source>
         <translation>1 Eintrag fällt weg.</translation>
     </message>
@@ -5579,8 +5575,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
     </message>
     <message>
-        <source>Done, {made}. {summary}</source>
-        <translation>Fertig, {made}. {summary}</translation>
+        <source>Done. {summary}</source>
+        <translation>Fertig. {summary}</translation>
     </message>
     <message>
         <source>Double the budget of this home</source>
@@ -6599,8 +6595,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschau</translation>
     </message>
     <message>
-        <source>Preview: {planned}. {summary}</source>
-        <translation>Vorschau: {planned}. {summary}</translation>
+        <source>Preview, nothing is written yet. {summary}</source>
+        <translation>Vorschau, noch ist nichts geschrieben. {summary}</translation>
     </message>
     <message>
         <source>Previous confli&amp;ct</source>
@@ -7321,6 +7317,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The log says: {text}</source>
         <translation>Das Protokoll sagt: {text}</translation>
+    </message>
+    <message>
+        <source>The log tells of writes and failures only.</source>
+        <translation>Das Protokoll nennt nur, was geschrieben wurde und was misslang.</translation>
     </message>
     <message>
         <source>The memory file can be written</source>
@@ -9025,10 +9025,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{length} in the future</source>
         <translation>{length} in der Zukunft</translation>
-    </message>
-    <message>
-        <source>{level}: a successful write is logged.</source>
-        <translation>{level}: Protokolliert wird, was geschrieben wurde.</translation>
     </message>
     <message>
         <source>{level}: every decision is logged.</source>

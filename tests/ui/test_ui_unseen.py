@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from ui_windows import Driver, Windows
 
+from reverie.clock import system_clock
 from reverie.ui.memory import unseen
 from reverie.ui.tree.memory_tree import GoneData
 from reverie.ui.tree.view import Role
@@ -108,3 +109,49 @@ def test_the_marks_of_a_change_go_when_it_is_taken_back(windows: Windows, home: 
     driver.until(lambda: driver.pane.file is not None and driver.pane.file.text == before)
     driver.settle()
     assert not driver.pane.text.marks
+
+
+def test_the_filter_counts_what_went_and_opens_the_folders_that_hold_a_change(
+    windows: Windows, home: Path
+) -> None:
+    folder = home / "memory/global/deep/er"
+    folder.mkdir(parents=True)
+    (folder / "kept.md").write_text("One line.\n")
+    (home / "memory/global/goes.md").write_text("One line.\n")
+    driver = windows.open(home)
+    before = driver.tree.opened_keys
+    (folder / "kept.md").write_text("Another line.\n")
+    (home / "memory/global/goes.md").unlink()
+    driver.until(lambda: badge(driver, "/memories/global/deep/er/kept.md") == "M")
+    chip = driver.tab.chips.chips["changed"]
+    driver.until(lambda: chip.text() == "Changed 2")
+    chip.click()
+
+    def row(path: str) -> QModelIndex:
+        return driver.tab.model.index_at(path)
+
+    driver.until(lambda: driver.tree.isExpanded(row("/memories/global/deep/er")))
+    assert driver.tree.isExpanded(row("/memories/global/deep"))
+    driver.tab.chips.chips["all"].click()
+    driver.until(lambda: row(PATH).isValid())
+    assert driver.tree.opened_keys == before
+    assert not driver.tree.isExpanded(row("/memories/global/deep"))
+
+
+def test_how_long_ago_goes_on_while_one_looks(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    driver.window.resize(1500, 800)
+    file_of(home).write_text("Written outside.\n")
+    driver.until(lambda: badge(driver) == "M")
+    driver.open(PATH)
+    driver.until(driver.pane.unseen.isVisible)
+    lines = driver.tab.inspector.inspector.history.lines
+    driver.until(lambda: lines[0].text().endswith("just now"))
+    later = system_clock() + 16 * 60_000
+    for control in (driver.tab.unseen, driver.tab.inspector):
+        monkeypatch.setattr(control, "_now", lambda: later)
+    driver.tab.footer.aged.emit()
+    assert "16 min" in driver.pane.unseen.text
+    assert "16 min" in lines[0].text()

@@ -175,7 +175,7 @@ def _unusable(project: Path, cause: str) -> Unavailable:
     return Unavailable(
         f"There is no repository to read at {project}.",
         cause=cause if cause.endswith(".") else f"{cause}.",
-        next_step="Name the root of a checkout, or a bare repository, with --project.",
+        next_step="A project is the root of a checkout, or a bare repository.",
         reason="repository",
     )
 

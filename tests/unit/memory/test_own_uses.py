@@ -130,7 +130,7 @@ def test_a_damaged_tally_costs_only_itself(parts: HomeContainer, context: ScopeC
 
 @pytest.mark.parametrize("made", [MemoryUsage(False, 2, 90, 90), MemoryUsage(False, 3, 90, 90)])
 def test_what_is_written_first_while_another_goes_takes_none_of_its_uses(made: MemoryUsage) -> None:
-    """The count of the one may be that of the other by chance: the demo's first consolidation has such two."""
+    """Two may count alike by chance, as in the first consolidation of the demo."""
     tally, gone = Tally(), MemoryUsage(False, 2, 10, 10)
     before, after = {"goes": gone, "written": None}, {"goes": None, "written": made}
     tally.apply(before, after)

@@ -283,7 +283,7 @@ class FilterControl(QObject):
             {
                 "all": len(files),
                 "loaded": len(self._paths("loaded")) if self._loaded is not None else None,
-                "changed": len(update.view.changed_by_others),
+                "changed": len(update.view.unseen),
                 "pinned": sum(node.data.file.usage.pinned for node in files),
                 "stale": len(self._model.stale_paths()) or (0 if show == "stale" else None),
                 "warnings": len(self._model.warned_paths()),

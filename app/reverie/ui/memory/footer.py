@@ -354,13 +354,11 @@ def _used_words(run: RunResult) -> str:
 
 
 def _result_words(run: RunResult, *, dry_run: bool) -> str:
-    applied = sum(1 for op in run.ops if op.get("applied"))
     if run.outcome == "completed" and dry_run:
-        planned = counted(tr("1 change"), "%n changes", len(run.ops))
-        return tr("Preview: {planned}. {summary}").format(planned=planned, summary=summary_words(run.summary))
+        planned = tr("Preview, nothing is written yet. {summary}")
+        return planned.format(summary=summary_words(run.summary))
     if run.outcome == "completed":
-        made = changes(applied)
-        return tr("Done, {made}. {summary}").format(made=made, summary=summary_words(run.summary))
+        return tr("Done. {summary}").format(summary=summary_words(run.summary))
     if run.outcome == "held":
         return summary_words(run.summary) or tr("Held for review.")
     if run.outcome == "unchanged":

@@ -184,6 +184,7 @@ class InspectorControl(QObject):
         self._pane = pane
         self._now = now
         self._asked: tuple[str, str] = ("", "")
+        self._changes: Sequence[LoggedChange] = ()
         self.wanted = True
         self._forced = False
         self.inspector = Inspector()
@@ -228,6 +229,13 @@ class InspectorControl(QObject):
         if self.is_shown:
             self._fill()
 
+    @Slot()
+    def update_ages(self) -> None:
+        """Some time has passed."""
+        if self.is_shown:
+            self.inspector.show_history(self._changes, self._now())
+            self._fill()
+
     def _fill(self) -> None:
         data, file = self._data, self._pane.file
         if data is None or file is None:
@@ -238,6 +246,9 @@ class InspectorControl(QObject):
         base = file.buffer.base
         asked = data.path, base.sha256 if base is not None else ""
         if asked != self._asked:
+            if asked[0] != self._asked[0]:
+                self._changes = ()
+                self.inspector.show_history((), self._now())
             self._asked = asked
             self._soon.start()
 
@@ -272,7 +283,8 @@ class InspectorControl(QObject):
 
         def done(page: ChangeLogPage) -> None:
             if self._asked[0] == path:
-                self.inspector.show_history(page.changes, self._now())
+                self._changes = page.changes
+                self.inspector.show_history(self._changes, self._now())
 
         def failed(error: UserError) -> None:
             log.info("the last changes of a memory are not known: %s", error.title)

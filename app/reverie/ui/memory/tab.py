@@ -389,6 +389,8 @@ class MemoryTab(QWidget):
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
         self.inspector = InspectorControl(self._shown, self.model, editor, pane, now, self)
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
+        for aging in (self.inspector.update_ages, self.unseen.update_ages):
+            self.footer.aged.connect(aging)
         self.telling = TellControl(self.undo_bar, icons, self)
         self.duplicates = DuplicatesControl(edits, icons, self)
         self.worth = WorthControl(self._shown, edits, self.duplicates, self.stale, icons, self)
@@ -671,8 +673,14 @@ class MemoryTab(QWidget):
     def edit_selected(self) -> None:
         self._on_opened(self.tree.current_data())
 
+    def _leave_other(self) -> None:
+        """The trees that were shown last, in place of another page."""
+        if self._shown.update is not None:
+            self._show_page(self._parts)
+
     def focus_tree(self) -> None:
         """Into the tree, on a row."""
+        self._leave_other()
         self._parts.show_column()
         self.tree.setFocus()
         if not self.tree.currentIndex().isValid():
@@ -680,6 +688,7 @@ class MemoryTab(QWidget):
 
     def focus_search(self) -> None:
         """Into the search field."""
+        self._leave_other()
         self._parts.show_column()
         self.search.focus()
 

@@ -24,7 +24,6 @@ from reverie.ui.tree.memory_tree import FileData, GoneData, RowData
 if TYPE_CHECKING:
     from reverie.services.views import UnseenChange
     from reverie.ui.editor.control import EditorControl
-    from reverie.ui.editor.documents import OpenFile
     from reverie.ui.editor.pane import EditorPane
     from reverie.ui.memory.edits import HandControl, ShownPlace
     from reverie.ui.session import TreeUpdate
@@ -121,18 +120,27 @@ class UnseenControl(QObject):
         if file is None or base is None or (file.buffer.address.path, base.sha256) != self._asked:
             return
         self._change = change
-        self._say(change, file)
+        if change.kind != "new":
+            file.mark_unseen(change.lines, change.actor)
+            self._editor.state_changed.emit()
+        self._say(change)
+        self._left, self._looks = set(change.lines), 0
+        self._looking.start()
 
     # Showing
 
-    def _say(self, change: UnseenChange, file: OpenFile) -> None:
+    @Slot()
+    def update_ages(self) -> None:
+        """Some time has passed."""
+        if self._change is not None and not self._pane.unseen.isHidden():
+            self._say(self._change)
+        elif self._change is not None and not self._pane.gone.isHidden():
+            self._say_gone(self._change)
+
+    def _say(self, change: UnseenChange) -> None:
         by = by_whom([change.actor])
-        if change.kind == "new":
-            text = self.tr("New, {by}").format(by=by)
-        else:
-            text = self.tr("Changed {by}").format(by=by)
-            file.mark_unseen(change.lines, change.actor)
-            self._editor.state_changed.emit()
+        is_new = change.kind == "new"
+        text = (self.tr("New, {by}") if is_new else self.tr("Changed {by}")).format(by=by)
         text += self._when(change)
         if change.kind == "changed":
             text += f" · +{len(change.lines):,} −{change.removed:,}"
@@ -142,8 +150,6 @@ class UnseenControl(QObject):
         if change.kind == "changed" and change.lines:
             buttons.insert(0, ("show", self.tr("S&how"), self.tr("Go to the first change")))
         self._pane.unseen.say(text, buttons=buttons)
-        self._left, self._looks = set(change.lines), 0
-        self._looking.start()
 
     def _say_gone(self, change: UnseenChange) -> None:
         text = self.tr("{path} was deleted {by}").format(

@@ -641,6 +641,7 @@ class TreeDelegate(RowDelegate):
 
 
 _NEAR_END = 50
+_UNFOLDED_AT_ONCE = 300
 _TYPE_AHEAD_S = 1.0
 
 
@@ -660,6 +661,9 @@ class MemoryTreeView(QTreeView):
         self._memory = model
         self._replaying = False
         self._opened: set[Keys] = {(scope.value,) for scope in SCOPES}
+        self._unfolded: set[Keys] = set()
+        """Folders that a filter opened, so that one sees what it found."""
+        self._unfolding = False
         self._selected: Keys = ()
         self._after_removal: str = ""
         self._typed = ""
@@ -740,9 +744,36 @@ class MemoryTreeView(QTreeView):
                 self._memory.show_tree(tree)
         finally:
             self._replaying = False
+        self._unfold(tree)
         if not other:
             self._restore_selection()
         self._reveal_near_end()
+
+    def _unfold(self, tree: MemoryTree) -> None:
+        """Under a filter each folder is opened once; without one they are as a person left them."""
+        is_filtered = tree.source is not None and tree.source.arrangement.show != "all"
+        if not is_filtered and not self._unfolded:
+            return
+        self._unfolding = True
+        try:
+            if is_filtered:
+                self._open_folders(tree)
+            else:
+                for keys in sorted(self._unfolded, key=len, reverse=True):
+                    index = self._memory.index_of(keys)
+                    if index.isValid():
+                        self.setExpanded(index, keys in self._opened)
+                self._unfolded.clear()
+        finally:
+            self._unfolding = False
+
+    def _open_folders(self, tree: MemoryTree) -> None:
+        shown = {path_keys(path, folder=True) for path, node in tree.folders.items() if node.children}
+        for keys in sorted(shown - self._unfolded, key=len)[:_UNFOLDED_AT_ONCE]:
+            self._unfolded.add(keys)
+            index = self._memory.index_of(keys)
+            if index.isValid():
+                self.setExpanded(index, True)
 
     def data_at(self, index: AnyIndex) -> RowData | None:
         """What a row stands for; None for no row."""
@@ -855,11 +886,13 @@ class MemoryTreeView(QTreeView):
 
     @Slot(QModelIndex)
     def _on_expanded(self, index: QModelIndex) -> None:
-        self._opened.add(self._memory.keys(index))
+        if not self._unfolding:
+            self._opened.add(self._memory.keys(index))
 
     @Slot(QModelIndex)
     def _on_collapsed(self, index: QModelIndex) -> None:
-        self._opened.discard(self._memory.keys(index))
+        if not self._unfolding:
+            self._opened.discard(self._memory.keys(index))
 
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:

@@ -410,7 +410,7 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
     if passage.kind == "heading":
         return _cut(_plain(heading_text(passage.lines[0])), caps)
     sentences = split_sentences(_plain(joined))
-    return _cut(sentences[0], caps) if sentences else ""
+    return _cut(sentences[0].rstrip(" ;,"), caps) if sentences else ""
 
 
 def _plain(text: str) -> str:
