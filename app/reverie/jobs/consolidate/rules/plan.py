@@ -31,6 +31,7 @@ from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
     NoteReading,
     Passage,
+    code_lines,
     heading_text,
     name_words,
     passages_of,
@@ -460,7 +461,7 @@ def without_noise(text: str) -> str | None:
     if not ends and _with_one_end(body, has_block=block is not None) == body:
         return None
     has_code = any(sign in body for sign in ("```", "~~~", "    ", "\t"))
-    code = _code_lines(body) if has_code else frozenset()
+    code = code_lines(body) if has_code else frozenset()
     for number in ends:
         if number not in code:
             lines[number] = _TRAILING.sub(r"\1", lines[number])
@@ -489,15 +490,6 @@ def _with_one_end(body: str, *, has_block: bool) -> str:
     end = body.find("\n", len(words)) + 1
     is_lone_return = "\r" in body[end:].replace("\r\n", "")
     return body if not end or is_lone_return else body[:end]
-
-
-def _code_lines(body: str) -> frozenset[int]:
-    return frozenset(
-        number
-        for each in split_passages(body)
-        if each.kind == "code"
-        for number in range(each.first, each.end)
-    )
 
 
 NO_CHANGES = "no changes needed"

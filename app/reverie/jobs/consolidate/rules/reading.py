@@ -81,8 +81,9 @@ def fold_line(line: str) -> str:
     """A line without what does not change it: white space, list marker, quote marks of a block, emphasis,
     punctuation behind a word, case."""
     bare = _BULLET.sub("", line.strip().lstrip(">").lstrip(), count=1)
-    bare = _STOPS.sub("", _EMPHASIS.sub("", bare))
-    return " ".join(bare.split()).casefold()
+    if "*" in bare or "`" in bare or "_" in bare:
+        bare = _EMPHASIS.sub("", bare)
+    return " ".join(_STOPS.sub("", bare).split()).casefold()
 
 
 def is_unfinished(line: str) -> bool:
@@ -108,9 +109,19 @@ def passages_of(text: str) -> Iterator[Passage]:
     return _Splitter([line.removesuffix("\r") for line in text.split("\n")]).run()
 
 
+def code_lines(text: str) -> frozenset[int]:
+    """The numbers, from 0, of the lines of a note's body that are code."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    code = (each for each in _Splitter(lines, with_parents=False).run() if each.kind == "code")
+    return frozenset(number for each in code for number in range(each.first, each.end))
+
+
 class _Splitter:
-    def __init__(self, lines: list[str]) -> None:
+    """`with_parents`: each passage is to know what it stands under, which takes most of the time."""
+
+    def __init__(self, lines: list[str], *, with_parents: bool = True) -> None:
         self._lines = lines
+        self._with_parents = with_parents
         self._at = 0
         self._section = ""
         self._lead = ""
@@ -172,7 +183,7 @@ class _Splitter:
         if kind != "row":
             self._table = ""
         lines = tuple(self._lines[self._at : end])
-        parent = self._parent(kind, level, lines[0])
+        parent = self._parent(kind, level, lines[0]) if self._with_parents else ""
         table = self._table if kind == "row" else ""
         nested = kind == "item" and bool(parent) and parent != self._lead
         first, self._at = self._at, end

@@ -362,11 +362,14 @@ def candidate_pairs(
     """Pairs that may be duplicates, most promising first. `other_numbers`: those too of which each has a
     number that the other one lacks."""
     features, own_features = list[frozenset[str]](), list[frozenset[str]]()
+    spelled = list[frozenset[str]]()
     known_by: Counter[str] = Counter()
     for text in texts:
         check()
-        own_features.append(words_of(text.own))
-        features.append(own_features[-1] | words_of(text.common))
+        own, common = _said(text.own), _said(text.common)
+        spelled.append((own | common) & NUMBER_WORDS.keys())
+        own_features.append(_indexed(own))
+        features.append(own_features[-1] | _indexed(common))
         known_by.update(features[-1])
     rarity = {word: _rarity(count, len(texts)) for word, count in known_by.items() if count > 1}
     # A word that one note has for itself counts half: wordings differ.
@@ -375,7 +378,7 @@ def candidate_pairs(
     for each in features:
         check()
         weights.append(_weigh(each, rarity, alone))
-    numbers = _Numbers(texts)
+    numbers = _Numbers(texts, spelled)
     found = []
     is_small = len(texts) <= _FEW_PARTNERS
     pairs = combinations(range(len(texts)), 2) if is_small else _partners(features, rarity, known_by, check)
@@ -408,10 +411,11 @@ def _weigh(words: frozenset[str], rarity: Mapping[str, float], alone: float) -> 
 
 
 class _Numbers:
-    """The numbers of each text, looked up once."""
+    """The numbers of each text, looked up once. `spelled`: the words for numbers in each."""
 
-    def __init__(self, texts: Sequence[SplitText]) -> None:
+    def __init__(self, texts: Sequence[SplitText], spelled: Sequence[frozenset[str]]) -> None:
         self._texts = texts
+        self._spelled = spelled
         self._known: dict[int, frozenset[str]] = {}
 
     def disagree(self, first: int, second: int) -> bool:
@@ -423,15 +427,24 @@ class _Numbers:
     def _of(self, position: int) -> frozenset[str]:
         if position not in self._known:
             text = self._texts[position]
-            self._known[position] = numbers_of(text.own) | numbers_of(text.common)
+            digits = _digits(text.own) | _digits(text.common)
+            self._known[position] = digits.union(NUMBER_WORDS[word] for word in self._spelled[position])
         return self._known[position]
 
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text for the index: first letters, numbers whole, pairs of characters where no spaces
     are."""
+    return _indexed(_said(text))
+
+
+def _said(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _indexed(said: frozenset[str]) -> frozenset[str]:
     found: set[str] = set()
-    for found_word in set(_WORD.findall(text.casefold())):
+    for found_word in said:
         if found_word.isascii() or not UNSPACED.search(found_word):
             found.add(NUMBER_WORDS.get(found_word) or found_word[:_PREFIX])
         else:
@@ -441,10 +454,12 @@ def words_of(text: str) -> frozenset[str]:
 
 def numbers_of(text: str) -> frozenset[str]:
     """The numbers of a text, those that only count a list aside."""
-    lowered = _ORDINAL.sub("", text.casefold())
-    found = {number.lstrip("0") or "0" for number in _NUMBER.findall(lowered)}
-    spelled = NUMBER_WORDS.keys() & _WORD.findall(lowered)
-    return frozenset(found | {NUMBER_WORDS[word] for word in spelled})
+    spelled = NUMBER_WORDS.keys() & _said(text)
+    return _digits(text).union(NUMBER_WORDS[word] for word in spelled)
+
+
+def _digits(text: str) -> frozenset[str]:
+    return frozenset(number.lstrip("0") or "0" for number in _NUMBER.findall(_ORDINAL.sub("", text)))
 
 
 def _partners(
