@@ -4415,6 +4415,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n more with similar words</source>
+        <translation><numerusform>%n weiterer mit einem ähnlichen Wort</numerusform><numerusform>%n weitere mit ähnlichen Wörtern</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n more with some of the words</source>
         <translation><numerusform>%n weiterer mit einigen der Wörter</numerusform><numerusform>%n weitere mit einigen der Wörter</numerusform></translation>
     </message>

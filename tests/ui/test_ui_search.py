@@ -358,6 +358,8 @@ def test_where_no_memory_has_all_words_those_with_some_are_shown_marked_and_said
     typed(driver, "bandicoot numbat")
     assert paths(driver)[0] == "/memories/global/both.md"
     assert search.said.text() == "1 hit · 2 more with some of the words"
+    typed(driver, "restarting")
+    assert search.said.text() == "1 hit with similar words"
     typed(driver, "restart bandicoot kangaroo-shed")
     assert paths(driver)[0] == "/memories/global/engine.md"
     assert search.said.text() == "2 hits with some of the words"

@@ -510,7 +510,7 @@ class MemorySearch(QObject):
         if count >= COUNT:
             said.append(self.tr("The best {n} hits").format(n=count))
         elif count:
-            said += _counts(answer.hits)
+            said += _counts(answer.hits, is_one_word=len(answer.query.split()) == 1)
         elif answer.complete and not answer.problems:
             said.append(self.tr("No hits"))
         if self._indexing and not answer.complete:
@@ -598,15 +598,17 @@ def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
     return SearchAnswer(text, tuple(hits), tuple(problems), all(part.complete for part in parts))
 
 
-def _counts(hits: Sequence[SearchHit]) -> list[str]:
-    """How many hits there are, and how many of them have not all of the words."""
+def _counts(hits: Sequence[SearchHit], *, is_one_word: bool) -> list[str]:
+    """How many hits there are, and how many of them have not all of the words, or another form of the one."""
     whole = sum(hit.matched == "all" for hit in hits)
     some = len(hits) - whole
     if not some:
         return [counted("1 hit", "%n hits", whole)]
     if whole:
         said = counted("1 hit", "%n hits", whole)
+        if is_one_word:
+            return [said, counted("1 more with a similar word", "%n more with similar words", some)]
         return [said, counted("1 more with some of the words", "%n more with some of the words", some)]
-    if all(hit.matched == "near" for hit in hits):
+    if is_one_word or all(hit.matched == "near" for hit in hits):
         return [counted("1 hit with similar words", "%n hits with similar words", some)]
     return [counted("1 hit with some of the words", "%n hits with some of the words", some)]
