@@ -41,7 +41,7 @@ from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
 from reverie.services.search import SearchPlace
-from reverie.ui.appearance import GAP, MARGIN, Icons, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
@@ -119,7 +119,9 @@ class ColumnParts(QScrollArea):
             self.tr("‹ &Back"), self.tr("Back to the memories"), clicked=self.show_column
         )
         self._left, self._right = left, QWidget()
-        column(self._right, FlowLayout(self.back), right, grows=right, margin=0, gap=None)
+        above_right = FlowLayout(self.back)
+        above_right.setContentsMargins(GAP, UNIT, GAP, 0)
+        column(self._right, above_right, right, grows=right, margin=0, gap=None)
         self.splitter = split(left, self._right, sizes=(width, width), grows=self._right)
         self._is_narrow = self._shows_right = False
         scrolling(self, self.splitter)
