@@ -285,3 +285,13 @@ def test_a_note_of_a_vanished_workspace_is_brought_back_through_its_history(
     driver.until((left / "fresh.md").exists)
     assert (left / "fresh.md").read_text() == "fresh\n"
     driver.settle()
+
+
+def test_searching_leads_back_from_the_page_to_the_trees(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.until(lambda: len(orphans(driver)) == 3)
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.do("view.search")
+    driver.until(driver.tab.search.field.isVisible)
+    assert not page_of(driver).isVisible()
