@@ -4059,6 +4059,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Zusammenführen …</translation>
     </message>
     <message>
+        <source>&amp;Next pair ({number} of {count})</source>
+        <translation>&amp;Nächstes Paar ({number} von {count})</translation>
+    </message>
+    <message>
         <source>&amp;Open</source>
         <translation>Ö&amp;ffnen</translation>
     </message>
@@ -4105,6 +4109,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show the line of the other memory</source>
         <translation>Die Zeile der anderen Notiz zeigen</translation>
+    </message>
+    <message>
+        <source>Show the next pair of lines about the same</source>
+        <translation>Das nächste Paar von Zeilen über dasselbe zeigen</translation>
     </message>
     <message>
         <source>What is worth a look</source>
@@ -4433,6 +4441,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n notes were merged into {name}.</source>
         <translation><numerusform>%n Notiz wurde mit {name} zusammengeführt.</numerusform><numerusform>%n Notizen wurden mit {name} zusammengeführt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pairs</source>
+        <translation><numerusform>%n Paar</numerusform><numerusform>%n Paare</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n pairs of memories are worth a look</source>

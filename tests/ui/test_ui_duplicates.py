@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
-from reverie.ui.memory.duplicates import DuplicatesPage, aligned, percent, word_marks
+from reverie.ui.memory.duplicates import AlignedRow, AlignedSide, DuplicatesPage, aligned, percent, word_marks
 
 BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release after the deploy\n"
 
@@ -130,19 +130,27 @@ def test_only_what_is_equal_is_a_hundred_percent(share: float, text: str) -> Non
     assert percent(share) == text
 
 
+def both(row: AlignedRow) -> tuple[AlignedSide, AlignedSide]:
+    return row.left, row.right
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.text(alphabet="ab \n", max_size=40),
     st.text(alphabet="ab \n", max_size=40),
+    st.tuples(st.integers(0, 20), st.integers(0, 20)),
 )
-def test_every_line_of_both_stands_on_its_side_in_order(left: str, right: str) -> None:
-    rows = aligned(left, right)
+def test_every_line_of_both_stands_on_its_side_in_order(left: str, right: str, at: tuple[int, int]) -> None:
+    rows = aligned(left, right, at=at)
     for text, sides in ((left, [row.left for row in rows]), (right, [row.right for row in rows])):
         lines = text.split("\n")
         wanted = lines[:-1] if not lines[-1] else lines
         assert [side.text for side in sides if side.number] == wanted
         assert [side.number for side in sides if side.number] == list(range(1, len(wanted) + 1))
     assert all(row.left.text == row.right.text for row in rows if row.same)
+    last = [max((side.number for side in sides), default=0) for sides in zip(*map(both, rows), strict=True)]
+    if last and 0 < at[0] <= last[0] and 0 < at[1] <= last[1]:
+        assert [row for row in rows if (row.left.number, row.right.number) == at]
 
 
 def test_the_page_stands_beside_the_trees_and_goes_with_escape_and_with_its_home(

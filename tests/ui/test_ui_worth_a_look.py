@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractSlider
 from ui_windows import Driver, Windows
 
 from reverie.clock import system_clock
@@ -35,12 +36,12 @@ def opened(windows: Windows, home: Path) -> Driver:
 
 
 def kinds(driver: Driver) -> dict[str, tuple[str, ...]]:
-    return {each.kind: each.paths for each in driver.tab.worth.page.list.values}
+    return {each.kind: each.paths for matter in driver.tab.worth.page.list.values for each in matter}
 
 
 def choose(driver: Driver, kind: str) -> None:
     listed = driver.tab.worth.page.list
-    row = [each.kind for each in listed.values].index(kind)
+    row = [matter[0].kind for matter in listed.values].index(kind)
     listed.setCurrentIndex(listed.rows.index(row, 0))
 
 
@@ -200,11 +201,81 @@ def test_what_a_model_noticed_is_shown_with_what_it_says(windows: Windows, home:
     )
     open_parts(home, windows.profile, system_clock).noticed.add(context, [pair])
     (home / "memory/global/worker.md").write_text("# Worker\n\nThe worker takes every job.\n\nSince May.\n")
-    driver.until(lambda: any(each.why for each in page.list.values))
-    row = [bool(each.why) for each in page.list.values].index(True)
+    driver.until(lambda: any(matter[0].why for matter in page.list.values))
+    row = [bool(matter[0].why) for matter in page.list.values].index(True)
     page.list.setCurrentIndex(page.list.rows.index(row, 0))
     assert page.why.text() == "A model says: Only one of them can be <b>true</b>."
     assert page.why.textFormat() == Qt.TextFormat.PlainText
     driver.until(lambda: bool(page.pair.sides.rows))
     choose(driver, "secret")
     assert page.why.isHidden()
+
+
+QUEUE, WORKER, PLAN = (f"/memories/global/{name}.md" for name in ("queue", "worker", "plan"))
+INSIDE = "A job is handled inside the request."
+
+
+def one_matter_of_two_pairs(windows: Windows, home: Path) -> Driver:
+    """What `queue.md` says in its line 203 is contradicted by two others."""
+    notes = home / "memory/global"
+    filler = "".join(f"- Step {number} of the queue.\n" for number in range(200))
+    (notes / "queue.md").write_text(f"# Queue\n\n{filler}{INSIDE}\n{filler}")
+    (notes / "worker.md").write_text("# Worker\n\nThe worker takes every job.\n")
+    (notes / "plan.md").write_text("# Plan\n\nJobs go to a worker.\n")
+    driver = opened(windows, home)
+    pairs = [
+        NoticedPair("superseded", (QUEUE, WORKER), (INSIDE, "The worker takes every job."), "One."),
+        NoticedPair("superseded", (QUEUE, PLAN), (INSIDE, "Jobs go to a worker."), "Two."),
+    ]
+    open_parts(home, windows.profile, system_clock).noticed.add(driver.tab._shown.update.context, pairs)
+    (notes / "worker.md").write_text("# Worker\n\nThe worker takes every job.\n\nSince May.\n")
+    driver.until(lambda: "superseded" in kinds(driver))
+    choose(driver, "superseded")
+    return driver
+
+
+def test_pairs_about_one_line_are_one_row_and_looked_at_one_after_the_other(
+    windows: Windows, home: Path
+) -> None:
+    driver = one_matter_of_two_pairs(windows, home)
+    page = driver.tab.worth.page
+    assert len(page.matter) == 2
+    title = page.list.rows.data(page.list.currentIndex(), Qt.ItemDataRole.DisplayRole)
+    assert title.startswith("Superseded (2 pairs): global/queue.md · ")
+    seen = []
+    for number in (1, 2):
+        assert page.next.text() == f"&Next pair ({number} of 2)"
+        seen.append(page.current.paths)
+        driver.until(lambda: page.pair.finding == page.current and not page.pair.isHidden())
+        page.next.click()
+    assert set(seen) == {(QUEUE, WORKER), (QUEUE, PLAN)}
+    assert page.current.paths == seen[0]
+    choose(driver, "secret")
+    assert page.next.isHidden()
+
+
+def test_a_pair_is_shown_at_the_lines_that_it_is_about(windows: Windows, home: Path) -> None:
+    driver = one_matter_of_two_pairs(windows, home)
+    page = driver.tab.worth.page
+    driver.until(lambda: not page.pair.isHidden() and page.pair.finding == page.current)
+    for half, said in ((page.pair.sides.left, INSIDE), (page.pair.sides.right, page.current.evidence[1])):
+        driver.until(lambda half=half: half.firstVisibleBlock().blockNumber() > 100)
+        top = half.firstVisibleBlock().blockNumber()
+        at = [block.strip() for block in half.toPlainText().split("\n")].index(said)
+        assert top <= at <= top + half.viewport().height() // half.fontMetrics().lineSpacing()
+    page.pair.sides.left.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+    driver.window.resize(driver.window.width(), driver.window.height() - 20)
+    driver.qtbot.wait(50)
+    assert page.pair.sides.left.firstVisibleBlock().blockNumber() == 0
+
+
+def test_a_matter_is_dismissed_as_a_whole_and_comes_back_with_undo(windows: Windows, home: Path) -> None:
+    driver = one_matter_of_two_pairs(windows, home)
+    page = driver.tab.worth.page
+    page.dismiss.click()
+    driver.until(lambda: "superseded" not in kinds(driver))
+    assert page.note.text() == "1 more was dismissed"
+    page.message.button("undo").click()
+    driver.until(lambda: "superseded" in kinds(driver))
+    choose(driver, "superseded")
+    assert len(page.matter) == 2

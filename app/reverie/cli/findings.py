@@ -1,9 +1,10 @@
 """`findings`: what is worth a person's look in the memories of a project, or of everything.
 
-JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id}`, and
-`why` where a model noticed it. With `--project` the notes that lie in the project count, and the memories
-that agents keep of it in their homes. Looking changes nothing; `--dismiss` keeps what is not to be shown
-again. Finding nothing is no failure, nor is finding something.
+JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id,
+matter}`, and `why` where a model noticed it. Findings that share lines have the same `matter` and follow each
+other. With `--project` the notes that lie in the project count, and the memories that agents keep of it in
+their homes. Looking changes nothing; `--dismiss` keeps what is not to be shown again. Finding nothing is no
+failure, nor is finding something.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from reverie.files.paths import is_directory
 from reverie.jobs.consolidate.findings import RelatedNote
 from reverie.services.claims import ProjectClaims
 from reverie.services.contexts import asked_context, shown_contexts
-from reverie.services.findings import FindingReport, MemoryFinding, findings_of
+from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
 from reverie.services.workbench import Workbench
+from reverie.text.summaries import some
 
 if TYPE_CHECKING:
     from reverie.cli.main import Invocation
@@ -87,20 +89,26 @@ def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeConte
 def _tell(session: Invocation, reports: list[FindingReport]) -> None:
     by_id = {each.id: each for report in reports for each in report.findings}
     hidden = frozenset(session.arguments.dismiss or ())
-    found = sorted(by_id.values(), key=lambda each: (-each.score, each.kind, each.paths))
-    found = [each for each in found if each.id not in hidden][: session.arguments.limit]
+    matters = matters_in(each for each in by_id.values() if each.id not in hidden)
+    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
+    found = [each for matter in matters for each in matter][: session.arguments.limit]
     if session.as_json:
         print_json([_as_json(each) for each in found])
         return
+    told = set[str]()
     for each in found:
-        print_text(printable(f"{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
+        also = "also " if each.matter in told else ""
+        told.add(each.matter)
+        print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
         for line, said in zip(each.lines, each.evidence, strict=False):
             print_text(printable(f"    {line}: {said}" if line else f"    {said}"))
         if each.why:
             print_text(printable(f"    {each.why}"))
     notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
-    words = f"{len(found):,} {'finding' if len(found) == 1 else 'findings'} in {notes:,} "
-    words += "memory" if notes == 1 else "memories"
+    words = some(len(found), "finding")
+    if len(told) < len(found):
+        words += f" about {some(len(told), 'matter')}"
+    words += f" in {some(notes, 'memory')}"
     print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
 
 
@@ -112,5 +120,6 @@ def _as_json(finding: MemoryFinding) -> dict[str, Any]:
         "evidence": list(finding.evidence),
         "score": finding.score,
         "id": finding.id,
+        "matter": finding.matter,
         **({"why": finding.why} if finding.why else {}),
     }

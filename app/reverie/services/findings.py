@@ -14,8 +14,9 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
@@ -73,6 +74,8 @@ class MemoryFinding:
     """0 to 1: how surely it is worth a look."""
     why: str = ""
     """What a model says of it, where one noticed it."""
+    matter: str = ""
+    """What it is about: the `id` of the first finding of those that share a line with each other."""
 
     @property
     def id(self) -> str:
@@ -83,12 +86,17 @@ class MemoryFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingReport:
-    """What was found, the most useful first."""
+    """What was found, the most useful first; those of one matter follow each other."""
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
     dismissed: int = 0
-    """How many more a person has dismissed."""
+    """How many more matters a person has dismissed."""
+
+    @property
+    def matters(self) -> list[tuple[MemoryFinding, ...]]:
+        """The findings, those of one matter together."""
+        return matters_in(self.findings)
 
 
 def findings_of(
@@ -98,10 +106,41 @@ def findings_of(
     *,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Everything about these notes, the most useful first."""
+    """Everything about these notes, the most useful first; those of one matter follow each other."""
     found = [*_marks(notes, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
-    return sorted(found, key=lambda each: (-each.score, each.kind, each.paths, each.lines))
+    found.sort(key=lambda each: (-each.score, each.kind, each.paths, each.lines))
+    matters = _matters(found)
+    return [replace(each, matter=matter[0].id) for matter in matters for each in matter]
+
+
+def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
+    """The findings of each matter, as they come."""
+    found: dict[str, list[MemoryFinding]] = defaultdict(list)
+    for each in findings:
+        found[each.matter or each.id].append(each)
+    return list(map(tuple, found.values()))
+
+
+def _matters(findings: Sequence[MemoryFinding]) -> list[list[MemoryFinding]]:
+    """Those that share a line with each other, directly or through others, in the order of their first ones:
+    a note that says "PostgreSQL" where three others say "MongoDB" is one thing to decide."""
+    matters: dict[int, list[MemoryFinding]] = {}
+    about: dict[tuple[str, int], list[MemoryFinding]] = {}
+    for each in findings:
+        pair = zip(each.paths, each.lines, strict=False) if len(each.paths) == 2 else ()
+        places = [(path, line) for path, line in pair if line]
+        joined = {id(about[place]): about[place] for place in places if place in about}
+        matter = next(iter(joined.values()), [])
+        for other in list(joined.values())[1:]:
+            matter += matters.pop(id(other))
+            about.update({place: matter for place, held in about.items() if held is other})
+        matter.append(each)
+        matters[id(matter)] = matter
+        about.update(dict.fromkeys(places, matter))
+    order = {id(each): number for number, each in enumerate(findings)}
+    ordered = [sorted(matter, key=lambda each: order[id(each)]) for matter in matters.values()]
+    return sorted(ordered, key=lambda matter: order[id(matter[0])])
 
 
 def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
@@ -167,7 +206,8 @@ class FindingService:
             stale = self._claims().stale(context, check=check).claims
             found = findings_of(notes, stale, self._noticed(context), check=check)
             kept = self.without_dismissed(found)
-        return FindingReport(tuple(kept), len(notes), len(found) - len(kept))
+        dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
+        return FindingReport(tuple(kept), len(notes), len(dismissed))
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
         """Those that nobody dismissed."""

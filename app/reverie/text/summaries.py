@@ -35,6 +35,14 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
     return f"{summary} {left_as_before(len(paths)).capitalize()}, because write-protected: {names}."
 
 
+def with_pairs(summary: str, pairs: int) -> str:
+    """The summary of a run, and how many pairs of memories it leaves to a person."""
+    if not pairs:
+        return summary
+    end = "" if summary.endswith((".", "!", "?")) else "."
+    return f"{summary}{end} {some(pairs, 'pair')} of memories {'is' if pairs == 1 else 'are'} worth a look."
+
+
 # Lengths as the agents count them: UTF-16 code units, and tokens estimated from those.
 
 

@@ -12,7 +12,8 @@ from helpers.samples import copy_sample
 from reverie.cli.main import main
 from reverie.clock import system_clock
 from reverie.compose import open_workbench
-from reverie.jobs.consolidate.findings import RelatedNote
+from reverie.jobs.consolidate.findings import RelatedKind, RelatedNote
+from reverie.jobs.consolidate.noticed import NoticedPair
 from reverie.profile import Profile
 from reverie.services.findings import findings_of
 
@@ -65,6 +66,32 @@ def test_every_kind_is_told_with_what_it_rests_on_and_no_secret_is() -> None:
     assert len({each.id for each in found}) == len(found)
 
 
+def test_findings_that_share_a_line_are_one_matter_also_through_others() -> None:
+    said = {"a": "PostgreSQL", "b": "MongoDB", "c": "SQLite", "d": "Ports", "e": "Other ports"}
+    notes = [RelatedNote(f"/memories/global/{name}.md", f"{text} it is.\n", 1) for name, text in said.items()]
+
+    def pair(one: str, other: str, kind: RelatedKind = "contradiction") -> NoticedPair:
+        quotes = (f"{said[one]} it is.", f"{said[other]} it is.")
+        return NoticedPair(kind, (f"/memories/global/{one}.md", f"/memories/global/{other}.md"), quotes, "")
+
+    pairs = [pair("a", "b"), pair("d", "e", "superseded"), pair("b", "c", "near-duplicate")]
+    found = findings_of(notes, noticed=pairs)
+    names = [tuple(path[-4] for path in each.paths) for each in found]
+    assert names == [("a", "b"), ("b", "c"), ("d", "e")]
+    assert [each.matter for each in found] == [found[0].id, found[0].id, found[2].id]
+    # Two matters that a third finding joins are one.
+    found = findings_of(notes, noticed=[pair("a", "b"), pair("d", "e"), pair("b", "d", "superseded")])
+    assert {each.matter for each in found} == {found[0].id}
+    assert len(found) == 3
+
+
+def test_marks_in_one_line_are_matters_of_their_own() -> None:
+    note = RelatedNote("/memories/global/a.md", f"The\u200b token is {SECRET}\n", 1)
+    found = findings_of([note])
+    assert {each.kind for each in found} == {"secret", "hidden"}
+    assert len({each.matter for each in found}) == 2
+
+
 def test_a_line_that_only_moved_is_the_same_finding_and_another_text_is_another() -> None:
     def pair(first: str, second: str) -> str:
         notes = [
@@ -114,7 +141,7 @@ def test_reverie_findings_tells_of_the_notes_in_a_project(tmp_path: Path, home: 
         tmp_path, releases=BODY, releases_updated=newer, other="Something else entirely.\n"
     )
     (one,) = asked(tmp_path, capsys, "--home", str(home), "--project", str(project))
-    assert set(one) == {"kind", "paths", "lines", "evidence", "score", "id"}
+    assert set(one) == {"kind", "paths", "lines", "evidence", "score", "id", "matter"}
     assert one["kind"] == "successor"
     assert one["paths"] == [".serena/memories/releases.md", ".serena/memories/releases_updated.md"]
     assert asked(tmp_path, capsys, "--home", str(home), "--project", str(project), "--limit", "0") == []

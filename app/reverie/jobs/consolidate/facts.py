@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import nlargest
 from typing import Literal
 
 from reverie.jobs.consolidate.rules.reading import (
@@ -57,8 +58,9 @@ _DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
 _LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
-_START = 5
+_BEGINNING = re.compile(r"\b\w{1,5}")
 """So many characters of a word tell which facts may be about the same: endings differ."""
+_FUNCTION_BEGINNINGS = frozenset(word for word in FUNCTION_WORDS if len(word) <= 5)
 _COMMON = 60
 _CANDIDATES = 5
 
@@ -88,7 +90,7 @@ class Fact:
     @cached_property
     def starts(self) -> frozenset[str]:
         """The beginnings of its words."""
-        return frozenset(word[:_START] for word in _WORD.findall(self.key) if word not in FUNCTION_WORDS)
+        return _beginnings(self.key)
 
     @property
     def counts(self) -> bool:
@@ -100,6 +102,10 @@ class Fact:
         if text == self.text:
             return self
         return replace(self, meant=text, key=fact_key(text))
+
+
+def _beginnings(key: str) -> frozenset[str]:
+    return frozenset(_BEGINNING.findall(key)).difference(_FUNCTION_BEGINNINGS)
 
 
 def read_facts(path: str, text: str) -> list[Fact]:
@@ -222,7 +228,9 @@ class FactIndex:
         for other in shared:
             if other.path == fact.path:
                 shared[other] *= 1.1 + (0.1 if other.place == fact.place else 0.0)
-        return sorted(shared, key=lambda other: (-shared[other], other.path, other.line))[:most]
+        least = min(nlargest(most, shared.values()), default=0.0)
+        found = [other for other, weight in shared.items() if weight >= least]
+        return sorted(found, key=lambda other: (-shared[other], other.path, other.line))[:most]
 
 
 # Two wordings: how much they share, and what differs.
@@ -462,16 +470,15 @@ _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
     """What a fact is about, and what it says of it."""
-    key, values = fact.key, frozenset[str]()
+    key, words, values = fact.key, fact.starts, frozenset[str]()
     if _DIGITS.search(key):
         values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))
         key = _VALUED.sub(" ", key)
-    rest = _WORD.findall(key)
-    negated = sum(word in _NEGATIONS for word in rest) % 2 == 1
-    words = {word[:_START] for word in rest if word not in FUNCTION_WORDS}
+        words = _beginnings(key)
+    negated = sum(word in _NEGATIONS for word in _WORD.findall(key)) % 2 == 1
     if len(words) < 4:
-        words |= {f"§{word[:_START]}" for word in _WORD.findall(fact.place.casefold())}
-    return frozenset(words), (values, negated)
+        words |= {f"§{start}" for start in _BEGINNING.findall(fact.place.casefold())}
+    return words, (values, negated)
 
 
 def _conflicts(versions: Collection[_Version]) -> int:

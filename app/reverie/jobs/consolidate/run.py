@@ -42,7 +42,7 @@ from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.result import Op, Progress, RunResult
 from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
-from reverie.text.summaries import with_write_protected
+from reverie.text.summaries import with_pairs, with_write_protected
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
 #
@@ -456,15 +456,6 @@ class DreamJob(Job[Dreamt]):
                 next_step="Wait, or run it by hand.",
                 reason="debounced",
             )
-
-
-def with_pairs(summary: str, pairs: int) -> str:
-    """The summary with how many pairs of memories are left to a person."""
-    if not pairs:
-        return summary
-    end = "" if summary.endswith((".", "!", "?")) else "."
-    said = "1 pair of memories is" if pairs == 1 else f"{pairs} pairs of memories are"
-    return f"{summary}{end} {said} worth a look."
 
 
 def coverage_record(

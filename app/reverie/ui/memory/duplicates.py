@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -92,9 +92,38 @@ class AlignedRow:
     same: bool
 
 
-def aligned(left: str, right: str, check: Callable[[], None] = lambda: None) -> tuple[AlignedRow, ...]:
-    """The rows of both texts; `check` may raise to stop."""
+def aligned(
+    left: str,
+    right: str,
+    check: Callable[[], None] = lambda: None,
+    *,
+    at: tuple[int, int] = (0, 0),
+) -> tuple[AlignedRow, ...]:
+    """The rows of both texts; `at`: lines of the two, from 1, that are to stand beside each other. `check`
+    may raise to stop."""
     one, other = _lines(left), _lines(right)
+    if not (0 < at[0] <= len(one) and 0 < at[1] <= len(other)):
+        return tuple(_rows(one, other, check))
+    first, second = at[0] - 1, at[1] - 1
+    if one[first] == other[second]:
+        between = _same(one, first, other, second, 1)
+    else:
+        between = _changed(one, (first, at[0]), other, (second, at[1]))
+    behind = _rows(one[at[0] :], other[at[1] :], check)
+    before = _rows(one[:first], other[:second], check)
+    return (*before, *between, *(_moved(row, *at) for row in behind))
+
+
+def _moved(row: AlignedRow, left: int, right: int) -> AlignedRow:
+    """The row with the numbers that it has behind so many lines of each side."""
+
+    def side(of: AlignedSide, by: int) -> AlignedSide:
+        return replace(of, number=of.number + by) if of.number else of
+
+    return replace(row, left=side(row.left, left), right=side(row.right, right))
+
+
+def _rows(one: Sequence[str], other: Sequence[str], check: Callable[[], None]) -> list[AlignedRow]:
     rows: list[AlignedRow] = []
     at_one = at_other = 0
     for span in changed_spans(one, other):
@@ -102,8 +131,7 @@ def aligned(left: str, right: str, check: Callable[[], None] = lambda: None) -> 
         rows += _same(one, at_one, other, at_other, span.old_start - at_one)
         rows += _changed(one, (span.old_start, span.old_end), other, (span.new_start, span.new_end))
         at_one, at_other = span.old_end, span.new_end
-    rows += _same(one, at_one, other, at_other, len(one) - at_one)
-    return tuple(rows)
+    return rows + _same(one, at_one, other, at_other, len(one) - at_one)
 
 
 def _lines(text: str) -> list[str]:
@@ -196,16 +224,22 @@ class SideBySide(QWidget):
         for here, there in ((self.left, self.right), (self.right, self.left)):
             here.verticalScrollBar().valueChanged.connect(there.verticalScrollBar().setValue)
             here.horizontalScrollBar().valueChanged.connect(there.horizontalScrollBar().setValue)
+            here.verticalScrollBar().actionTriggered.connect(self.left.forget_first)
+            here.verticalScrollBar().actionTriggered.connect(self.right.forget_first)
 
     @property
     def rows(self) -> tuple[AlignedRow, ...]:
         return self._rows
 
-    def show_rows(self, rows: Sequence[AlignedRow]) -> None:
-        """The two sides of each row beside each other; what differs is tinted."""
+    def show_rows(self, rows: Sequence[AlignedRow], number: int | None = None) -> None:
+        """The two sides of each row beside each other; what differs is tinted. `number`: the row to look at
+        first, from 0."""
         self._rows = tuple(rows)
-        self.left.show_sides([(row.left, row.same) for row in rows])
-        self.right.show_sides([(row.right, row.same) for row in rows])
+        for half, sides in (
+            (self.left, [(row.left, row.same) for row in rows]),
+            (self.right, [(row.right, row.same) for row in rows]),
+        ):
+            half.show_sides(sides, number)
         self._tint()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -232,10 +266,26 @@ class _Half(QPlainTextEdit):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._sides: list[tuple[AlignedSide, bool]] = []
+        self._first: int | None = None
 
-    def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]]) -> None:
+    def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None) -> None:
         self._sides = list(sides)
+        self._first = first
         self.setPlainText("\n".join(_shown(side.text) for side, _same in sides))
+        self._look_at_first()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._look_at_first()
+
+    def forget_first(self) -> None:
+        """From here on, the place is the reader's."""
+        self._first = None
+
+    def _look_at_first(self) -> None:
+        if self._first is not None:
+            self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._first)))
+            self.centerCursor()
 
     def tint(self, back: QColor, mark: QColor) -> None:
         selections = []

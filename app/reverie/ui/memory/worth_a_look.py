@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession, TreeUpdate
 
 Side = Literal["left", "right"]
+Matter = tuple["MemoryFinding", ...]
+"""Findings that share lines: one thing to decide."""
 
 _LOWEST_PAIR = 170
 _QUIET_MS = 900
@@ -68,22 +70,28 @@ def short_path(path: str) -> str:
 
 
 class FindingModel(LineModel):
-    """Findings, one a row."""
+    """Findings, those of one matter in one row."""
 
-    def look(self, value: MemoryFinding) -> TwoLines:
-        names = " · ".join(visible(short_path(path)) for path in value.paths)
-        lines = (visible(each.lstrip("-*+# >|"))[:_LONGEST] for each in value.evidence)
+    def look(self, value: Matter) -> TwoLines:
+        first = value[0]
+        paths = dict.fromkeys(path for each in value for path in each.paths)
+        names = " · ".join(visible(short_path(path)) for path in paths)
+        lines = (visible(each.lstrip("-*+# >|"))[:_LONGEST] for each in first.evidence)
         said = " ↔ ".join(dict.fromkeys(lines))
-        return TwoLines(f"{kind_words(value)}: {names}", said, sign="warning", cut="end", cut_below="end")
+        kind = kind_words(first)
+        if len(value) > 1:
+            kind = f"{kind} ({counted('1 pair', '%n pairs', len(value))})"
+        return TwoLines(f"{kind}: {names}", said, sign="warning", cut="end", cut_below="end")
 
-    def spoken(self, value: MemoryFinding) -> str:
+    def spoken(self, value: Matter) -> str:
         look = self.look(value)
         return f"{look.title}, {look.below}"
 
-    def tooltip(self, value: MemoryFinding) -> str:
-        lines = zip(value.paths, value.lines, value.evidence, strict=False)
+    def tooltip(self, value: Matter) -> str:
+        first = value[0]
+        lines = zip(first.paths, first.lines, first.evidence, strict=False)
         said = (f"{path}:{line}  {text}" if line else f"{path}  {text}" for path, line, text in lines)
-        return as_tooltip(kind_words(value), *said, *([value.why] if value.why else []))
+        return as_tooltip(kind_words(first), *said, *([first.why] if first.why else []))
 
 
 def only_here(rows: Sequence[AlignedRow], side: Side) -> int:
@@ -91,6 +99,14 @@ def only_here(rows: Sequence[AlignedRow], side: Side) -> int:
     other = {_said(row.right if side == "left" else row.left) for row in rows}
     ours = (_said(row.left if side == "left" else row.right) for row in rows)
     return sum(1 for said in ours if said and said not in other)
+
+
+def row_at(rows: Sequence[AlignedRow], lines: Sequence[int]) -> int | None:
+    """The row, from 0, where one of these lines stands; None where none does."""
+    numbers = (
+        number for number, row in enumerate(rows) if (row.left.number, row.right.number) == tuple(lines)
+    )
+    return next(numbers, None)
 
 
 def _said(side: AlignedSide) -> str:
@@ -136,18 +152,18 @@ class Pair(QWidget):
         self.right.keep.clicked.connect(lambda: self.keep_wanted.emit(1))
 
     def show_pair(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
-        """Its two memories, line by line."""
+        """Its two memories, line by line, at the lines that it is about."""
         self.finding = finding
-        self.sides.show_rows(rows)
+        self.sides.show_rows(rows, row_at(rows, finding.lines))
         for head, path, side in zip((self.left, self.right), finding.paths, get_args(Side), strict=True):
             head.say(path, only_here(rows, side))
             head.keep.setVisible(_may_keep_one(finding))
 
 
 class WorthPage(QWidget):
-    """The list, and both sides of the selected row. `open_wanted(path, line)`; `merge_wanted`, `fix_wanted`,
-    `dismiss_wanted(finding)`; `keep_wanted(finding, number)`: of its memories that one is to stay;
-    `compare_wanted(finding)`: they are to be shown side by side."""
+    """The list, and both sides of one pair of the selected row. `open_wanted(path, line)`; `merge_wanted`,
+    `fix_wanted(finding)`; `dismiss_wanted(findings)`; `keep_wanted(finding, number)`: that one of its
+    memories is to stay; `compare_wanted(finding)`: they are to be shown side by side."""
 
     open_wanted = Signal(str, int)
     keep_wanted = Signal(object, int)
@@ -171,6 +187,8 @@ class WorthPage(QWidget):
         self.open_other = FitPushButton(
             self.tr("Open the o&ther"), self.tr("Show the line of the other memory")
         )
+        self.next = FitPushButton()
+        self._at = 0
         self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
         self.both = FitPushButton(
@@ -180,18 +198,19 @@ class WorthPage(QWidget):
         self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.list.opened.connect(self._on_open)
-        self.list.picked.connect(self._follow)
+        self.list.picked.connect(self._on_picked)
         for button, slot in (
             (self.open, self._on_open),
             (self.open_other, self._on_open_other),
             (self.merge, self._on_merge),
             (self.fix, self._on_fix),
-            (self.both, self._on_dismiss),
+            (self.next, self._on_next),
+            (self.both, self._on_both),
             (self.dismiss, self._on_dismiss),
         ):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
-        row = FlowLayout(self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
+        row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
         inside = (self.title, self.note, self.message, self.why, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
@@ -199,10 +218,14 @@ class WorthPage(QWidget):
         self.show_report(None)
 
     @property
+    def matter(self) -> Matter:
+        """The selected row; empty for none."""
+        return self.list.current_value or ()
+
+    @property
     def current(self) -> MemoryFinding | None:
-        """The selected one."""
-        found: MemoryFinding | None = self.list.current_value
-        return found
+        """The pair of the selected row that is looked at, or its only finding."""
+        return self.matter[self._at] if self._at < len(self.matter) else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and not event.isAutoRepeat():
@@ -212,19 +235,27 @@ class WorthPage(QWidget):
 
     def show_report(self, report: FindingReport | None) -> None:
         """What was found; None: nobody knows yet."""
-        findings = report.findings if report is not None else ()
+        matters = report.matters if report is not None else []
         if report is None:
             self.title.say(self.tr("Looking…"))
-        elif findings:
-            self.title.say(counted("1 thing worth a look", "%n things worth a look", len(findings)))
+        elif matters:
+            self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
         else:
             self.title.say(self.tr("Nothing here is worth a look"))
         hidden = report.dismissed if report is not None else 0
         self.note.say(counted("1 more was dismissed", "%n more were dismissed", hidden) if hidden else "")
         self.note.setVisible(bool(hidden))
-        self.list.set_values((each.id, each) for each in findings)
-        if findings and not self.list.currentIndex().isValid():
+        was, known = self.current, {each.id for each in self.matter}
+        self.list.set_values((matter[0].matter, matter) for matter in matters)
+        if matters and not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.list.rows.index(0, 0))
+        ids = [each.id for each in self.matter]
+        if was is None or known.isdisjoint(ids):
+            self._at = 0
+        elif was.id in ids:
+            self._at = ids.index(was.id)
+        else:
+            self._at = min(self._at, len(ids) - 1)
         self._follow()
 
     def show_sides(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
@@ -236,8 +267,21 @@ class WorthPage(QWidget):
             self.pair.show_pair(finding, rows)
 
     @Slot()
+    def _on_picked(self) -> None:
+        self._at = 0
+        self._follow()
+
+    @Slot()
+    def _on_next(self) -> None:
+        self._at = (self._at + 1) % len(self.matter)
+        self._follow()
+
+    @Slot()
     def _follow(self) -> None:
-        current = self.current
+        current, several = self.current, len(self.matter)
+        said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
+        self.next.say(said, self.tr("Show the next pair of lines about the same"))
+        self.next.setVisible(several > 1)
         why = current.why if current is not None else ""
         self.why.say(self.tr("A model says: {why}").format(why=visible(why)) if why else "")
         self.why.setVisible(bool(why))
@@ -287,9 +331,15 @@ class WorthPage(QWidget):
         self.fix_wanted.emit(self.current)
 
     @Slot()
-    def _on_dismiss(self) -> None:
+    def _on_both(self) -> None:
         if self.current is not None:
-            self.dismiss_wanted.emit(self.current)
+            self.dismiss_wanted.emit((self.current,))
+            self._decided()
+
+    @Slot()
+    def _on_dismiss(self) -> None:
+        if self.matter:
+            self.dismiss_wanted.emit(self.matter)
             self._decided()
 
 
@@ -329,7 +379,7 @@ class WorthControl(QObject):
         self._icons = icons
         self._page: WorthPage | None = None
         self._session: HomeSession | None = None
-        self._dismissed = ""
+        self._dismissed: tuple[str, ...] = ()
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
 
@@ -429,7 +479,7 @@ class WorthControl(QObject):
         async def work(control: JobControl) -> tuple[AlignedRow, ...]:
             files = await ask(workbench.duplicates.files, context, finding.paths)
             left, right = await ask(workbench.duplicates.texts, files)
-            return aligned(left, right, control.check)
+            return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1]))
 
         def show(rows: tuple[AlignedRow, ...]) -> None:
             self.page.show_sides(finding, rows)
@@ -473,12 +523,12 @@ class WorthControl(QObject):
         claims = (claim for claim in self._stale.claims if (claim.path, claim.line) == wanted)
         self._stale.fix(tuple(claim for claim in claims if claim.replacement))
 
-    def _dismiss(self, finding: MemoryFinding) -> None:
+    def _dismiss(self, findings: Matter) -> None:
         session = self._shown.session
         if session is None:
             return
-        self._dismissed = finding.id
-        request = ask(session.workbench.worth_a_look.dismiss, (finding.id,))
+        self._dismissed = tuple(each.id for each in findings)
+        request = ask(session.workbench.worth_a_look.dismiss, self._dismissed)
         self._lane.submit("dismiss", request, done=self._on_dismissed, failed=self._on_failed)
 
     def _on_dismissed(self, _done: None) -> None:
@@ -492,5 +542,5 @@ class WorthControl(QObject):
         self.page.message.clear()
         if session is None or not self._dismissed:
             return
-        request = ask(session.workbench.worth_a_look.restore, (self._dismissed,))
+        request = ask(session.workbench.worth_a_look.restore, self._dismissed)
         self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)

@@ -65,7 +65,7 @@ from reverie.memory import front_matter
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
-from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
 
 # Records of one file that say the same: first those that the home itself finds equal, then by the test for
 # any two notes (`similarity`). The best founded one takes over what the others know, unless that loses
@@ -912,9 +912,7 @@ def _summary(groups: Sequence[PlannedGroup], left_over: int, alike: int) -> str:
     done = done[0].upper() + done[1:] if parts else done
     if left_over:
         done += f" {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
-    if alike and parts:
-        done += f" {_count(alike, '{} pair of memories is', '{} pairs of memories are')} worth a look."
-    return done
+    return with_pairs(done, alike) if parts else done
 
 
 def _count(number: int, one: str, many: str) -> str:
