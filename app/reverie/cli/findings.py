@@ -1,10 +1,10 @@
 """`findings`: what is worth a person's look in the memories of a project, or of everything.
 
 JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id,
-matter}`, and `why` where a model noticed it. Findings that share lines have the same `matter` and follow each
-other. With `--project` the notes that lie in the project count, and the memories that agents keep of it in
-their homes. Looking changes nothing; `--dismiss` keeps what is not to be shown again. Finding nothing is no
-failure, nor is finding something.
+matter}`, and `why` where a model noticed it. A finding that shares a line with a better one follows it and
+has its `matter`. With `--project` the notes that lie in the project count, and the memories that agents keep
+of it in their homes. Looking changes nothing; `--dismiss` keeps what is not to be shown again. Finding
+nothing is no failure, nor is finding something.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class MemoryFinding:
     why: str = ""
     """What a model says of it, where one noticed it."""
     matter: str = ""
-    """What it is about: the `id` of the first finding of those that share a line with each other."""
+    """What it is about: the `id` of the most useful finding that it shares a line with, or its own."""
 
     @property
     def id(self) -> str:
@@ -110,8 +110,7 @@ def findings_of(
     found = [*_marks(notes, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
     found.sort(key=lambda each: (-each.score, each.kind, each.paths, each.lines))
-    matters = _matters(found)
-    return [replace(each, matter=matter[0].id) for matter in matters for each in matter]
+    return [replace(each, matter=matter[0].id) for matter in _matters(found) for each in matter]
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
@@ -122,25 +121,25 @@ def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, .
     return list(map(tuple, found.values()))
 
 
-def _matters(findings: Sequence[MemoryFinding]) -> list[list[MemoryFinding]]:
-    """Those that share a line with each other, directly or through others, in the order of their first ones:
-    a note that says "PostgreSQL" where three others say "MongoDB" is one thing to decide."""
-    matters: dict[int, list[MemoryFinding]] = {}
-    about: dict[tuple[str, int], list[MemoryFinding]] = {}
-    for each in findings:
-        pair = zip(each.paths, each.lines, strict=False) if len(each.paths) == 2 else ()
-        places = [(path, line) for path, line in pair if line]
-        joined = {id(about[place]): about[place] for place in places if place in about}
-        matter = next(iter(joined.values()), [])
-        for other in list(joined.values())[1:]:
-            matter += matters.pop(id(other))
-            about.update({place: matter for place, held in about.items() if held is other})
-        matter.append(each)
-        matters[id(matter)] = matter
-        about.update(dict.fromkeys(places, matter))
-    order = {id(each): number for number, each in enumerate(findings)}
-    ordered = [sorted(matter, key=lambda each: order[id(each)]) for matter in matters.values()]
-    return sorted(ordered, key=lambda matter: order[id(matter[0])])
+def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]:
+    """Each finding with those behind it that share a line with it: a note that says "PostgreSQL" where three
+    others say "MongoDB" is one thing to decide. Not through others: what has no line in common with the first
+    one may be about anything."""
+    left = dict(enumerate(findings))
+    with_line: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, each in left.items():
+        for place in _places(each):
+            with_line[place].append(number)
+    for number, first in enumerate(findings):
+        if number in left:
+            alike = {number}.union(*(with_line[place] for place in _places(first)))
+            yield [left.pop(each) for each in sorted(alike & left.keys())]
+
+
+def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
+    """The two lines of a pair; nothing is paired by a mark of a single line."""
+    pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
+    return [(path, line) for path, line in pair if line]
 
 
 def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:

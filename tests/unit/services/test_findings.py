@@ -66,7 +66,7 @@ def test_every_kind_is_told_with_what_it_rests_on_and_no_secret_is() -> None:
     assert len({each.id for each in found}) == len(found)
 
 
-def test_findings_that_share_a_line_are_one_matter_also_through_others() -> None:
+def test_findings_that_share_a_line_with_a_better_one_are_its_matter() -> None:
     said = {"a": "PostgreSQL", "b": "MongoDB", "c": "SQLite", "d": "Ports", "e": "Other ports"}
     notes = [RelatedNote(f"/memories/global/{name}.md", f"{text} it is.\n", 1) for name, text in said.items()]
 
@@ -79,10 +79,10 @@ def test_findings_that_share_a_line_are_one_matter_also_through_others() -> None
     names = [tuple(path[-4] for path in each.paths) for each in found]
     assert names == [("a", "b"), ("b", "c"), ("d", "e")]
     assert [each.matter for each in found] == [found[0].id, found[0].id, found[2].id]
-    # Two matters that a third finding joins are one.
+    # What is joined only by a third one stays by itself.
     found = findings_of(notes, noticed=[pair("a", "b"), pair("d", "e"), pair("b", "d", "superseded")])
-    assert {each.matter for each in found} == {found[0].id}
-    assert len(found) == 3
+    assert [each.matter for each in found] == [found[0].id, found[0].id, found[2].id]
+    assert found[2].paths == pairs[1].paths
 
 
 def test_marks_in_one_line_are_matters_of_their_own() -> None:

@@ -267,10 +267,11 @@ class _Half(QPlainTextEdit):
         )
         self._sides: list[tuple[AlignedSide, bool]] = []
         self._first: int | None = None
+        self._marked: int | None = None
 
     def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None) -> None:
         self._sides = list(sides)
-        self._first = first
+        self._first = self._marked = first
         self.setPlainText("\n".join(_shown(side.text) for side, _same in sides))
         self._look_at_first()
 
@@ -296,7 +297,7 @@ class _Half(QPlainTextEdit):
                 continue
             block = self.document().findBlockByNumber(number)
             line = QTextEdit.ExtraSelection()
-            line.format.setBackground(back)
+            line.format.setBackground(strong if number == self._marked else back)
             line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             line.cursor = QTextCursor(block)
             selections.append(line)

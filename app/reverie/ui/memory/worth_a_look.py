@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
-"""Findings that share lines: one thing to decide."""
+"""A finding and those that share a line with it: one thing to decide."""
 
 _LOWEST_PAIR = 170
 _QUIET_MS = 900
 _LONGEST = 160
+_LONGEST_QUOTE = 300
 _KINDS: dict[str, str] = {
     "near-duplicate": translatable("Say much of the same"),
     "successor": translatable("A later version"),
@@ -114,20 +115,25 @@ def _said(side: AlignedSide) -> str:
 
 
 class SideHead(QWidget):
-    """Above one of the two: which memory it is, how much stands only there, and a button to keep that one."""
+    """Above one of the two: which memory it is, the line that the finding is about, and, where one of them is
+    enough, how much stands only there and a button to keep that one."""
 
     def __init__(self, words: str, tip: str) -> None:
         super().__init__()
         self.name = WrapLabel()
+        embolden(self.name)
+        self.line = WrapLabel()
         self.keep = FitPushButton(words, tip)
         below = row_of(self.keep)
         below.addStretch(1)
-        column(self, self.name, below, margin=0, gap=UNIT)
+        column(self, self.name, self.line, below, margin=0, gap=UNIT).addStretch(1)
 
-    def say(self, path: str, lines: int) -> None:
-        """The memory, and how many lines say what the other does not."""
-        only = counted("1 line only here", "%n lines only here", lines) if lines else ""
+    def say(self, path: str, line: str, only_here: int | None) -> None:
+        """The memory, its line, and how many lines say what the other does not, if one of them may go."""
+        only = counted("1 line only here", "%n lines only here", only_here) if only_here else ""
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
+        self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
+        self.keep.setVisible(only_here is not None)
 
 
 class Pair(QWidget):
@@ -155,9 +161,9 @@ class Pair(QWidget):
         """Its two memories, line by line, at the lines that it is about."""
         self.finding = finding
         self.sides.show_rows(rows, row_at(rows, finding.lines))
-        for head, path, side in zip((self.left, self.right), finding.paths, get_args(Side), strict=True):
-            head.say(path, only_here(rows, side))
-            head.keep.setVisible(_may_keep_one(finding))
+        sides = zip(finding.paths, finding.evidence, get_args(Side), strict=True)
+        for head, (path, said, side) in zip((self.left, self.right), sides, strict=True):
+            head.say(path, said, only_here(rows, side) if _may_keep_one(finding) else None)
 
 
 class WorthPage(QWidget):
@@ -212,6 +218,8 @@ class WorthPage(QWidget):
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
+        # It takes what room there is: the page is scrolled only where not even the smallest parts fit.
+        parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         inside = (self.title, self.note, self.message, self.why, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
         self.setMinimumWidth(scaled(self.font(), NARROWEST))
