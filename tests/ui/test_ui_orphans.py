@@ -12,6 +12,7 @@ from ui_windows import Driver, Windows
 
 from helpers.audit import problems
 from reverie.agents.base import LostStore
+from reverie.agents.mux.locations import project_dir_name
 from reverie.agents.scopes import Scope
 from reverie.memory.diff import lost_lines, union
 from reverie.services.orphans import (
@@ -295,3 +296,26 @@ def test_searching_leads_back_from_the_page_to_the_trees(windows: Windows, home:
     driver.do("view.search")
     driver.until(driver.tab.search.field.isVisible)
     assert not page_of(driver).isVisible()
+
+
+def test_a_store_whose_project_came_back_is_gone_when_the_page_is_asked_for_again(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "work/acme-api"
+    store = home / "memory/project" / project_dir_name(str(project))
+    (home / STORE).rename(store)
+    config = home / "config.json"
+    config.write_text(config.read_text().replace(f'"{ACME}"', json.dumps(str(project))))
+    driver = windows.open(home)
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+
+    def is_listed() -> bool:
+        return any(each.store.directory == store for each in page_of(driver).view.stores)
+
+    driver.until(is_listed)
+    driver.settle()
+    driver.do("view.search")
+    project.mkdir(parents=True)
+    driver.do("view.orphans")
+    driver.until(lambda: not is_listed())

@@ -551,9 +551,14 @@ class OrphansControl(QObject):
             self.page.clear()
         self.page_wanted.emit(self.page)
         survey = self._surveys.get(session.info.id)
-        if survey is not None and survey.view is not None:
+        if survey is not None:
             self._show_view(survey)
-        elif survey is not None:
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Look at the stores of the shown home anew: nothing tells that a project is where it was again."""
+        survey = self._surveys.get(self._session.info.id) if self._session is not None else None
+        if survey is not None:
             survey.look()
 
     def focus(self) -> None:

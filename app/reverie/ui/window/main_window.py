@@ -681,6 +681,7 @@ class MainWindow(QMainWindow):
             return
         if self.picker.pick_orphans(self._session.info.id):
             self.tab.orphans.focus()
+            self.tab.orphans.look_again()
         else:
             self.say(self.tr("Nothing is orphaned in this home."))
 
