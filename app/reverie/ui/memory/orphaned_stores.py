@@ -555,6 +555,11 @@ class OrphansControl(QObject):
             self._show_view(survey)
         self.look_again()
 
+    def has_looked(self, home: str) -> bool:
+        """Whether the stores of this home were looked at yet."""
+        survey = self._surveys.get(home)
+        return survey is not None and survey.view is not None
+
     def look_again(self) -> None:
         """Look at the stores of the shown home anew: nothing tells that a project is where it was again."""
         survey = self._surveys.get(self._session.info.id) if self._session is not None else None

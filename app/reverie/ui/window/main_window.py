@@ -122,6 +122,8 @@ class MainWindow(QMainWindow):
         self._started = False
         self._opening_failed = False
         self._closed = False
+        # The home whose orphaned stores were asked for before anyone had looked for them.
+        self._orphans_of = ""
         self.engine: EngineLink | None = None
         self.lanes = Lanes(
             Lane("scan", self),
@@ -248,6 +250,7 @@ class MainWindow(QMainWindow):
         self.homes.closed.connect(self.tab.orphans.remove_session)
         self.homes.closed.connect(self.lazy_tabs.remove_session)
         self.tab.orphans.found.connect(self.homes.set_lost)
+        self.tab.orphans.found.connect(self._on_orphans_found)
         self.tab.place_wanted.connect(self._on_place_wanted)
         self.lazy_tabs.open_wanted.connect(self.open_memory)
         self.lazy_tabs.worth_wanted.connect(self.show_worth)
@@ -679,11 +682,21 @@ class MainWindow(QMainWindow):
         self.show_memory()
         if self._session is None:
             return
-        if self.picker.pick_orphans(self._session.info.id):
+        home = self._session.info.id
+        if self.picker.pick_orphans(home):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
-        else:
+        elif self.tab.orphans.has_looked(home):
             self.say(self.tr("Nothing is orphaned in this home."))
+        else:
+            self._orphans_of = home  # said once the first look is over
+
+    @Slot(str, object)
+    def _on_orphans_found(self, home: str, _stores: object) -> None:
+        if home == self._orphans_of:
+            self._orphans_of = ""
+            if self._session is not None and self._session.info.id == home:
+                self.show_orphans()
 
     # Closing
 
