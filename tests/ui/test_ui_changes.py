@@ -459,7 +459,8 @@ def test_a_run_that_left_pairs_to_a_person_leads_to_them(windows: Windows, home:
     worth = driver.tab.worth
     driver.until(lambda: worth.is_page_shown and worth.is_settled and bool(worth.page.list.values))
     assert driver.window.tabs.currentWidget() is driver.tab
-    assert any("style-updated.md" in path for each in worth.page.list.values for path in each.paths)
+    found = [each for matter in worth.page.list.values for each in matter]
+    assert any("style-updated.md" in path for each in found for path in each.paths)
 
 
 def test_a_run_that_left_nothing_to_a_person_leads_nowhere() -> None:

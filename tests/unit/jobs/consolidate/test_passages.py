@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.jobs.consolidate.rules.plan import Note, candidates_of, is_empty, without_noise
-from reverie.jobs.consolidate.rules.reading import fold_line, read_note, split_passages
+from reverie.jobs.consolidate.rules.reading import code_among, fold_line, read_note, split_passages
 from reverie.jobs.consolidate.rules.similarity import numbers_of, words_of
 
 
@@ -67,3 +67,26 @@ def test_a_hostile_line_costs_no_more_than_its_length(pattern: str) -> None:
     for function in (split_passages, without_noise, words_of, numbers_of, candidates_of):
         function(text)
     assert read_note(Note("/memories/global/a.md", text)).weight >= 0
+
+
+LINES = (
+    "Some words.",
+    "- item",
+    "    four deep",
+    "```",
+    "~~~ py",
+    "````",
+    "| a | b |",
+    "|---|---|",
+    "# A",
+    "==",
+    "",
+)
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=14), st.sets(st.integers(0, 13)))
+def test_lines_are_code_where_the_passages_have_them_as_code(lines: list[str], asked: set[int]) -> None:
+    text, numbers = "\n".join(lines), {number for number in asked if number < max(1, len(lines))}
+    code = (each for each in split_passages(text) if each.kind == "code")
+    wanted = {number for each in code for number in range(each.first, each.end)}
+    assert code_among(text, numbers) == wanted & numbers

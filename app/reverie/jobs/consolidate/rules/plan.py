@@ -31,7 +31,7 @@ from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
     NoteReading,
     Passage,
-    code_lines,
+    code_among,
     heading_text,
     name_words,
     passages_of,
@@ -460,13 +460,14 @@ def without_noise(text: str) -> str | None:
     ends = [number for number in range(len(lines)) if _has_blank_end(lines, number, is_first=not start)]
     if not ends and _with_one_end(body, has_block=block is not None) == body:
         return None
+    last = range(max(0, len(lines) - 2), len(lines))
     has_code = any(sign in body for sign in ("```", "~~~", "    ", "\t"))
-    code = code_lines(body) if has_code else frozenset()
+    code = code_among(body, (*ends, *last)) if has_code else frozenset()
     for number in ends:
         if number not in code:
             lines[number] = _TRAILING.sub(r"\1", lines[number])
     tidied = "\n".join(lines)
-    if len(lines) - 1 not in code and len(lines) - 2 not in code:
+    if code.isdisjoint(last):
         tidied = _with_one_end(tidied, has_block=block is not None)
     return text[:start] + tidied if tidied != body else None
 
@@ -595,6 +596,7 @@ class _Planner:
         self._check = check
         self._readings: dict[str, tuple[str, NoteReading]] = {}
         self._folded: dict[str, tuple[str, frozenset[str]]] = {}
+        self._line_keys: dict[str, str] = {}
         self._line_counts = self._count_lines()
         self.groups: list[PlannedGroup] = []
         self.left_over = 0
@@ -605,7 +607,9 @@ class _Planner:
         counts: Counter[str] = Counter()
         for note in self._notes.values():
             self._check()
-            counts.update({line_key(line) for line in note.text.split("\n")})
+            keys = {line: self._line_keys.get(line) or line_key(line) for line in set(note.text.split("\n"))}
+            self._line_keys.update(keys)
+            counts.update(set(keys.values()))
         return counts
 
     # --- rules, in the order of their right to the budget
@@ -781,7 +785,7 @@ class _Planner:
         return known[1]
 
     def _is_common(self, line: str) -> bool:
-        return self._line_counts[line_key(line)] > _COMMON
+        return self._line_counts[self._line_keys.get(line) or line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
         """The protected one stays, else the better-named, the more used, the shorter-named, the newer one."""

@@ -7,7 +7,7 @@ note can be given up in the middle.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -109,11 +109,41 @@ def passages_of(text: str) -> Iterator[Passage]:
     return _Splitter([line.removesuffix("\r") for line in text.split("\n")]).run()
 
 
-def code_lines(text: str) -> frozenset[int]:
-    """The numbers, from 0, of the lines of a note's body that are code."""
+def code_among(text: str, numbers: Iterable[int]) -> frozenset[int]:
+    """Those of these lines of a note's body that are code; lines count from 0."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    code = (each for each in _Splitter(lines, with_parents=False).run() if each.kind == "code")
-    return frozenset(number for each in code for number in range(each.first, each.end))
+    asked = frozenset(numbers)
+    # Whether an indented line is code or belongs to a list depends on what stands before it.
+    is_deep = any(_INDENTED.match(lines[number]) for number in asked)
+    code = _code_blocks(lines) if is_deep else _fenced(lines)
+    return asked.intersection(number for first, end in code for number in range(first, end))
+
+
+def _code_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
+    for each in _Splitter(lines, with_parents=False).run():
+        if each.kind == "code":
+            yield each.first, each.end
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """First line and end of each block between fences."""
+    number = 0
+    while number < len(lines):
+        fence = _FENCE.match(lines[number])
+        if fence:
+            end = _fence_end(lines, number, fence.group(1))
+            yield number, end
+            number = end
+        else:
+            number += 1
+
+
+def _fence_end(lines: Sequence[str], first: int, mark: str) -> int:
+    close = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
+    for number in range(first + 1, len(lines)):
+        if close.match(lines[number]):
+            return number + 1
+    return len(lines)
 
 
 class _Splitter:
@@ -144,7 +174,7 @@ class _Splitter:
     def _passage(self, line: str) -> Passage:
         fence = _FENCE.match(line)
         if fence:
-            return self._made("code", self._fence_end(fence.group(1)))
+            return self._made("code", _fence_end(self._lines, self._at, fence.group(1)))
         heading = _HEADING.match(line)
         if heading:
             level = len(heading.group(1))
@@ -206,13 +236,6 @@ class _Splitter:
         parent = self._items[-1][1] if self._items else self._lead
         self._items.append((level, fold_line(line)))
         return parent
-
-    def _fence_end(self, mark: str) -> int:
-        close = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
-        for number in range(self._at + 1, len(self._lines)):
-            if close.match(self._lines[number]):
-                return number + 1
-        return len(self._lines)
 
     def _is_table_head(self) -> bool:
         following = self._line(self._at + 1)
