@@ -50,7 +50,7 @@ _NEEDED = (
     "reverie.services.models",
     "reverie.services.lint",
     "reverie.services.orphans",
-    "reverie.failures.record_changes",
+    "reverie.failures.record",
     "reverie.services.traces",
     "reverie.services.run_views",
     "reverie.services.traces",
@@ -62,7 +62,7 @@ _NEEDED = (
     "reverie.ui.memory.tab",
     "reverie.ui.window.homes",
     "reverie.ui.window.homes",
-    "reverie.ui.settings.control",
+    "reverie.ui.settings.dialog",
     "yaml.cyaml",
 )
 

@@ -19,7 +19,7 @@ from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import ProcessId
 from reverie.files.log_file import set_debug
 from reverie.services.host import HostStatus, host_lease_name
-from reverie.ui.background.services import host_label
+from reverie.ui.background import host_label
 from reverie.ui.widgets.lists import VALUE
 
 ON = "[system1]\nenabled = true\n"

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from reverie.runs.record import RunKind
-from reverie.ui import run_kinds
-from reverie.ui.run_kinds import LABELS, RUN_KINDS, kind_title
+from reverie.ui import display_text
+from reverie.ui.display_text import LABELS, RUN_KINDS, kind_title
 
 
 def test_every_kind_of_run_has_its_texts_once() -> None:
@@ -21,5 +21,5 @@ def test_a_kind_that_is_not_known_is_called_by_its_own_name() -> None:
 
 
 def test_a_kind_is_called_as_its_row_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(run_kinds.LABELS, "dance", replace(LABELS["harvest"], title="Dance"))
+    monkeypatch.setitem(display_text.LABELS, "dance", replace(LABELS["harvest"], title="Dance"))
     assert kind_title("dance") == "Dance"

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.jobs.consolidate.rules import plan
 from reverie.ui.appearance import AppearanceControl, WindowStyle
-from reverie.ui.run_kinds import summary_words
+from reverie.ui.display_text import summary_words
 
 RULES = (
     "Merged 2 near-duplicates; dropped 1 picked-up note that other memories contain; deleted 1 empty file;"

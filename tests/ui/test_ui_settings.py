@@ -35,9 +35,9 @@ from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.settings import dialog as settings_dialog
 from reverie.ui.settings import pages as tables
-from reverie.ui.settings.control import SettingsControl
-from reverie.ui.settings.dialog import SettingsDialog
-from reverie.ui.settings.draft import (
+from reverie.ui.settings.dialog import SettingsControl, SettingsDialog
+from reverie.ui.settings.fields import ModelBox
+from reverie.ui.settings.pages import (
     SettingsDraft,
     as_toml,
     draft_of,
@@ -45,7 +45,6 @@ from reverie.ui.settings.draft import (
     schema,
     with_draft,
 )
-from reverie.ui.settings.fields import ModelBox
 
 HOME = "h1"
 

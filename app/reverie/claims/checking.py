@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from reverie.claims.contents import RepositoryWords
 from reverie.claims.finding import Claim, ClaimKind, find_claims
 from reverie.claims.manifests import (
     NOTHING,
     RUNTIMES,
     Manifest,
+    RepositoryWords,
     agrees,
     as_claimed,
     is_manifest,

@@ -47,8 +47,8 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
-from reverie.runs.card import card_from_json, sentence
 from reverie.runs.record import numbers_taken, taken_as_json
+from reverie.runs.result import card_from_json, sentence
 from reverie.services.host import Host
 from reverie.text.summaries import some
 

@@ -53,9 +53,9 @@ from reverie.services.workbench import Workbench
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
     from reverie.runs.run import RunDependencies
-    from reverie.services.activity import ActivityService
     from reverie.services.container import HomeContainer
-    from reverie.services.model_services import ModelsWithoutHome
+    from reverie.services.models import ModelsWithoutHome
+    from reverie.services.run_views import ActivityService
     from reverie.settings import Settings
 
 log = logging.getLogger("reverie.engine")
@@ -231,7 +231,7 @@ class HomeEngine(Workbench):
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
         """As of a workbench. A run that another client started is not `ours` for the one that asks."""
-        from reverie.services import activity as module
+        from reverie.services import run_views as module
 
         return module.ActivityService
 
@@ -666,7 +666,7 @@ class EngineServices:
     @service_made_by(lambda services, kind: kind(services._engine.read_settings))
     def models() -> type[ModelsWithoutHome]:
         """The models, while no home is open."""
-        from reverie.services import model_services as module
+        from reverie.services import models as module
 
         return module.ModelsWithoutHome
 

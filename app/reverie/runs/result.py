@@ -6,9 +6,9 @@ between threads and processes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 Op = Mapping[str, Any]
 """One command of a run as its record has it: `command`, `path`, `applied`, maybe a `note`."""
@@ -60,3 +60,217 @@ class RunResult:
     def applied(self) -> tuple[str, ...]:
         """The paths that were written."""
         return tuple(op["path"] for op in self.ops if op["applied"])
+
+
+# The report card of a consolidation as values: what `jobs.consolidate.card` finds and a record keeps.
+#
+# Frozen, safe to hand between threads and processes; light to import. What another version kept and this one
+# does not understand counts as no card.
+
+
+What = Literal["number", "version", "name", "negation", "certainty", "merged", "generalised", "place"]
+"""What differs in meaning: another number, version or name; the opposite; how sure it is; values of two facts
+as if they were of one; a condition or a detail is gone; another section turns what it says."""
+
+KEPT_PERCENT = 99.0
+"""Less than this kept, and a person looks at it first."""
+_LISTED = 200
+"""So many of a kind are kept in a record; the counts are of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFact:
+    """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
+    `new_line` where it stands now."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+    what: What
+    new_path: str = ""
+    new_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFact:
+    """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A link that leads to nothing and did not before."""
+
+    path: str
+    line: int
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """A number before the change and after it."""
+
+    before: int = 0
+    after: int = 0
+
+    @property
+    def more(self) -> int:
+        """How much it grew; negative: it became less."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class CardCounts:
+    """A card as one line shows it."""
+
+    facts: int = 0
+    kept: int = 0
+    changed: int = 0
+    invented: int = 0
+    below_cut: int = 0
+    contradictions: int = 0
+    """More than before; negative: fewer."""
+    broken_links: int = 0
+    tokens: int = 0
+    """More than before."""
+    stale: int = 0
+    """Statements that are not true any more, more than before; negative: fewer."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether a person has to look before it may stand."""
+        return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCard:
+    """What a consolidation did to the facts."""
+
+    facts: int = 0
+    kept: int = 0
+    changed: tuple[ChangedFact, ...] = ()
+    invented: tuple[PlacedFact, ...] = ()
+    lost: tuple[PlacedFact, ...] = ()
+    below_cut: tuple[PlacedFact, ...] = ()
+    contradictions: BeforeAfter = field(default_factory=BeforeAfter)
+    broken_links: tuple[BrokenLink, ...] = ()
+    tokens: BeforeAfter = field(default_factory=BeforeAfter)
+    stale: BeforeAfter = field(default_factory=BeforeAfter)
+    """Statements that their repository says are not true any more."""
+
+    @property
+    def counts(self) -> CardCounts:
+        """What one line shows."""
+        return CardCounts(
+            self.facts,
+            self.kept,
+            len(self.changed),
+            len(self.invented),
+            len(self.below_cut),
+            self.contradictions.more,
+            len(self.broken_links),
+            self.tokens.more,
+            self.stale.more,
+        )
+
+    @property
+    def fails(self) -> bool:
+        """Whether a person has to look before it may stand."""
+        return self.counts.fails
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable shape for scripts; a run's record keeps it, too."""
+        return {
+            "facts": self.facts,
+            "kept": self.kept,
+            "changed": [
+                {
+                    **{key: getattr(each, key) for key in ("path", "line", "before", "after", "what")},
+                    "newPath": each.new_path,
+                    "newLine": each.new_line,
+                }
+                for each in self.changed[:_LISTED]
+            ],
+            "invented": _listed(self.invented),
+            "lost": _listed(self.lost),
+            "belowCut": _listed(self.below_cut),
+            "contradictions": asdict(self.contradictions),
+            "brokenLinks": _listed(self.broken_links),
+            "tokens": asdict(self.tokens),
+            "stale": asdict(self.stale),
+        }
+
+
+def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
+    return [asdict(each) for each in found[:_LISTED]]
+
+
+def card_from_json(data: object) -> ReportCard | None:
+    """What `ReportCard.as_json` made; None for what it cannot have made."""
+    if not isinstance(data, Mapping):
+        return None
+    try:
+        return ReportCard(
+            int(data["facts"]),
+            int(data["kept"]),
+            tuple(_changed(each) for each in data["changed"]),
+            tuple(map(_placed, data["invented"])),
+            tuple(map(_placed, data["lost"])),
+            tuple(map(_placed, data["belowCut"])),
+            _pair(data["contradictions"]),
+            tuple(
+                BrokenLink(str(each["path"]), int(each["line"]), str(each["target"]))
+                for each in data["brokenLinks"]
+            ),
+            _pair(data["tokens"]),
+            _pair(data["stale"]) if "stale" in data else BeforeAfter(),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _changed(each: Mapping[str, Any]) -> ChangedFact:
+    what: What = each["what"] if each["what"] in get_args(What) else "generalised"
+    return ChangedFact(
+        str(each["path"]),
+        int(each["line"]),
+        str(each["before"]),
+        str(each["after"]),
+        what,
+        str(each.get("newPath", "")),
+        int(each.get("newLine", 0)),
+    )
+
+
+def _placed(each: Mapping[str, Any]) -> PlacedFact:
+    return PlacedFact(str(each["path"]), int(each["line"]), str(each["text"]))
+
+
+def _pair(each: Mapping[str, Any]) -> BeforeAfter:
+    return BeforeAfter(int(each["before"]), int(each["after"]))
+
+
+def sentence(counts: CardCounts) -> str:
+    """`kept 212 of 212 facts, 1 changed, 3 contradictions fewer, -840 tokens`, for commands and records."""
+    parts = [f"kept {counts.kept:,} of {counts.facts:,} facts"]
+    for count, words in (
+        (counts.changed, "changed"),
+        (counts.invented, "without a source"),
+        (counts.below_cut, "below the cut"),
+        (counts.broken_links, "broken links" if counts.broken_links > 1 else "broken link"),
+    ):
+        if count:
+            parts.append(f"{count:,} {words}")
+    if counts.contradictions:
+        way = "more" if counts.contradictions > 0 else "fewer"
+        number = abs(counts.contradictions)
+        parts.append(f"{number} {'contradiction' if number == 1 else 'contradictions'} {way}")
+    if counts.stale:
+        parts.append(f"{abs(counts.stale):,} stale {'more' if counts.stale > 0 else 'fewer'}")
+    if counts.tokens:
+        parts.append(f"{counts.tokens:+,} tokens")
+    return ", ".join(parts)

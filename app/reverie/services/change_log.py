@@ -24,8 +24,8 @@ from reverie.memory.diff import is_binary
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.store import sha256_of_bytes
-from reverie.runs.card import ReportCard, sentence
 from reverie.runs.record import Parts, hunk_count
+from reverie.runs.result import ReportCard, sentence
 from reverie.runs.revert import merged_back
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.contexts import Contexts

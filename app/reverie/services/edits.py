@@ -10,27 +10,31 @@ changed; what goes wrong once a change is made is a warning beside its result.
 from __future__ import annotations
 
 import contextlib
+import logging
 import stat
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
+from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_write_protected, made_all_the_same, write_protected
+from reverie.files.directory import Directory, SwappedError
 from reverie.files.locks import file_lock
 from reverie.files.paths import is_link, real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_sources import WatchTarget
-from reverie.memory.paths import MemoryPath, companion_place, memory_path
+from reverie.memory.paths import MemoryPath, companion_place, memory_path, parse_memory_path
 from reverie.memory.recording import never_kept
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore, sha256_of_bytes, sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore
+from reverie.resources import resource
 from reverie.runs.transaction import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
@@ -46,7 +50,7 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.failures.record_changes import RecordChange
+    from reverie.failures.record import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 
@@ -623,3 +627,91 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)
     return path
+
+
+# Templates of new memories: ours for each scope, and a person's own files `<config>/templates/*.md`.
+#
+# A template is plain text in which `{{title}}` and `{{date}}` are filled in. What lies in a person's
+# directory may come from anywhere: only regular files whose name the agents would accept and that can be
+# shown as it is, that are text and not large; the rest is left out, and said in the log.
+#
+# Threading: any thread but the GUI's (`filled` and `title_of` are pure). Failure: what cannot be read is left
+# out; a resource of ours that is missing is a bug.
+
+
+_log = logging.getLogger("reverie.templates")
+
+SUFFIX = ".md"
+_MOST = 50
+_LARGEST_TEMPLATE = 64 * 1024
+_MOST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """`name`: of the file without its suffix. `scope` None: a person's own, for every scope."""
+
+    name: str
+    text: str
+    scope: Scope | None = None
+
+
+def all_templates(own: Path) -> tuple[Template, ...]:
+    """Ours by scope and name, then those in the directory `own`, which need not exist."""
+    ours = [
+        Template(file.stem, file.read_text(encoding="utf-8"), scope)
+        for scope in Scope
+        for file in sorted(resource(f"templates/{scope.value}").glob(f"*{SUFFIX}"))
+    ]
+    return (*ours, *_own(own))
+
+
+def filled(text: str, path: str, now_ms: int) -> str:
+    """The text of a new memory at `path`. The date is the one of this machine's clock and zone."""
+    date = time.strftime("%Y-%m-%d", time.localtime(now_ms / 1000))
+    return text.replace("{{date}}", date).replace("{{title}}", title_of(path))
+
+
+def title_of(path: str) -> str:
+    """`deploy-notes.md` -> `Deploy notes`."""
+    name = path.rpartition("/")[2].removesuffix(SUFFIX)
+    words = " ".join(name.replace("_", " ").replace("-", " ").split()) or name
+    return words[:1].upper() + words[1:]
+
+
+def _own(own: Path) -> list[Template]:
+    found: list[Template] = []
+    try:
+        with Directory.open(own) as directory:
+            names = sorted(entry.name for entry in directory.names() if entry.name.endswith(SUFFIX))
+            for name in names[:_MOST]:
+                text = _text(directory, name)
+                if text is None:
+                    _log.info("the template %r is left out", name)
+                else:
+                    found.append(Template(name.removesuffix(SUFFIX), text))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        _log.info("the templates in %s are left out: %s", own, error)
+    return found
+
+
+def _text(directory: Directory, name: str) -> str | None:
+    if not _is_plain(name):
+        return None
+    try:
+        data = directory.read(name, _LARGEST_TEMPLATE + 1)
+        text = data.decode("utf-8")
+    except (OSError, SwappedError, UnicodeDecodeError):
+        return None
+    return None if len(data) > _LARGEST_TEMPLATE or "\0" in text else text
+
+
+def _is_plain(name: str) -> bool:
+    """A name that agents would accept for a memory, and that looks like what it is."""
+    try:
+        parse_memory_path(f"/memories/global/{name}")
+    except PathRuleError:
+        return False
+    return not name.startswith(".") and name.isprintable() and len(name) <= _MOST_NAME

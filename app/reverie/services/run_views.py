@@ -9,12 +9,13 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.files.lease import LeaseHolder
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.coverage import status_of
 from reverie.jobs.consolidate.review import (
@@ -26,10 +27,11 @@ from reverie.jobs.consolidate.review import (
     named_parts,
 )
 from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.writer.service import writer_lease_name
 from reverie.memory.diff import text_lines
-from reverie.runs.card import ReportCard, card_from_json
+from reverie.runs.activity import ActivityEntry
 from reverie.runs.record import Parts, RunRecord
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.result import Progress, ReportCard, RunResult, card_from_json
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     ChangedFile,
@@ -366,3 +368,62 @@ def _notes(record: RunRecord) -> dict[str, str]:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()
         notes[op["path"]] = f"{verb}: {op['note']}" if op.get("note") else verb
     return notes
+
+
+# What the background services of a home decided, and which of their runs are under way.
+#
+# Threading: as in `Workbench`, whose object this is made from. Failure: `Unavailable` for a log that cannot
+# be read.
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWork:
+    """A run that holds the lease `name`. `workspace_id`: whose it is; None for a run of the whole home."""
+
+    name: str
+    holder: LeaseHolder
+    workspace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPage:
+    """The newest decisions, newest first, and what runs."""
+
+    entries: tuple[ActivityEntry, ...]
+    running: tuple[RunningWork, ...]
+
+
+class ActivityService:
+    """The decisions and the runs of one home. `is_for_another`: whether this process does a run of another
+    client than this one; such a run is not `ours` for it."""
+
+    def __init__(
+        self,
+        parts: HomeContainer,
+        is_for_another: Callable[[int, Hashable], bool] = lambda _pid, _client: False,
+    ) -> None:
+        self._parts = parts
+        self._is_for_another = is_for_another
+
+    def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
+        """At most `limit` decisions, and what runs for the home or for one of these workspaces."""
+        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
+
+    def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
+        """Who holds a lease of a run of the home, or of one of these workspaces."""
+        parts = self._parts
+        names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
+        names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]
+        held = [(name, parts.leases.holder(name), id_) for name, id_ in names]
+        found = [RunningWork(name, holder, id_) for name, holder, id_ in held if holder is not None]
+        # A writer takes the home's lease for a moment, too; it is one run all the same.
+        writing = {work.holder.owner for work in found if work.workspace_id is not None}
+        return tuple(
+            replace(work, holder=self._seen_by(client, work.holder))
+            for work in found
+            if work.workspace_id is not None or work.holder.owner not in writing
+        )
+
+    def _seen_by(self, client: Hashable, holder: LeaseHolder) -> LeaseHolder:
+        another = holder.ours and self._is_for_another(holder.owner.pid, client)
+        return replace(holder, ours=False) if another else holder

@@ -37,8 +37,7 @@ from reverie.memory.catalogue import (
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
-from reverie.memory.search.index import WHOLE, Doc, Loose, SearchLimits, find, find_loose
-from reverie.memory.search.loose import Group, passage
+from reverie.memory.search.index import WHOLE, Doc, Group, Loose, SearchLimits, find, find_loose, passage
 from reverie.memory.search.query import (
     SearchQuery,
     Snippet,

@@ -45,14 +45,20 @@ from reverie.runs.result import Progress, RunResult
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import DraftService, LostSave
-from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
-from reverie.services.external_changes import author_of, relevant, watch_targets
+from reverie.services.edits import (
+    CompanionFiles,
+    Template,
+    UserEdits,
+    add_note,
+    all_templates,
+    current_text,
+    filled,
+)
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.service import service, service_made_by
-from reverie.services.templates import Template, all_templates, filled
 from reverie.services.timeline import RestorePlan
-from reverie.services.unseen import SeenLog, UnseenService
+from reverie.services.unseen import SeenLog, UnseenService, author_of, relevant, watch_targets
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -68,12 +74,10 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
-    from reverie.services.by_hand import RunsByHand
     from reverie.services.change_log import ChangeLogService
     from reverie.services.claims import ClaimService
-    from reverie.services.command_views import CommandViews
+    from reverie.services.commands import CommandViews, RunsByHand
     from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import Moves
     from reverie.services.failures import FailureService, RecordEdits
@@ -81,7 +85,7 @@ if TYPE_CHECKING:
     from reverie.services.memory_index import IndexService
     from reverie.services.models import Models
     from reverie.services.orphans import OrphanService
-    from reverie.services.run_views import ReviewService
+    from reverie.services.run_views import ActivityService, ReviewService
     from reverie.services.timeline import TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
     from reverie.services.trash import TrashService
@@ -125,7 +129,7 @@ class Workbench:
     @service
     def activity() -> type[ActivityService]:
         """What the background services of this home decided, and what runs."""
-        from reverie.services import activity as module
+        from reverie.services import run_views as module
 
         return module.ActivityService
 
@@ -276,14 +280,14 @@ class Workbench:
     @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.view))
     def shown() -> type[CommandViews]:
         """What commands show of this home."""
-        from reverie.services import command_views as module
+        from reverie.services import commands as module
 
         return module.CommandViews
 
     @service
     def by_hand() -> type[RunsByHand]:
         """The runs that commands ask for."""
-        from reverie.services import by_hand as module
+        from reverie.services import commands as module
 
         return module.RunsByHand
 
@@ -568,11 +572,11 @@ class Workbench:
         return watcher
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
-        """See `services.external_changes`."""
+        """See `services.unseen`."""
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """See `services.external_changes`."""
+        """See `services.unseen`."""
         return relevant(self.parts, context, changes)
 
     def _scope(

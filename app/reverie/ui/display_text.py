@@ -10,12 +10,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope
-from reverie.ui.translation import counted, tr
+from reverie.text.phrase import Phrase, phrase, plural
+from reverie.ui.translation import counted, said, tr, translated
+from reverie.ui.translation import translatable as _
+
+if TYPE_CHECKING:
+    from reverie.runs.record import RunKind
 
 # A file name may hold control characters, line breaks or marks that reverse the reading direction, and
 # shown as it is it could pass for another file. Every name that a widget shows goes through `visible`, and
@@ -295,3 +302,160 @@ def money(usd: float | None) -> str:
     if usd == 0:
         return tr("no cost")
     return tr("under $0.01") if usd < 0.01 else f"${usd:,.2f}"
+
+
+# What each kind of run is called, and what a run says that it did, once for every view.
+#
+# A new kind of run needs a row here, its name in `runs.record.RunKind` and its job. A kind without a row, of
+# a newer version, is shown by its own name. Texts are marked here and translated where they are shown.
+#
+# The records of runs are English, also those of years ago and of other programs: what a summary says is found
+# by the sentences that the rules are known to write. What is not known, such as the words of a model, stays
+# as it is.
+
+
+@dataclass(frozen=True, slots=True)
+class RunKindLabels:
+    """The texts of one kind, not translated yet."""
+
+    kind: RunKind
+    title: str
+    """One run in a list."""
+    plural: str
+    """The choice that shows only these."""
+    by: str
+    """Who wrote a text."""
+
+
+RUN_KINDS = (
+    RunKindLabels(
+        "dream",
+        title=_("Consolidation"),
+        plural=_("Consolidations"),
+        by=_("by a consolidation"),
+    ),
+    RunKindLabels(
+        "writer",
+        title=_("Memory writer"),
+        plural=_("Memory writer"),
+        by=_("by the memory writer"),
+    ),
+    RunKindLabels(
+        "harvest",
+        title=_("Picked up"),
+        plural=_("Picked up"),
+        by=_("from the conversation"),
+    ),
+    RunKindLabels(
+        "extract",
+        title=_("Extraction"),
+        plural=_("Extractions"),
+        by=_("by an extraction"),
+    ),
+    RunKindLabels(
+        "notes",
+        title=_("Session notes"),
+        plural=_("Session notes"),
+        by=_("by an update of the session notes"),
+    ),
+    RunKindLabels(
+        "revert",
+        title=_("Undo"),
+        plural=_("Undos"),
+        by=_("by the undoing of a run"),
+    ),
+)
+"""In the order in which views offer them."""
+LABELS: dict[str, RunKindLabels] = {labels.kind: labels for labels in RUN_KINDS}
+BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
+
+
+def kind_title(kind: str) -> str:
+    """One run of this kind in a list; a kind that is not known by its own name."""
+    labels = LABELS.get(kind)
+    return visible(kind) if labels is None else translated(labels.title)
+
+
+_CLAUSES = (
+    plural("merged 1 group of like records", "merged %n groups of like records", 0),
+    plural("merged 1 exact duplicate", "merged %n exact duplicates", 0),
+    plural("merged 1 near-duplicate", "merged %n near-duplicates", 0),
+    plural("followed moved files in 1 memory", "followed moved files in %n memories", 0),
+    plural(
+        "dropped 1 picked-up note that other memories contain",
+        "dropped %n picked-up notes that other memories contain",
+        0,
+    ),
+    plural("deleted 1 empty file", "deleted %n empty files", 0),
+    plural("wrote or mended 1 description", "wrote or mended %n descriptions", 0),
+    plural("tidied 1 file", "tidied %n files", 0),
+    plural("1 more change waits for the next run", "%n more changes wait for the next run", 0),
+    plural("1 pair of memories is worth a look", "%n pairs of memories are worth a look", 0),
+    plural("1 file put back", "%n files put back", 0),
+    plural("1 change", "%n changes", 0),
+    phrase("no change fits the budget"),
+    phrase("no changes needed"),
+    phrase("nothing needed changing"),
+    phrase("nothing was put back"),
+    phrase("nothing was changed"),
+    phrase("cancelled"),
+    phrase("what was to be taken back had gone already"),
+    phrase("all of it was rejected in review"),
+    phrase("applied {done} of {count} reviewed changes"),
+    phrase("the session notes were updated"),
+    phrase("held for review: it would lose {share} % of the lines in {scope} memory"),
+    phrase("held for review: not every fact would stay as it is"),
+    phrase("held for review: it would delete lines of {paths} that are nowhere else"),
+)
+"""What the rules say, without the capital and the full stop."""
+_LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
+_SENTENCE = re.compile(r"(?<=[.!?]) +")
+_CLAUSE = re.compile(r"; ")
+_HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
+
+
+def summary_words(summary: str) -> str:
+    """What a run did, in the language of the window as far as its sentences are known; safe to show."""
+    return " ".join(_sentence(each) for each in _SENTENCE.split(summary)) if summary else ""
+
+
+def left_pairs(summary: str) -> bool:
+    """Whether the run left pairs of memories to a person."""
+    return bool(_LEFT_PAIRS.search(summary))
+
+
+def _sentence(text: str) -> str:
+    body = text.removesuffix(".")
+    clauses = [_clause(each) for each in _CLAUSE.split(body)]
+    if any(each is None for each in clauses):
+        return visible(text)
+    found = "; ".join(each for each in clauses if each is not None)
+    return visible(found[:1].upper() + found[1:] + text[len(body) :])
+
+
+def _clause(text: str) -> str | None:
+    """A clause in the language of the window; None for one that is not known."""
+    lower = text[:1].lower() + text[1:]
+    for pattern, known in _patterns():
+        match = pattern.fullmatch(lower)
+        if match is None:
+            continue
+        if known.number is None:
+            return said(Phrase(known.template, match.groupdict()))
+        number = int(match["n"].replace(",", "")) if "n" in match.groupdict() else 1
+        return said(Phrase(known.template, known.values, number, known.one))
+    return None
+
+
+@cache
+def _patterns() -> Sequence[tuple[re.Pattern[str], Phrase]]:
+    found = []
+    for known in _CLAUSES:
+        texts = [known.template] if known.number is None else [known.one, known.template]
+        for text in texts:
+            found.append((re.compile(_HOLE.sub(_place, re.escape(text))), known))
+    return found
+
+
+def _place(hole: re.Match[str]) -> str:
+    return rf"(?P<{hole[1]}>.+?)" if hole[1] else r"(?P<n>[\d,]+)"

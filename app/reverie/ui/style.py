@@ -36,8 +36,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import Theme, theme_of
-from reverie.ui.metrics import icon_size, row_height, scaled
+from reverie.ui.appearance import Theme, icon_size, row_height, scaled, theme_of
 
 RADIUS = 6.0
 RING = 2

@@ -18,7 +18,7 @@ from reverie.errors import StoreError
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
-from reverie.services.external_changes import author_of
+from reverie.services.unseen import author_of
 
 ACME = "a1f3c9e2b7"
 SOON = NOW + 5_000

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
-from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, lint
-from reverie.text.instructions import instruction_lines
+from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, instruction_lines, lint
 
 CAPS = Caps(
     file_bytes=1000, files_per_scope=10, description_chars=100, description_prefix_bytes=200, view_depth=2

@@ -33,7 +33,7 @@ from reverie.memory.listing import ScopeListing, index_entries, names_only, scan
 from reverie.memory.paths import utf16_key
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.services.command_views import tree
+from reverie.services.commands import tree
 
 SMALL_CAPS = Caps(
     file_bytes=60, files_per_scope=3, description_chars=20, description_prefix_bytes=64, view_depth=2

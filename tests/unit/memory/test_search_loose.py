@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.memory.search.loose import Group, loose_words, passage, stem
+from reverie.memory.search.index import Group, loose_words, passage, stem
 from reverie.memory.search.query import folded, parse_query
 
 

@@ -45,8 +45,8 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
 )
 from reverie.memory import front_matter
-from reverie.runs.card import What
 from reverie.runs.guard import is_inbox_noise
+from reverie.runs.result import What
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
 """`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front

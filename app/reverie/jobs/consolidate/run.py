@@ -37,10 +37,9 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
-from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import RunRecord, RunStore, not_applied
-from reverie.runs.result import Op, Progress, RunResult
+from reverie.runs.result import Op, Progress, ReportCard, RunResult
 from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
 from reverie.text.summaries import with_pairs, with_write_protected
 

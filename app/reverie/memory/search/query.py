@@ -1,6 +1,6 @@
 """A search query: how it is parsed, what it asks of the index, and where it matches in a text.
 
-All words must be found (the last one may be unfinished; `memory.search.loose` is for when too few notes have
+All words must be found (the last one may be unfinished; `memory.search.index` is for when too few notes have
 them all), `"phrases"` as they are written, `/regex/` line by line. Filters: `scope:project`, `project:acme`,
 `agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
 with a colon (`http://…`, `note: x`) is words. Nothing raises while somebody is typing: an invalid query says

@@ -42,16 +42,15 @@ from reverie.jobs.consolidate.review import (
     text_of,
     to_take_back,
 )
-from reverie.ui.appearance import theme_of
+from reverie.ui.appearance import row_height, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
-from reverie.ui.metrics import row_height
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.translation import translatable as _
 
 if TYPE_CHECKING:
-    from reverie.runs.card import CardCounts, ReportCard
     from reverie.runs.record import Parts
+    from reverie.runs.result import CardCounts, ReportCard
     from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 
 

@@ -14,15 +14,13 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from reverie.ui.appearance import GAP, UNIT, Icons
+from reverie.ui.appearance import GAP, UNIT, Icons, scaled
+from reverie.ui.changes.diff import VersionPane
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree, card_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
-from reverie.ui.changes.versions import VersionPane
-from reverie.ui.display_text import human_size, visible, when
+from reverie.ui.display_text import human_size, left_pairs, summary_words, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
-from reverie.ui.metrics import scaled
-from reverie.ui.run_kinds import left_pairs, summary_words
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import TabPage
@@ -31,8 +29,8 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
-    from reverie.runs.card import CardCounts
     from reverie.runs.record import Parts
+    from reverie.runs.result import CardCounts
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
 

@@ -23,13 +23,12 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
-from reverie.ui.display_text import visible_lines
+from reverie.ui.display_text import BY, visible_lines
 from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.jobs import single_shot
-from reverie.ui.run_kinds import BY
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.frames import message_box

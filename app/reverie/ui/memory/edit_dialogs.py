@@ -35,7 +35,7 @@ from reverie.ui.widgets.frames import message_box
 from reverie.ui.widgets.layouts import column
 
 if TYPE_CHECKING:
-    from reverie.services.templates import Template
+    from reverie.services.edits import Template
 
 
 # A form that is judged as one types: what is wrong with it, or what it comes to, stands below it, and it

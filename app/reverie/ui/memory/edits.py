@@ -33,7 +33,7 @@ from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.services.templates import Template
+    from reverie.services.edits import Template
     from reverie.services.views import FileText, Undo
     from reverie.ui.memory.edit_dialogs import NewMemory
 

@@ -42,16 +42,17 @@ from reverie.ui.display_text import (
     amount,
     as_tooltip,
     changes,
+    kind_title,
     money,
     operation,
     scope_name,
+    summary_words,
     tokens,
     trigger,
     visible,
     when,
 )
 from reverie.ui.jobs import repeating
-from reverie.ui.run_kinds import kind_title, summary_words
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of

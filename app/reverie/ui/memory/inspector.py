@@ -21,11 +21,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.text.summaries import estimate_tokens
-from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
-from reverie.ui.display_text import age, human_size, uses
+from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled, theme_of
+from reverie.ui.display_text import age, human_size, kind_title, uses
 from reverie.ui.jobs import JobControl, single_shot
-from reverie.ui.metrics import scaled
-from reverie.ui.run_kinds import kind_title
 from reverie.ui.translation import counted, tr
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.tree.view import MemoryTreeModel, headline, loaded_words

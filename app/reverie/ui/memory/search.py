@@ -52,11 +52,10 @@ from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.search import COUNT, SearchAnswer, SearchHit, SearchPlace
-from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, icon_size, readable, theme_of, two_line_height
 from reverie.ui.display_text import as_tooltip, scope_name, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
-from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel

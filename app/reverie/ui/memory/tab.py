@@ -41,7 +41,7 @@ from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
 from reverie.services.search import SearchPlace
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
@@ -64,7 +64,6 @@ from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.unseen import UnseenControl
 from reverie.ui.memory.worth_a_look import WorthControl
-from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import (
     CompanionData,

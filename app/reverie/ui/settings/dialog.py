@@ -5,30 +5,40 @@ what is kept is asked to be saved, and the last change can be undone. What canno
 stays in the form, with the reason below; closing asks before it is lost.
 
 A form and nothing else: it is shown a draft, gives changes back by signal, and jobs read and save
-(`control`). A key is never among the values.
+(`SettingsControl`). A key is never among the values.
 
 Threading: GUI thread; nothing is read or written.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWidget
 
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineClient
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, Icons
+from reverie.settings import Settings, load_settings, save_settings
+from reverie.ui.appearance import GAP, Icons, row_height
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import single_shot
-from reverie.ui.metrics import row_height
-from reverie.ui.settings.draft import SettingsDraft, schema
-from reverie.ui.settings.fields import Field, ModelBox, SettingsPage
-from reverie.ui.settings.model_form import ModelForm
-from reverie.ui.settings.pages import MODELS, PAGES, label
+from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.settings.fields import Field, ModelBox, ModelForm, SettingsPage
+from reverie.ui.settings.pages import MODELS, PAGES, SettingsDraft, draft_of, label, schema, with_draft
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of, scrolled, stacked
 from reverie.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from reverie.engine.engine import HomeEngine
+    from reverie.profile import Profile
+    from reverie.services.models import Models, ModelsView, ModelsWithoutHome, ProbeLine
+    from reverie.ui.session import HomeSession
 
 TYPING_MS = 400
 """How long after the last edit it is saved."""
@@ -344,3 +354,242 @@ class SettingsDialog(QDialog):
 def _settings_of(changes: SettingsDraft | None) -> frozenset[str]:
     """Which settings are changed."""
     return frozenset((*changes.values, *changes.providers)) if changes is not None else frozenset()
+
+
+# Connects the settings dialog with the settings, the keyring and the model services.
+#
+# The settings file is read first: what the engine and the services answer follows.
+#
+# Every question is a job on a lane of this control's own: neither keyring nor model server may hold up the
+# window, a refresh or a run, nor each other, nor what is to be saved.
+#
+# Threading: GUI thread. Failure: shown in the dialog, which stays open.
+
+
+class ProfileSettings:
+    """The settings of a profile, which are the window's own file, and the engine that follows them. All of
+    it blocks; in jobs only."""
+
+    def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
+        self._file = profile.settings_file
+        self._engine = engine
+        self._home = home
+
+    @property
+    def models(self) -> Models | ModelsWithoutHome:
+        """The model services, of the home if one is open."""
+        return self._engine.services.models if self._home is None else self._home.models
+
+    def settings(self) -> Settings:
+        """The settings as the file has them now."""
+        return load_settings(self._file)[0]
+
+    async def save_settings(self, settings: Settings) -> None:
+        """Write them; every open home follows at once."""
+        save_settings(self._file, settings)
+        await ask(self._engine.services.forget_settings)
+
+
+class SettingsControl(QObject):
+    """Signals: `changed()` after settings or keys were saved; `window_style_changed(WindowStyle)`."""
+
+    changed = Signal()
+    window_style_changed = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._window = parent
+        self._saving, self._keys, self._asking = (
+            Lane(name, self) for name in ("settings", "keyring", "models")
+        )
+        self._service: ProfileSettings | None = None
+        self._home = ""
+        self.dialog: SettingsDialog | None = None
+
+    # Opening
+
+    def open_profile(
+        self, profile: Profile, engine: EngineClient, session: HomeSession | None, setting: str = ""
+    ) -> None:
+        """Show the settings of this machine, with those of a home of it; first a page, or one of them."""
+        if session is None:
+            self.open(ProfileSettings(profile, engine))
+        else:
+            service = ProfileSettings(profile, engine, session.workbench)
+            self.open(service, session.info.id, visible(session.info.label))
+        if setting and self.dialog is not None:
+            self.dialog.show_setting(setting)
+
+    def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
+        """Show the settings; those of the background are of the home `home_id`, if one is open."""
+        if self.dialog is not None:
+            self.dialog.raise_()
+            self.dialog.activateWindow()
+            return
+        self._service, self._home = service, home_id
+        dialog = SettingsDialog(self._icons, label, self._window)
+        self.dialog = dialog
+        dialog.save.connect(self._save)
+        dialog.models.test.connect(self._test)
+        dialog.models.list_wanted.connect(self._list)
+        dialog.models.key_given.connect(self._set_key)
+        dialog.models.key_forgotten.connect(self._forget_key)
+        dialog.finished.connect(self._on_closed)
+        dialog.open()
+        self._read()
+
+    def stop(self) -> None:
+        """The window closes."""
+        for lane in self._lanes:
+            lane.stop()
+
+    @property
+    def busy(self) -> bool:
+        return any(lane.busy for lane in self._lanes)
+
+    @property
+    def _lanes(self) -> tuple[Lane, ...]:
+        return self._saving, self._keys, self._asking
+
+    def _read(self) -> None:
+        service, home = self._service, self._home
+        if service is None:
+            return
+
+        def work(_control: JobControl) -> SettingsDraft:
+            return draft_of(service.settings(), home)
+
+        self._saving.submit("read settings", work, done=self._on_read, failed=self._on_failed, group="shown")
+        self._ask_models(service)
+
+    def _on_read(self, draft: SettingsDraft) -> None:
+        if self.dialog is not None:
+            self.dialog.show_draft(draft)
+
+    def _ask_models(self, service: ProfileSettings) -> None:
+        view = ask(service.models.view, None)
+        self._keys.submit(
+            "ask for the services", view, done=self._show_models, failed=self._on_failed, group="shown"
+        )
+
+    def _show_models(self, models: ModelsView) -> None:
+        if self.dialog is not None:
+            self.dialog.models.show_models(models)
+            self.dialog.say_used(models.engine, models.engine_reason)
+
+    # What is wanted
+
+    @Slot(object)
+    def _save(self, draft: SettingsDraft) -> None:
+        service, home = self._service, self._home
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> None:
+            await service.save_settings(with_draft(service.settings(), draft, home))
+
+        done = partial(self._on_saved, draft)
+        self._saving.submit("save settings", work, done=done, failed=self._on_failed)
+
+    def _on_saved(self, draft: SettingsDraft, _nothing: None) -> None:
+        if self.dialog is not None:
+            if any(key.startswith("window.") for key in draft.values):
+                self.window_style_changed.emit(self.dialog.draft.updated(draft).window_style)
+            self.dialog.saved()
+        if self._service is not None and self.dialog is not None:
+            self._ask_models(self._service)
+        self.changed.emit()
+
+    @Slot(str)
+    def _test(self, name: str) -> None:
+        self._ask_typed("test a model", lambda models: models.test, name, self._on_tested)
+
+    def _on_tested(self, lines: Sequence[ProbeLine]) -> None:
+        if self.dialog is not None:
+            self.dialog.models.tested(lines)
+
+    @Slot(str)
+    def _list(self, service: str) -> None:
+        def listed(names: Sequence[str]) -> None:
+            if self.dialog is not None:
+                self.dialog.models.show_list(service, names)
+
+        self._ask_typed("list models", lambda models: models.offered_models, service, listed)
+
+    def _ask_typed(
+        self,
+        name: str,
+        question: Callable[[Models | ModelsWithoutHome], Callable[..., Any]],
+        about: str,
+        done: Callable[[Any], None],
+    ) -> None:
+        """Ask the services as they are typed, saved or not."""
+        service, dialog, home = self._service, self.dialog, self._home
+        if service is None or dialog is None:
+            return
+        draft, key = dialog.draft, dialog.models.key.text().strip()
+
+        async def work(_control: JobControl) -> Any:
+            wanted = with_draft(service.settings(), draft, home)
+            return await ask(question(service.models), about, wanted.providers.model_dump(), key)
+
+        self._asking.submit(name, work, done=done, failed=self._on_form_failed, group="shown")
+
+    def _on_form_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.models.failed(str(error))
+
+    @Slot(str, str)
+    def _set_key(self, provider: str, key: str) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.set_key, provider, key)
+            return await ask(service.models.view, None)
+
+        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+
+        def done(models: ModelsView) -> None:
+            self._set_message(message)(models)
+            if self.dialog is not None:
+                self.dialog.key_kept(provider, key)
+
+        self._keys.submit("keep a key", work, done=done, failed=self._on_failed)
+
+    @Slot(str)
+    def _forget_key(self, provider: str) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.forget_key, provider)
+            return await ask(service.models.view, None)
+
+        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._keys.submit("forget a key", work, done=self._set_message(message), failed=self._on_failed)
+
+    def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
+        def done(models: ModelsView) -> None:
+            if self.dialog is not None:
+                self.dialog.say(sentence)
+            self._show_models(models)
+            self.changed.emit()
+
+        return done
+
+    def _on_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.failed(error)
+
+    @Slot()
+    def _on_closed(self) -> None:
+        """Whatever was still being asked for the dialog is not wanted any more."""
+        for lane in self._lanes:
+            lane.abandon("shown")
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+        self.dialog = None

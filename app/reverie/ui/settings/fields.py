@@ -8,29 +8,45 @@ Threading: GUI thread; nothing is read or written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QFormLayout,
+    QGridLayout,
     QLabel,
     QLineEdit,
     QSpinBox,
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, UNIT
-from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.settings.draft import Setting, explanation, is_base_url
-from reverie.ui.settings.pages import LABELS, UNITS, ZEROS, PageSpec, choices, label
+from reverie.llm.catalogue import ProviderInfo
+from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.dialogs import is_model_name
+from reverie.ui.display_text import as_tooltip, key_source, probe_state, visible
+from reverie.ui.settings.pages import (
+    LABELS,
+    UNITS,
+    ZEROS,
+    PageSpec,
+    Setting,
+    choices,
+    explanation,
+    is_base_url,
+    label,
+)
+from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
-from reverie.ui.widgets.controls import WrapLabel, embolden
-from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of
+
+if TYPE_CHECKING:
+    from reverie.services.models import ModelsView, ProbeLine
 
 _MB = 1_000_000
 _SCALES = {"system1.keep_bytes": _MB}
@@ -366,3 +382,339 @@ class SettingsPage(QWidget):
         for heading, is_shown in headed.items():
             self.form.setRowVisible(heading, is_shown)
         return any(shown)
+
+
+# The page on which a model is set up: service, address, key and model, the list of models that the service
+# offers, and a test of what is typed.
+#
+# A service is chosen or named by typing; one of a new name is saved once it has an address. A key goes from
+# its field into the system's keyring by a signal and is wiped from the field once it is there; it is never
+# shown again, and no setting holds it.
+#
+# Threading: GUI thread; nothing is read or written here.
+
+
+_SIGNS = {"pass": "check", "fail": "error", "skip": "info"}
+_STEPS = 5
+_PREFIX = "providers.*."
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class ProbeLines(QWidget):
+    """The steps of a test, each with a sign and a sentence. It keeps room for all of them."""
+
+    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(GAP)
+        self._grid.setVerticalSpacing(UNIT)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._made: list[QWidget] = []
+        self.texts: tuple[str, ...] = ()
+
+    def say(self, lines: Iterable[tuple[str, str]]) -> None:
+        """(state, sentence) of each; states other than those of a test have no sign."""
+        for widget in self._made:
+            self._grid.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self._made, texts = [], []
+        for row, (state, sentence) in enumerate(lines):
+            sign, label = QLabel(), WrapLabel(sentence)
+            name = probe_state(state)
+            label.setAccessibleName(f"{name}: {label.text()}" if name else label.text())
+            if state in _SIGNS:
+                theme = theme_of(self.palette())
+                colour = {"pass": theme.good, "fail": theme.bad}.get(state, theme.dim_window)
+                sign.setPixmap(self._icons.pixmap(_SIGNS[state], 16, colour, self.devicePixelRatioF()))
+                sign.setToolTip(name)
+            self._grid.addWidget(sign, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(label, row, 1)
+            self._made += [sign, label]
+            texts.append(label.text())
+        self.texts = tuple(texts)
+        self.setMinimumHeight(_STEPS * (self.fontMetrics().height() + UNIT))
+        self.updateGeometry()
+
+
+class _Models(QComboBox):
+    """`opened()`: its list was asked for while it has none."""
+
+    opened = Signal()
+
+    def showPopup(self) -> None:
+        if self.count():
+            super().showPopup()
+        else:
+            self.opened.emit()
+
+
+class ModelForm(SettingsPage):
+    """Signals: `key_given(service, key)`, `key_forgotten(service)`; `list_wanted(service)`: its models;
+    `test(model)`; `use(model)`: consolidate with it; `removed(service)`: its settings."""
+
+    key_given = Signal(str, str)
+    key_forgotten = Signal(str)
+    list_wanted = Signal(str)
+    test = Signal(str)
+    use = Signal(str)
+    removed = Signal(str)
+
+    def __init__(self, spec: PageSpec, schema: Mapping[str, Setting], icons: Icons) -> None:
+        self.service, self.key, self.model = QComboBox(), QLineEdit(), _Models()
+        self.results = ProbeLines(icons)
+        self._known: dict[str, ProviderInfo] = {}
+        self._kept: dict[str, Mapping[str, Any]] = {}
+        self._edits: dict[str, dict[str, Any]] = {}
+        self._shown = ""
+        self._busy = self._had_focus = False
+        super().__init__(spec, schema)
+        self.service.editTextChanged.connect(self._on_service)
+        self.key.editingFinished.connect(self.give_key)
+        self.key.textChanged.connect(self._validate)
+        self.model.editTextChanged.connect(self._validate)
+        self.model.opened.connect(self._on_list)
+        self._validate()
+
+    def lay_out(self) -> None:
+        self._defaults = {field.setting.last: field.setting.default for field in self.fields.values()}
+        for field in self.fields.values():
+            field.edited.connect(self._on_edited)  # before `changed` tells others
+        for box, name in ((self.service, self.tr("Service")), (self.model, self.tr("Model"))):
+            box.setEditable(True)
+            box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            box.setCompleter(None)  # type: ignore[arg-type]
+            box.setAccessibleName(name)
+            shorten(box)
+        edit = self.model.lineEdit()
+        assert edit is not None
+        edit.setPlaceholderText(self.tr("Open the list to see what the service offers"))
+        self.key.setEchoMode(QLineEdit.EchoMode.Password)
+        self.key.setAccessibleName(self.tr("Key"))
+        self.remove = FitPushButton(self.tr("Re&move"), self.tr("Remove your settings of this service"))
+        self.remove.clicked.connect(self._on_remove)
+        self.forget = FitPushButton(self.tr("For&get key"), self.tr("Take the key out of the keyring"))
+        self.forget.clicked.connect(self._on_forget)
+        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Make one real tool call"))
+        self.test_button.clicked.connect(self._on_test)
+        self.use_button = FitPushButton(self.tr("&Use for consolidation"), clicked=self._on_use)
+        about = self.tr("Choose a service, or type a name for another one")
+        self.add_row(_("&Service"), _with(self.service, self.remove), about)
+        self.add_setting(f"{_PREFIX}base_url")
+        about = self.tr("Kept in the keyring of the system, never in a file")
+        self.add_row(_("&Key"), _with(self.key, self.forget), about)
+        self.add_row(_("Mode&l"), self.model, self.tr("A model of this service"))
+        self.form.addRow(FlowLayout(self.test_button, self.use_button))
+        self.form.addRow(self.results)
+        self.results.say([])
+        for heading, keys in self.spec.groups[1:]:
+            self.add_group(heading, keys)
+
+    # Values
+
+    @property
+    def current(self) -> str:
+        """The service whose settings are shown."""
+        return self._shown
+
+    @property
+    def model_name(self) -> str:
+        """As `service:model`."""
+        return f"{self._shown}:{self.model.currentText().strip()}"
+
+    @property
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """What was edited and can be saved, by service and the last part of the key."""
+        found = {}
+        for name, edits in self._edits.items():
+            kept = {**self._defaults, **self._kept.get(name, {})}
+            changed = {last: value for last, value in edits.items() if value != kept[last]}
+            if changed and not (name == self._shown and self.problem) and self._has_address(name):
+                found[name] = changed
+        return found
+
+    def _has_address(self, name: str) -> bool:
+        own = {**self._kept.get(name, {}), **self._edits.get(name, {})}
+        return name in self._known or bool(own.get("base_url"))
+
+    @property
+    def problem(self) -> str:
+        """Why something of it cannot be saved; empty if all of it can."""
+        typed = self.service.currentText().strip()
+        if typed and not _NAME.fullmatch(typed):
+            return self.tr("The name of a service has letters, digits, dots, hyphens and underscores.")
+        for name, edits in self._edits.items():
+            if edits and not self._has_address(name):
+                return self.tr("The service {name} has no address yet.").format(name=name)
+        return super().problem
+
+    def show_kept(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """The settings of each service; one without an entry has the defaults."""
+        self._kept = {name: values for name, values in kept.items() if values is not None}
+        self._edits = {}
+        self._fill_services()
+        self._show_service()
+
+    def saved(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """These are on disk now; what was edited meanwhile stays."""
+        self._kept = {name: values for name, values in kept.items() if values is not None}
+        pending = self.changes
+        self._edits = {name: values for name, values in self._edits.items() if name in pending}
+        headers = self.fields[f"{_PREFIX}headers"]
+        own = self._kept.get(self._shown, {})
+        if headers.value == own.get("headers", {}):
+            headers.show_value(headers.value)  # wiped
+        self._fill_services()
+        self._validate()
+
+    def show_models(self, models: ModelsView) -> None:
+        """The services as they are known now."""
+        self._known = {provider.name: provider for provider in models.providers}
+        self._fill_services()
+        self._say_known()
+
+    def _fill_services(self) -> None:
+        typed = self.service.currentText()
+        self.service.blockSignals(True)
+        self.service.clear()
+        self.service.addItems(list(dict.fromkeys([*self._known, *self._kept])))
+        self.service.setEditText(typed or self.service.itemText(0))
+        self.service.blockSignals(False)
+        if not typed:
+            self._on_service()
+
+    @Slot()
+    def _on_service(self) -> None:
+        """Another service: its settings, and nothing that was typed for the last one."""
+        self.give_key()
+        typed = self.service.currentText().strip()
+        self._shown = typed if _NAME.fullmatch(typed) else ""
+        self.key.clear()
+        self.model.clear()
+        self.model.clearEditText()
+        self.results.say([])
+        self._show_service()
+
+    def _show_service(self) -> None:
+        own = {**self._kept.get(self._shown, {}), **self._edits.get(self._shown, {})}
+        for field in self.fields.values():
+            field.show_value(own.get(field.setting.last, field.setting.default))
+            field.widget.setEnabled(bool(self._shown))
+        self._say_known()
+
+    def _say_known(self) -> None:
+        """What the fields stand for while they are empty."""
+        known = self._known.get(self._shown)
+        address = self.fields[f"{_PREFIX}base_url"].widget
+        assert isinstance(address, QLineEdit)
+        address.setPlaceholderText(known.base_url if known is not None else "https://")
+        self.key.setPlaceholderText(key_source(known.key_source) if known is not None else "")
+        self._validate()
+
+    @Slot()
+    def _on_edited(self) -> None:
+        edits = self._edits.setdefault(self._shown, {})
+        for field in self.fields.values():
+            if not field.problem:
+                edits[field.setting.last] = field.value
+        self._validate()
+
+    @Slot()
+    def _validate(self) -> None:
+        known = self._known.get(self._shown)
+        self.key.setEnabled(bool(self._shown))
+        self.forget.setEnabled(known is not None and known.key_source == "keyring")
+        self.remove.setEnabled(self._shown in self._kept)
+        ready = is_model_name(self.model_name) and not self.problem
+        self.test_button.setEnabled(ready and not self._busy)
+        self.use_button.setEnabled(ready)
+
+    # Asking
+
+    def finish(self) -> None:
+        """The dialog closes: take what the focus is still in."""
+        self.give_key()
+        if self._shown and self.fields[f"{_PREFIX}headers"].widget.hasFocus():
+            self._on_edited()
+
+    @Slot()
+    def give_key(self) -> None:
+        """Keep the key that was typed."""
+        key = self.key.text().strip()
+        if key and self._shown:
+            self.key_given.emit(self._shown, key)
+
+    def key_kept(self, service: str, key: str) -> None:
+        """It is in the keyring."""
+        if service == self._shown and self.key.text().strip() == key:
+            self.key.clear()
+
+    @Slot()
+    def _on_forget(self) -> None:
+        self.key_forgotten.emit(self._shown)
+
+    @Slot()
+    def _on_remove(self) -> None:
+        self._edits.pop(self._shown, None)
+        self.removed.emit(self._shown)
+
+    @Slot()
+    def _on_use(self) -> None:
+        self.use.emit(self.model_name)
+
+    @Slot()
+    def _on_list(self) -> None:
+        if self._shown and not self._busy:
+            self._begin(self.tr("Asking {service} for its models…").format(service=self._shown))
+            self.list_wanted.emit(self._shown)
+
+    def show_list(self, service: str, names: Sequence[str]) -> None:
+        """What a service offers."""
+        self._end(self.tr("{service} offers no model.").format(service=service) if not names else "")
+        if service != self._shown:
+            return
+        typed = self.model.currentText()
+        self.model.addItems(list(names))
+        self.model.setEditText(typed)
+        if names and self.isVisible():
+            self.model.showPopup()
+
+    @Slot()
+    def _on_test(self) -> None:
+        self._begin(self.tr("Asking {model}…").format(model=self.model_name))
+        self.test.emit(self.model_name)
+
+    def tested(self, lines: Sequence[ProbeLine]) -> None:
+        """Show the result of each step of the test."""
+        self._end()
+        self.results.say([(line.state, line.sentence) for line in lines])
+
+    def failed(self, sentence: str) -> None:
+        """A test or a list could not be made."""
+        self._end()
+        self.results.say([("fail", sentence)])
+
+    def _begin(self, sentence: str) -> None:
+        self._busy = True
+        self._had_focus = self.test_button.hasFocus()
+        self.results.say([("", sentence)])
+        self._validate()
+
+    def _end(self, sentence: str = "") -> None:
+        self._busy = False
+        self.results.say([("", sentence)] if sentence else [])
+        self._validate()
+        if self._had_focus:
+            # Qt moved the focus to the next field when the button was disabled.
+            self.test_button.setFocus()
+
+
+def _with(field: QWidget, button: QWidget) -> QWidget:
+    """A field with a button at its right."""
+    made = QWidget()
+    row_of(field, button, holder=made, grows=field)
+    made.setFocusProxy(field)
+    return made

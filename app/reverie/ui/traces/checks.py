@@ -32,10 +32,9 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.files.log_file import level_in_words, set_debug
 from reverie.ui import dialogs
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.metrics import icon_size
 from reverie.ui.translation import counted, said, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage

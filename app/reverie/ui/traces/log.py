@@ -27,9 +27,8 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, Icons
-from reverie.ui.display_text import age, as_tooltip, exact_time, visible
+from reverie.ui.display_text import age, as_tooltip, exact_time, kind_title, visible
 from reverie.ui.jobs import JobControl, Lane, repeating
-from reverie.ui.run_kinds import kind_title
 from reverie.ui.traces.timeline import duration_label
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
@@ -39,7 +38,7 @@ from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
-    from reverie.services.activity import RunningWork
+    from reverie.services.run_views import RunningWork
     from reverie.services.views import StatusView
     from reverie.ui.memory.footer_control import Consolidation
     from reverie.ui.session import HomeSession

@@ -40,7 +40,7 @@ from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import tokens, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.traces.attempt import tried_text
+from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.translation import said, tr

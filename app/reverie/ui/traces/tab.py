@@ -25,9 +25,8 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import as_tooltip, tokens, visible, when
+from reverie.ui.display_text import RUN_KINDS, as_tooltip, tokens, visible, when
 from reverie.ui.jobs import JobControl
-from reverie.ui.run_kinds import RUN_KINDS
 from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed, View

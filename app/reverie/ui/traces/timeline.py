@@ -42,11 +42,10 @@ from reverie.ui.appearance import (
     mixed,
     monospace,
     readable,
+    row_height,
     theme_of,
 )
-from reverie.ui.display_text import as_tooltip, visible, visible_lines
-from reverie.ui.metrics import row_height
-from reverie.ui.run_kinds import kind_title
+from reverie.ui.display_text import as_tooltip, kind_title, visible, visible_lines
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import column, size_sections, split
 from reverie.ui.widgets.message_bar import Tone

@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
 from reverie.memory.write_guard import rule_under
-from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import (
     as_tooltip,
     human_size,
@@ -53,7 +53,6 @@ from reverie.ui.display_text import (
     visible,
     when,
 )
-from reverie.ui.metrics import icon_size
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
     EMPTY,

@@ -27,8 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN, UNIT
-from reverie.ui.metrics import scaled
+from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled
 
 Part = QWidget | QLayout
 Margins = int | tuple[int, int, int, int]

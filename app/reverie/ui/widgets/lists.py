@@ -44,11 +44,14 @@ from reverie.ui.appearance import (
     UNIT,
     Icons,
     dimmed,
+    icon_size,
     readable,
+    row_height,
+    scaled,
     tabular,
     theme_of,
+    two_line_height,
 )
-from reverie.ui.metrics import icon_size, row_height, scaled, two_line_height
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField

@@ -28,7 +28,7 @@ from reverie.ui.window.homes import OpenHomes
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.ui.background.services import ServicesView
+    from reverie.ui.background import ServicesView
     from reverie.ui.changes.control import ChangesControl
     from reverie.ui.context_tab import ContextControl, ContextTab
     from reverie.ui.failures_tab import FailuresControl, FailuresTab

@@ -33,10 +33,9 @@ from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.appearance import Icons, StartupOptions, scaled
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
-from reverie.ui.metrics import scaled
 from reverie.ui.style import ALT, show_mnemonics
 from reverie.ui.window.splash_tree import SplashTree
 

@@ -14,14 +14,14 @@ from reverie.clock import Clock
 from reverie.engine.engine import HomeEngine
 from reverie.engine.interface import names_of
 from reverie.ui.appearance import Icons
-from reverie.ui.background.services import ServicesView
+from reverie.ui.background import ServicesView
 from reverie.ui.changes.control import ChangesControl
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.context_tab import ContextControl, ContextTab
 from reverie.ui.failures_tab import FailuresControl, FailuresTab
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.tab import MemoryTab
-from reverie.ui.settings import control as _settings  # noqa: F401 - asked for by a key at any time
+from reverie.ui.settings import dialog as _settings  # noqa: F401 - asked for by a key at any time
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 

@@ -40,9 +40,8 @@ from PySide6.QtWidgets import (
 )
 from rapidfuzz import fuzz
 
-from reverie.ui.appearance import GAP, Icons, dimmed, readable, theme_of
+from reverie.ui.appearance import GAP, Icons, dimmed, icon_size, readable, row_height, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.settings import pages
 from reverie.ui.translation import tr, translated
 from reverie.ui.widgets.layouts import column

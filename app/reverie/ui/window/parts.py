@@ -32,7 +32,7 @@ from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
 from reverie.ui.window.palette import Entry, Palette, action_entries, setting_entries
 
 if TYPE_CHECKING:
-    from reverie.ui.settings.control import SettingsControl
+    from reverie.ui.settings.dialog import SettingsControl
 
 __all__ = [
     "PICKER_MENU",
@@ -90,7 +90,7 @@ class WindowDialogs(QObject):
     def settings(self) -> SettingsControl:
         """The settings dialog and what it asks."""
         # Late: pydantic comes along; a job has imported it, unless a person is very quick.
-        from reverie.ui.settings.control import SettingsControl
+        from reverie.ui.settings.dialog import SettingsControl
 
         control = SettingsControl(self._icons, self._window)
         control.changed.connect(self.settings_changed)

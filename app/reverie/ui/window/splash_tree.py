@@ -34,9 +34,8 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.first_names import FirstNames
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed, icon_size, row_height
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.tree.memory_tree import MemoryTree, build_tree, plain_look
 from reverie.ui.tree.rows import RowLook, RowNode
 

@@ -1,1 +1,0 @@
-"""Background services in the window: what runs, the Activity tab, the doctor."""
