@@ -173,12 +173,16 @@ def real(directory: Path) -> tuple[list[str], bool]:
     `labelled/real/extract.py` (`--real-notes`); invented secrets and injections without it, too; and
     consolidation of successive versions (`--repositories`)."""
     from labelled.real import answers, measure, versions
-    from labelled.real.extract import read_notes
+    from labelled.real.extract import listed_repositories, read_notes
 
     told, kept = measure.recall()
     if REAL_NOTES is None:
         return [*told, "no real notes: name where they are with --real-notes"], False
     notes = read_notes(REAL_NOTES)
+    listed, there = set(listed_repositories()), {note.repository for note in notes}
+    told.append(
+        f"{len(listed & there)} of {len(listed)} listed repositories are here, {len(there - listed)} others"
+    )
     more, marked = measure.marks(notes)
     found, answered = answers.figures(directory, notes)
     lines, done = [*told, *more, *found], kept and marked and answered

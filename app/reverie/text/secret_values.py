@@ -315,6 +315,7 @@ def is_password_like(value: str) -> bool:
         or _CONSTANT.match(value)
         or _LISTED.match(value)
         or _STYLE.match(value)
+        or _REDIRECTION.match(value)
         or _SEVERAL_NAMES.match(value)
     ):
         return False
@@ -443,6 +444,7 @@ _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z")
 _LISTED = re.compile(
     r"(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})(?:/(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})){2,12}\Z"
 )
+_REDIRECTION = re.compile(r"[0-9&]?>{1,2}(?:/dev/|&\d|\Z)")
 _STYLE = re.compile(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
 # What an option takes is as often the name of something.
 _PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")

@@ -98,12 +98,17 @@ def keywords_of(note: str) -> str:
 
 def figures(directory: Path, notes: Sequence[RealNote]) -> tuple[list[str], bool]:
     """Lines with how many questions were answered, and whether those are enough. Each half is a home of its
-    own, and then both together are one; what is asked for holds in the halves."""
+    own, and then both together are one; what is asked for holds in the halves. A question whose note is not
+    among `notes` is left out, and that is said."""
     lines, answered, inside = list[str](), 0, 0
+    there = {(note.repository, note.path) for note in notes}
+    askable = [each for each in questions() if (each.repository, each.path) in there]
+    if missing := len(questions()) - len(askable):
+        lines.append(f"{missing} questions left out: their notes are not here")
     halves: tuple[Half, ...] = ("tune", "held")
     for name in (*halves, ""):
         kept = [note for note in notes if name in ("", half_of(note.repository))]
-        asked = [each for each in questions() if name in ("", each.half)]
+        asked = [each for each in askable if name in ("", each.half)]
         make_home(directory / (name or "all") / "home", kept)
         service = open_search(directory / (name or "all"))
         found = sum(is_answered(service, each, each.text, inside=False) for each in asked)
@@ -118,5 +123,5 @@ def figures(directory: Path, notes: Sequence[RealNote]) -> tuple[list[str], bool
         )
         if name:
             answered, inside = answered + found, inside + within
-    count = len(questions())
-    return lines, answered >= LEAST_ANSWERED * count and inside >= LEAST_INSIDE * count
+    count = len(askable)
+    return lines, count > 0 and answered >= LEAST_ANSWERED * count and inside >= LEAST_INSIDE * count

@@ -4,8 +4,8 @@
 committed, also of those deleted since, to `TARGET/OWNER+NAME/PATH`. A git directory is `OWNER+NAME`,
 `OWNER+NAME/repo` or `OWNER+NAME.git`. What it writes is other people's text: keep it out of this project.
 
-Repositories are split by their names into a half to tune on and a half to report on, so that nothing that
-was tuned has seen what it is measured with.
+Which repositories the figures are of is said in `repositories.txt`. They are split by their names into a half
+to tune on and a half to report on, so that nothing that was tuned has seen what it is measured with.
 """
 
 from __future__ import annotations
@@ -89,6 +89,12 @@ def memories_of(directory: Path) -> Iterator[tuple[str, bytes, int]]:
         if 0 < len(data) <= _LARGEST and digest not in seen:
             seen.add(digest)
             yield path, data, int(at)
+
+
+def listed_repositories() -> tuple[str, ...]:
+    """The repositories that the figures are of, `owner/name` each."""
+    lines = (Path(__file__).parent / "repositories.txt").read_text("utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def read_notes(corpus: Path) -> list[RealNote]:
