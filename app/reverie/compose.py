@@ -22,13 +22,13 @@ from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.profile import Profile
 from reverie.resources import resource
-from reverie.services.container import HomeContainer, HomeKey
 from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.claims.checking import CheckedClaim
     from reverie.doctor.findings import DoctorHooks
+    from reverie.services.container import HomeContainer
     from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
@@ -54,6 +54,9 @@ def open_parts(
 ) -> HomeContainer:
     """The parts of the home at `path`. `env`: of the agents; None for our own. Raises `Unavailable` where no
     kind of home is recognised."""
+    # Late: a window imports this module, and opens no home itself.
+    from reverie.services.container import HomeContainer, HomeKey
+
     home_dir = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no user
     user = User(os.environ if env is None else env, home_dir)
     home: Home = open_home(path, profile.homes_cache, user)

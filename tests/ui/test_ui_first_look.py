@@ -103,6 +103,14 @@ def test_the_enums_of_qt_are_complete_before_a_job_imports_the_window(home: Path
     assert done.stdout == "True\n"
 
 
+def test_a_window_loads_nothing_that_plans_asks_a_model_or_reads_settings() -> None:
+    heavy = ("reverie.jobs.consolidate.rules.plan", "reverie.jobs.consolidate.engine", "reverie.llm.client")
+    heavy += ("reverie.settings", "pydantic", "httpx")
+    asked = f"import sys, reverie.ui.window.parts; print([each for each in {heavy!r} if each in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_what_the_splash_tree_says_by_number_is_what_qt_means(qtbot: Any) -> None:
     flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
     assert Qt.ItemDataRole.DisplayRole == splash_tree.DISPLAY_ROLE

@@ -2,7 +2,8 @@
 
 The class is an ordinary typed one (the workbench of a home, whose larger subjects are services of their own,
 `timeline.page`). Both ends read the same signatures, so there is no second description of the protocol. A
-method whose signature cannot cross the wire is not offered; a test keeps the list of those that are.
+method whose signature cannot cross the wire is not offered, nor one with a type that its module imports for
+type checkers alone; a test keeps the list of those that are.
 
 Parameters with these names do not cross the wire; each end has its own: `progress` is called with what the
 call reports; `cancel` is an event, and `check` raises, once the answer is not wanted any more; `client` is
@@ -74,7 +75,8 @@ def method_of(interface: type, name: str) -> Method | None:
     member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
     if rest:
         return method_of(cast(Any, member.load()), rest) if isinstance(member, LazyService) else None
-    with contextlib.suppress(TypeError):  # not for the wire
+    # Not for the wire: values of a kind that has no coder, or one that is imported for type checkers alone.
+    with contextlib.suppress(TypeError, NameError):
         if inspect.isfunction(member):
             return _method(first, member)
         if isinstance(member, property | functools.cached_property):

@@ -50,7 +50,7 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.failures.record import RecordChange
+    from reverie.failures.record_changes import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 

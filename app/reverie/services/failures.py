@@ -47,10 +47,10 @@ from reverie.failures.lessons import (
     priors_among,
     retrieve,
 )
-from reverie.failures.record import (
+from reverie.failures.record import is_switched_off
+from reverie.failures.record_changes import (
     ABSENT,
     RecordChange,
-    is_switched_off,
     merged,
     parsed,
     resolution,
@@ -65,7 +65,7 @@ from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
 
 if TYPE_CHECKING:
-    from reverie.failures.record import PatternsChange
+    from reverie.failures.record_changes import PatternsChange
 
 
 # Edits of records: a field, or merged patterns, and undoing each.

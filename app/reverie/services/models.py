@@ -5,12 +5,14 @@ would dream with, if its service can be reached with what is at hand, else the e
 picks a model away from this machine before a person agreed to it (`give_consent`, per home and destination):
 then it is the rules, and says so.
 
+A window loads this module for its signatures alone, and with its first status: what asks a model or makes an
+engine is imported late, where it does so.
+
 Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,25 +20,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig, ModelService
-from reverie.agents.definition import parse_agent_definition
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
-from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.coverage import Trigger
-from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine, built_in_instructions
-from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.llm.catalogue import NETWORK_VARIABLES, Catalogue, ProviderInfo
-from reverie.llm.client import ModelClient, cost_usd
-from reverie.llm.provider import Provider
-from reverie.llm.vault import Vault
-from reverie.services.container import HomeContainer
+from reverie.llm.catalogue import NETWORK_VARIABLES, ProviderInfo
 from reverie.services.views import ConsentView
-from reverie.settings import Settings
 from reverie.text.phrase import phrase
 
 if TYPE_CHECKING:
-    from reverie.llm.catalogue import KeyStore
-    from reverie.settings import ProvidersSettings
+    from reverie.files.sidecar import Sidecar
+    from reverie.jobs.consolidate.coverage import Trigger
+    from reverie.jobs.consolidate.engine import Engine
+    from reverie.llm.catalogue import Catalogue, KeyStore
+    from reverie.llm.client import ModelClient
+    from reverie.llm.provider import Provider
+    from reverie.services.container import HomeContainer
+    from reverie.settings import ProvidersSettings, Settings
 
 
 # The services that models are asked of: which there are, their keys, and whether one answers.
@@ -102,6 +100,8 @@ class ModelServices:
         `providers`: try the model with this table of the settings, which need not be saved; None: as saved.
         `key`: one that was typed and is not kept yet.
         """
+        import asyncio
+
         from reverie.llm.catalogue import parse_model, probe
 
         async def ask() -> Any:
@@ -123,6 +123,8 @@ class ModelServices:
     ) -> tuple[str, ...]:
         """The models that a service offers now; `providers` and `key` as for `test`. Raises
         `ProviderError`."""
+        import asyncio
+
         return asyncio.run(self._catalogue_with(providers, provider, key).models(provider))
 
     def set_key(self, provider: str, key: str) -> None:
@@ -201,6 +203,8 @@ def own_instructions(
     and cannot be used is told in Activity."""
     problem = config.problem
     if config.definition is not None:
+        from reverie.agents.definition import parse_agent_definition
+
         try:
             return parse_agent_definition(config.definition).body
         except StoreError as error:
@@ -298,19 +302,22 @@ class Models(ModelServices):
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
         """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""
+        from reverie.jobs.consolidate.engine import ModelEngine, RulesEngine, built_in_instructions
+
         if name == RULES:
             return RulesEngine()
 
         self.provider(name)  # what is wrong with it is said before the run begins
         return ModelEngine(
             self.asking(name),
-            instructions=self._instructions(context),
+            instructions=self._instructions(context) or built_in_instructions(),
             trigger=trigger,
             workspace_name=context.workspace_id or "",
         )
 
     def asking(self, name: str) -> ModelClient:
         """How the model called `name` is asked; nothing is opened yet."""
+        from reverie.llm.client import ModelClient, cost_usd
 
         return ModelClient(
             name,
@@ -321,6 +328,9 @@ class Models(ModelServices):
 
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet; else None."""
+        from reverie.jobs.consolidate.overlay import DreamOverlay
+        from reverie.llm.vault import Vault
+
         destination = self._destination(engine)
         if self._agreed(destination):
             return None
@@ -389,10 +399,8 @@ class Models(ModelServices):
         return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
-        """The home's own prompt for a dream, else the built-in one."""
-
-        own = own_instructions(self._parts, context, self._config(context), "dream")
-        return own or built_in_instructions()
+        """The home's own prompt for a dream; empty for the built-in one."""
+        return own_instructions(self._parts, context, self._config(context), "dream")
 
     @cached_property
     def _consents(self) -> Sidecar:

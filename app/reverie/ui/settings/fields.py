@@ -29,17 +29,8 @@ from reverie.llm.catalogue import ProviderInfo
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.dialogs import is_model_name
 from reverie.ui.display_text import as_tooltip, key_source, probe_state, visible
-from reverie.ui.settings.pages import (
-    LABELS,
-    UNITS,
-    ZEROS,
-    PageSpec,
-    Setting,
-    choices,
-    explanation,
-    is_base_url,
-    label,
-)
+from reverie.ui.settings.draft import Setting, explanation, is_base_url
+from reverie.ui.settings.pages import LABELS, UNITS, ZEROS, PageSpec, choices, label
 from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
