@@ -13,7 +13,10 @@ from ui_windows import Windows
 
 from helpers.engine_kills import kill_engines
 from helpers.engine_kills import pid_is_alive as is_alive
+from reverie.engine import engine as engine_module
+from reverie.engine.trees import TreesUpdate
 from reverie.engine.wire import IndexChanged
+from reverie.services.views import MemoryView
 
 NEW = "/memories/global/new.md"
 
@@ -129,3 +132,29 @@ def test_the_engine_may_be_killed_at_any_moment(tmp_path: Path, qtbot: Any) -> N
     assert tally.problems == []
     assert tally.kills.total() == 4
     assert tally.saved == 4
+
+
+def test_a_tree_that_is_shown_is_never_sent_whole_again(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marks and a change were asked for at once: each answer made the other's start unknown, so 100,000 names
+    crossed the wire twice."""
+    driver = windows.open(home)
+    driver.until(lambda: driver.session.is_recorded)
+    driver.settle()
+    whole: list[int] = []
+    update_of = engine_module.update_of
+
+    def watched(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
+        whole.extend([serial] if before is None else [])
+        return update_of(after, before, serial)
+
+    monkeypatch.setattr(engine_module, "update_of", watched)
+    for number in range(5):
+        (home / "memory" / "global" / "new.md").write_text(f"Version {number}.\n")
+        driver.until(lambda: driver.tab.model.file_at(NEW) is not None)
+        driver.session.refresh_marks()
+        driver.session.reload()
+        driver.session.refresh_marks()
+        driver.settle()
+    assert whole == []

@@ -330,17 +330,19 @@ class HomeEngine(Workbench):
         *,
         known: int = 0,
         everything: bool = False,
+        marks: bool = False,
         client: ClientConnection = NOBODY,
     ) -> HomeUpdate:
         """What `changes` made different in the views of a context; None: all of it, for the first time. With
-        `everything` all is read again, whatever changed. `known`: as in `trees`."""
+        `everything` all is read again, whatever changed; with `marks` at least what was seen. `known`: as in
+        `trees`."""
         touched = None if changes is None else self.relevant(context, changes)
         every = everything or touched is None
         info = self.contents() if touched is not None and touched.contents else None
         if touched is None or touched.contents:
             self._watch.look_at(client, context)
         trees = None
-        if every or (touched is not None and touched.tree):
+        if every or marks or (touched is not None and touched.tree):
             dirty = None if changes is None or changes.rescan or everything else changes.paths
             trees = self.trees(context, known=known, dirty=dirty, client=client)
         status = self.status(context) if every or (touched is not None and touched.status) else None
@@ -423,7 +425,12 @@ class HomeEngine(Workbench):
         now = self.parts.clock()
         with self._gathering:
             facts = self._gather(context, (now,), client)
-        return load_states(assemble(facts, now))
+        # What the agent does not look at may be a hundred times as much.
+        seen = {
+            scope: replace(listing, files=listing.files[: facts.caps.files_per_scope])
+            for scope, listing in facts.listings.items()
+        }
+        return load_states(assemble(replace(facts, listings=seen), now))
 
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection

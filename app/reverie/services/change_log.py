@@ -133,7 +133,7 @@ class ChangeLogService:
         """The next change sets of the home, or of one file, folder or scope through all its names."""
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
-            changes = self._logged(found.commits, lambda _number, place: not is_of_companions(place.key))
+            changes = self._of_memories(found.commits)
             following = Cursor(found.next, _EVERYTHING) if found.next is not None else None
             return ChangeLogPage(changes, following, found.head)
         log = self._history.log(target.place, start, limit=limit)
@@ -145,6 +145,9 @@ class ChangeLogService:
         own = {entry.commit.id: entry.place for entry in log.entries}
         changes = tuple(replace(change, place=own[change.id]) for change in changes)
         return ChangeLogPage(changes, log.next, log.head)
+
+    def _of_memories(self, commits: Sequence[CommitSteps]) -> tuple[LoggedChange, ...]:
+        return self._logged(commits, lambda _number, place: not is_of_companions(place.key))
 
     def _logged(
         self, commits: Sequence[CommitSteps], wanted: Callable[[int, HistoryPlace], bool]
@@ -286,9 +289,7 @@ class ChangeLogService:
 
     def tell_of_agent(self, since: str | None) -> None:
         """Tell in Activity of the agent's own consolidations since this commit that lost or changed facts."""
-        for change in self.page(limit=_TOLD).changes:
-            if change.id == since:
-                return
+        for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
             card = self.card(change) if change.who == "agent" and merges else None
             if card is not None and (card.changed or card.kept < card.facts):

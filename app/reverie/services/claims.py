@@ -232,7 +232,13 @@ class ClaimService:
             return report
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = lambda: None) -> ClaimReport:
-        """As `check`, with the stale claims alone."""
+        """As `check`, with the stale claims alone. Without a repository nothing is stale, and no memory is
+        read."""
+        if context.project_path is not None:
+            with self._lock:
+                project = self._project(Path(context.project_path))
+                if project.repository is None:
+                    return ClaimReport(problem=project.problem)
         report = self.check(context, check=check)
         return replace(report, claims=report.stale)
 

@@ -26,7 +26,7 @@ from reverie.memory.attribution import AGENT, WriteLog
 from reverie.memory.diff import changed_spans, text_lines, text_of
 from reverie.memory.history.history import History
 from reverie.memory.history.reader import HistoryPlace
-from reverie.memory.history.roots import LARGEST_BYTES
+from reverie.memory.history.roots import LARGEST_BYTES, VersionChange
 from reverie.memory.paths import companion_place
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.changes import ChangeSet
@@ -56,6 +56,8 @@ class SeenLog:
         # Each refresh asks for the same versions again; what was not asked for last is forgotten.
         self._hashes: dict[str, str | None] = {}
         self._by_person: dict[_Asked, bool] = {}
+        self._between: tuple[tuple[str, str], tuple[VersionChange, ...]] | None = None
+        """Two commits and what changed from one to the other, which stays as it is."""
 
     def start(self) -> None:
         """On the first opening of a home everything counts as seen, and again if its history began anew."""
@@ -104,9 +106,9 @@ class SeenLog:
         found: dict[tuple[str, str], UnseenKind] = {}
         hashes: dict[str, str | None] = {}
         asked: dict[_Asked, bool] = {}
-        for change in self._history().changes(baseline, head):
+        for change in self._changed(baseline, head):
             root = roots.get(change.key)
-            if root is None or not change.content_changed:
+            if root is None:
                 continue
             sha256: str | None = None
             if change.after_version is not None:
@@ -125,6 +127,15 @@ class SeenLog:
                 found[change.key, change.rel] = "deleted" if sha256 is None else kind
         self._hashes, self._by_person = hashes, asked
         return found
+
+    def _changed(self, baseline: str, head: str) -> tuple[VersionChange, ...]:
+        """The files whose content changed from one commit to the other."""
+        between = self._between
+        if between is None or between[0] != (baseline, head):
+            changes = self._history().changes(baseline, head)
+            content = tuple(change for change in changes if change.content_changed)
+            between = self._between = (baseline, head), content
+        return between[1]
 
     def kind_of(self, root: ScopeRoot, rel: str) -> UnseenKind | None:
         """As `unseen`, of one memory."""

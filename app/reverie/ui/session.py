@@ -386,7 +386,7 @@ class HomeSession(QObject):
         self._watch.start(self.context)
 
     def _full_job(self, update: TreeUpdate) -> Work[_Refreshed]:
-        return self._refresh_job(update, None, everything=False)
+        return self._refresh_job(update, None)
 
     def _on_failed(self, error: UserError) -> None:
         """The last views stay. What was in the way may go without an event, so it is tried again soon."""
@@ -442,14 +442,15 @@ class HomeSession(QObject):
         self._pump()
 
     def _pump(self) -> None:
-        if self._refreshing or self._pending is None or self._closed:
+        if self._refreshing or self._closed or (self._pending is None and not self._marks_stale):
             return
         if self._update is None:
-            if self._unread:
+            if self._unread and self._pending is not None:
                 self.select(self._choice)
             return
-        changes, self._pending = self._pending, None
-        self._refresh_with(self._refresh_job(self._update, changes, everything=self._everything))
+        changes, self._pending = self._pending or _changes(), None
+        marks, self._marks_stale = self._marks_stale, False
+        self._refresh_with(self._refresh_job(self._update, changes, everything=self._everything, marks=marks))
 
     def _refresh_with(self, work: Work[_Refreshed]) -> None:
         self._refreshing = True
@@ -463,13 +464,18 @@ class HomeSession(QObject):
         )
 
     def _refresh_job(
-        self, update: TreeUpdate, changes: Changes | None, *, everything: bool
+        self, update: TreeUpdate, changes: Changes | None, *, everything: bool = False, marks: bool = False
     ) -> Work[_Refreshed]:
         workbench, arrangement = self.workbench, self.arrangement
 
         async def work(_control: JobControl) -> _Refreshed:
             found = await ask(
-                workbench.refresh, update.context, changes, known=update.serial, everything=everything
+                workbench.refresh,
+                update.context,
+                changes,
+                known=update.serial,
+                everything=everything,
+                marks=marks,
             )
             after = None if found.trees is None else _followed(update, found.trees, arrangement, changes)
             return _Refreshed(found.info, after, found.status, found.touched, found.watch)
@@ -504,8 +510,6 @@ class HomeSession(QObject):
             self.watch_changed.emit(found.watch)
         self._watch.start(self.context)
         self._pump()
-        if self._marks_stale:
-            self.refresh_marks()
         project = (self.context.project_path if self.context is not None else None) or ""
         if found.info is not None or self._titled != project:
             self._titled = project
@@ -584,27 +588,8 @@ class HomeSession(QObject):
     @Slot()
     def refresh_marks(self) -> None:
         """Read the marks of what was seen again; no file is read."""
-        self._marks_stale = self._refreshing
-        if self._update is not None and not self._refreshing and not self._closed:
-            self._read_marks(self._update)
-
-    def _read_marks(self, update: TreeUpdate) -> None:
-        workbench, arrangement = self.workbench, self.arrangement
-
-        async def work(_control: JobControl) -> TreeUpdate:
-            found = await ask(workbench.trees, update.context, known=update.serial, dirty=())
-            return _followed(update, found, arrangement, _changes())
-
-        self.lanes.scan.submit(
-            "look again", work, done=self._on_marks, failed=self._on_aside_failed, group="marks"
-        )
-
-    def _on_marks(self, found: TreeUpdate) -> None:
-        # A refresh that came in between knows more.
-        if self._update is not None and not self._refreshing and found.context == self.context:
-            self.also_show(found.view.changed_by_others)
-            self._update = found
-            self.tree_changed.emit(found)
+        self._marks_stale = True
+        self._pump()
 
     def mark_seen(self) -> None:
         """Mark everything of this home that is there now as seen."""

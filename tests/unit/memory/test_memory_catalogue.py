@@ -189,3 +189,33 @@ def test_a_catalogue_that_is_full_or_read_only_is_no_obstacle_to_lint(parts: Hom
     bench = Workbench(parts)
     view = bench.view(parts.home.context(workspace_id="a1f3c9e2b7"))
     assert "/memories/global/note.md" in bench.lint.look(view, slice_s=60).findings
+
+
+def test_one_dirty_file_costs_no_walk_through_the_other_rows(
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index has a row for each of 100,000 memories, and each save asks it."""
+    folder = directory(parts)
+    for number in range(400):
+        (folder / f"note-{number:03d}.md").write_text("A line.\n")
+    feed(parts)
+    steps: list[int] = []
+    connect = sqlite3.connect
+
+    def counting(*words: object, **names: object) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*words, **names)  # type: ignore[call-overload]
+        connection.set_progress_handler(lambda: steps.append(100), 100)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", counting)
+    (folder / "note-007.md").write_text("Another line.\n")
+    feed(parts, folder / "note-007.md")
+    few = sum(steps)
+    for number in range(400, 1600):
+        (folder / f"note-{number:04d}.md").write_text("A line.\n")
+    feed(parts)
+    steps.clear()
+    (folder / "note-007.md").write_text("A third line.\n")
+    feed(parts, folder / "note-007.md")
+    assert sum(steps) < few * 1.5 + 500
+    assert set(parts.catalogue.versions(parts.home_id, GLOBAL)) >= {"note-007.md", "note-1599.md"}

@@ -162,3 +162,15 @@ def test_what_is_too_large_or_no_text_is_named(parts: HomeContainer, log: Change
     view = log.review(log.page().changes[0])
     assert view.refused == (f"{TESTING} is no text.",)
     assert view.groups == ()
+
+
+def test_what_came_since_a_commit_is_told_without_reading_what_was_before(
+    parts: HomeContainer, log: ChangeLogService
+) -> None:
+    history = parts.snapshots.history
+    for number in range(3):
+        outside(parts, f"Version {number}.\n")
+    newest, second, *_ = log.page().changes
+    assert [each.commit.id for each in history.newest_steps(until=second.id).commits] == [newest.id]
+    assert history.newest_steps(until=newest.id).commits == ()
+    assert history.newest_steps(until=newest.id).next is None

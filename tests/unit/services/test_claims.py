@@ -220,6 +220,16 @@ def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, t
     assert desk.bench.claims.check(plain).stale == ()
 
 
+def test_without_a_repository_no_memory_is_read_to_say_that_nothing_is_stale(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked after each change, and read each of 100,000 memories."""
+    plain = desk.bench.parts.home.context(project_path=str(tmp_path / "nowhere"), project_given=True)
+    monkeypatch.setattr(ClaimService, "_notes", lambda *_: pytest.fail("memories were read"))
+    report = desk.bench.claims.stale(plain)
+    assert (report.claims, report.problem != "") == ((), True)
+
+
 def test_the_engine_offers_it_and_its_values_cross() -> None:
     assert {"claims.check", "claims.check_text", "claims.fix"} <= names_of(Workbench)
     report = ClaimReport((), 1, "abc", "", ("limit",))

@@ -9,6 +9,8 @@ import pytest
 
 from helpers.benches import again, sample_parts, workspace
 from reverie.errors import Conflict, StoreError
+from reverie.memory.history.history import History
+from reverie.memory.history.roots import VersionChange
 from reverie.services.views import UnseenKind
 from reverie.services.workbench import Workbench
 
@@ -205,3 +207,23 @@ def test_taking_back_refuses_what_was_changed_again_meanwhile(bench: Workbench) 
     with pytest.raises(Conflict):
         bench.unseen.take_back(context, TESTING, change.sha256)
     assert file.read_text() == "still other words\n"
+
+
+def test_what_changed_between_two_commits_is_read_from_the_history_once(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a home of 100,000 memories each reading takes as long as the rest of a refresh."""
+    asked: list[str | None] = []
+    changes = History.changes
+
+    def counted(self: History, old: str | None, new: str) -> tuple[VersionChange, ...]:
+        asked.extend([new] if old != new else [])
+        return changes(self, old, new)
+
+    monkeypatch.setattr(History, "changes", counted)
+    outside(bench)
+    assert badges(bench) == badges(bench) == {TESTING}
+    assert len(asked) == 1
+    outside(bench, "more words\n")
+    assert badges(bench) == {TESTING}
+    assert len(asked) == 2

@@ -448,9 +448,11 @@ class HistoryReader:
             load = _once(repository)
             return tuple(steps_of(repository, load, repository.commit_named(commit)) for commit in commits)
 
-    def newest_steps(self, start: str | None = None, *, limit: int = 100) -> StepsPage:
-        """What the newest commits did, or those from `start` (an earlier page's `next`) back. Raises
-        StoreError, Unavailable."""
+    def newest_steps(
+        self, start: str | None = None, *, limit: int = 100, until: str | None = None
+    ) -> StepsPage:
+        """What the newest commits did, or those from `start` (an earlier page's `next`) back, down to the
+        commit `until`, which is left out. Raises StoreError, Unavailable."""
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -459,6 +461,8 @@ class HistoryReader:
             found: list[CommitSteps] = []
             stored, load = repository.commit_named(start or tip.hex()), _once(repository)
             while True:
+                if stored.commit.id == until:
+                    return StepsPage(tuple(found), None, tip.hex())
                 found.append(steps_of(repository, load, stored))
                 if stored.parent is None:
                     return StepsPage(tuple(found), None, tip.hex())
