@@ -10,16 +10,15 @@ Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it c
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.files.directory import ensure_private
+from reverie.values import Struct
 
 _APP = "reverie"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Wishes in `config`, what must last in `data`, what is rebuildable in `cache`, facts in `state`."""
 
     config: Path

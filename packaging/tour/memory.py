@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -29,6 +28,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import FileData, FolderData
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import replace
 from tour.camera import Camera, dark_colours
 
 # --- editor ---

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from reverie.context.gather import gather
 from reverie.context.view import ContextView
 from reverie.engine.codec import decode, encode
 from reverie.memory.listing import ScopeListing, scan_scope
+from reverie.values import replace
 
 NOW = 1_787_300_000_000
 DAY = 86_400_000

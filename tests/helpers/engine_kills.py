@@ -15,7 +15,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pygit2
@@ -30,6 +30,7 @@ from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 LIMIT_MS = 60_000

@@ -7,7 +7,7 @@ write the same each time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +42,7 @@ from reverie.services.duplicates import DuplicateFile, DuplicateService
 from reverie.services.edits import Moves, UserEdits
 from reverie.services.trash import TrashService
 from reverie.settings import Settings, load_settings
+from reverie.values import replace
 
 WORKSPACE = "a1f3c9e2b7"
 STYLE, TESTING = "/memories/global/commit-style.md", "/memories/global/testing.md"

@@ -25,6 +25,7 @@ from reverie.ui.appearance import NAMES, Icons, StartupOptions
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, ActionState
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import fields_of
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_every_row_names_what_exists(window: MainWindow) -> None:
 
 
 def test_what_has_no_slot_is_never_possible() -> None:
-    everything = ActionState(**dict.fromkeys(ActionState.__dataclass_fields__, True))
+    everything = ActionState(**dict.fromkeys(fields_of(ActionState), True))
     for spec in ACTIONS:
         assert spec.slot or not spec.rule(everything)
 

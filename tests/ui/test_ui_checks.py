@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from reverie.settings import load_settings
 from reverie.text.phrase import plain
 from reverie.ui.appearance import Icons, contrast, dark_palette
 from reverie.ui.traces.checks import ChecksView
+from reverie.values import replace
 
 SWITCH = FindingView("feature", plain("It is off"), "fail", plain("Nobody was here."), FixOffer(plain("On")))
 TURN = FindingView("last-turn", plain("It was cut off"), "warn", plain("It was\u202e aborted."))

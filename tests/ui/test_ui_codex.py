@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,6 +34,7 @@ from reverie.ui.memory.footer import Footer
 from reverie.ui.transcripts.tab import JobsDialog
 from reverie.ui.transcripts.text import state_of
 from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.values import replace
 
 CWD = "/projects/demo"
 

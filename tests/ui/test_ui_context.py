@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -28,6 +27,7 @@ from reverie.errors import Unavailable
 from reverie.memory.lint import LintFinding
 from reverie.ui.appearance import Icons, dark_palette, theme_of
 from reverie.ui.context_tab import ContextTab, since_words, spoken
+from reverie.values import replace
 
 PATH = "/memories/global/a.md"
 IN = ContextEntry(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +15,7 @@ from reverie.services.views import FileText, file_text
 from reverie.ui.appearance import theme_of
 from reverie.ui.editor import documents as state
 from reverie.ui.editor.documents import MOST_EDITS, SHOWN_CHARS, Address, FileRef, OpenFile
+from reverie.values import replace
 
 LINE = "x" * 99 + "\n"
 REF = FileRef.memory("home", "global", "a.md")

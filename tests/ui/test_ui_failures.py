@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
 from reverie.ui.appearance import Icons
 from reverie.ui.failures_tab import FailuresTab, MergeRecordsDialog, ResolutionDialog
+from reverie.values import replace
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +17,7 @@ from reverie.runs.result import Progress, RunResult
 from reverie.services.views import HarvestRow, RunSummary, Spent
 from reverie.ui.appearance import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words
+from reverie.values import replace
 
 WIDTHS = (320, 360, 375, 500, 900)
 LONG = "Zusammenführungsbereitschaftsbestätigung" * 3

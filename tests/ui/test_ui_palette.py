@@ -3,7 +3,6 @@ is chosen."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from reverie.ui.window.palette import (
     setting_entries,
     why_not,
 )
+from reverie.values import fields_of
 
 
 @pytest.mark.parametrize("typed", ["conso", "solid", "now cons", "cn", "conslidate"])
@@ -60,7 +60,7 @@ def test_what_is_not_possible_says_what_it_waits_for() -> None:
     assert why_not(save, ActionState()) == "Open a memory first."
     assert why_not(save, ActionState(open_file=True, writable=True)) == "The open memory has no changes."
     assert why_not(lambda _now: False, ActionState()) == "Not possible now."
-    everything = ActionState(**dict.fromkeys([each.name for each in fields(ActionState)], True))
+    everything = ActionState(**dict.fromkeys(fields_of(ActionState), True))
     assert not why_not(always, everything)
 
 
@@ -128,7 +128,7 @@ def _model(typed: str, now: ActionState, paths: list[str]) -> PaletteModel:
     return model
 
 
-EVERYTHING = ActionState(**dict.fromkeys([each.name for each in fields(ActionState)], True))
+EVERYTHING = ActionState(**dict.fromkeys(fields_of(ActionState), True))
 
 
 @pytest.mark.parametrize("typed", ["theme", "delte", "elete", "dlt", "ete mem", "dm", "mem del"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from reverie.agents.base import HomeContents, Orphan, Project, Workspace
 from reverie.ui.appearance import Icons
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window.homes import Picker, Place, home_node
+from reverie.values import replace
 
 
 def workspace(id_: str, **other: Any) -> Workspace:

@@ -4,7 +4,6 @@ while somebody types."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from reverie.ui.changes.rows import ChangeRow
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.jobs import Lane
+from reverie.values import replace
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 LETTERS = "npNPaxeo"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from reverie.runs.record import RunKind
 from reverie.ui import display_text
 from reverie.ui.display_text import LABELS, RUN_KINDS, kind_title
+from reverie.values import replace
 
 
 def test_every_kind_of_run_has_its_texts_once() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtGui import QTextCursor
@@ -14,6 +13,7 @@ from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.app import restore_geometry, with_remembered
 from reverie.ui.appearance import StartupOptions
 from reverie.ui.session_store import SessionStore
+from reverie.values import replace
 
 
 def _again(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from reverie.ui.tree.memory_tree import (
     plain_look,
 )
 from reverie.ui.tree.rows import RowNode
+from reverie.values import replace
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(
     lambda segment: not segment.startswith(".")

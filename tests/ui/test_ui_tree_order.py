@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from reverie.ui.tree.memory_tree import (
 )
 from reverie.ui.tree.rows import RowNode
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
+from reverie.values import replace
 
 P = "/memories/project"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from reverie.memory.usage_rules import UNUSED
 from reverie.services.views import UnseenKind
 from reverie.ui.tree.memory_tree import Arrangement, MemoryTree, build_tree, patched
 from reverie.ui.tree.rows import RowNode
+from reverie.values import replace
 
 RELS = ("a.md", "b.md", "docs/a.md", "docs/deep/a.md", "docs/deep/b.md", "other/a.md")
 ROOT = ScopeRoot(Scope.PROJECT, "project/notes", Path("/home/notes"), "project")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from reverie.settings import Settings, load_settings
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import replace
 
 
 def first_window(windows: Windows, options: StartupOptions) -> MainWindow:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.errors import UserError
 from reverie.settings import Settings
+from reverie.values import replace
 
 
 @dataclass(frozen=True)

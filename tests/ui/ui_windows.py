@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"  # the workspace of acme-api in the sample home
 INGEST, BACKFILL = "c04d8e91aa", "5d6e7f8091"  # the two of data-pipeline

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from reverie.profile import Profile
 from reverie.services.window_state import Remembered, read_remembered, remembered_file, write_remembered
+from reverie.values import fields_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -44,15 +45,15 @@ def test_a_damaged_file_is_no_memory(tmp_path: Path, content: bytes) -> None:
     assert read_remembered(profile) == Remembered()
 
 
-@given(st.dictionaries(st.sampled_from([*Remembered.__dataclass_fields__, "new"]), JSON, max_size=6))
+@given(st.dictionaries(st.sampled_from([*fields_of(Remembered), "new"]), JSON, max_size=6))
 @settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_field_counts_by_itself(tmp_path: Path, said: dict[str, Any]) -> None:
     profile = Profile.under(tmp_path)
     _put(profile, json.dumps({**said, "cursor": 4}).encode())
     found = read_remembered(profile)
     assert found.cursor == 4
-    for name, field in Remembered.__dataclass_fields__.items():
+    for name in fields_of(Remembered):
         if name != "opened":
-            assert type(getattr(found, name)) is type(field.default)
+            assert type(getattr(found, name)) is type(getattr(Remembered(), name))
     write_remembered(profile, found)
     assert read_remembered(profile) == found

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -34,6 +33,7 @@ from reverie.agents.scopes import (
 )
 from reverie.errors import Unavailable
 from reverie.files.paths import is_directory
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import (
@@ -219,8 +219,7 @@ class Home(ABC):
 # What a home lists: values, so any thread may hold them.
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Struct, frozen=True):
     """One workspace as the home lists it."""
 
     id: str
@@ -256,8 +255,7 @@ class Workspace:
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """One project bucket."""
 
     path: str
@@ -266,8 +264,7 @@ class Project:
     """In the home's own order, those of sub-projects included."""
 
 
-@dataclass(frozen=True, slots=True)
-class TitlesRead:
+class TitlesRead(Struct, frozen=True):
     """What `Sessions.learn_titles` did."""
 
     read: int = 0
@@ -276,8 +273,7 @@ class TitlesRead:
     """Whether the list of workspaces shows anything new for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptSource:
+class TranscriptSource(Struct, frozen=True):
     """A transcript that can be opened."""
 
     id: str
@@ -308,8 +304,7 @@ part of the agent reads it; `replaced`, another file counts in its place; `exclu
 `too-large`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(Struct, frozen=True):
     """A file that the agent loads beside its memories: shown and editable, never touched by a consolidation.
     It may lie outside of the home."""
 
@@ -328,8 +323,7 @@ class Companion:
     """Its subject in a few words; empty where nothing says it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(Struct, frozen=True):
     """A store that no project or workspace of the home points at."""
 
     kind: Literal["project", "workspace", "older-layout"]
@@ -338,8 +332,7 @@ class Orphan:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class LostStore:
+class LostStore(Struct, frozen=True):
     """A store that nobody works on any more, with all that the home knows of it."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout"]
@@ -366,8 +359,7 @@ class LostStore:
     """Where its repository was, `former_path` included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecars:
+class Sidecars(Struct, frozen=True):
     """The agent's own files beside its memories, which Reverie writes, too."""
 
     usage: Path
@@ -376,8 +368,7 @@ class Sidecars:
     """Which sessions each scope was consolidated with."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPlace:
+class WatchedPlace(Struct, frozen=True):
     """Entries directly inside one directory whose changes matter; nothing here need exist. Below the memory
     roots everything matters: those come from `Home.roots` and are not repeated here."""
 
@@ -386,8 +377,7 @@ class WatchedPlace:
     """Empty: all entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionPlace(Struct, frozen=True):
     """Where the transcript of one workspace lies."""
 
     workspace_id: str
@@ -396,8 +386,7 @@ class SessionPlace:
     """Inside `directory`, the one that grows last."""
 
 
-@dataclass(frozen=True, slots=True)
-class HomeContents:
+class HomeContents(Struct, frozen=True):
     """What a home lists: read in one go, so that it is consistent in itself."""
 
     projects: tuple[Project, ...]

@@ -6,18 +6,18 @@ Threading: the values are immutable; an `AgentLock` belongs to the run that take
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.text.phrase import NOTHING, Phrase
+from reverie.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ComparableText:
+class ComparableText(Struct, frozen=True):
     """The parts of a memory that a merge must preserve."""
 
     text: str
@@ -26,8 +26,7 @@ class ComparableText:
     """Memories of different kinds are never merged; empty: no kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolidatedFile:
+class ConsolidatedFile(Struct, frozen=True):
     """A text of a root after a consolidation."""
 
     text: str
@@ -36,8 +35,7 @@ class ConsolidatedFile:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RootChange:
+class RootChange(Struct, frozen=True):
     """What a consolidation made of one root, by relative path."""
 
     files: Mapping[str, ConsolidatedFile]
@@ -52,8 +50,7 @@ class RootChange:
     """New files."""
 
 
-@dataclass(frozen=True, slots=True)
-class LockBefore:
+class LockBefore(Struct, frozen=True):
     """A lock file as it was."""
 
     body: bytes | None
@@ -83,8 +80,7 @@ class AgentLock(Protocol):
         """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCheck:
+class AgentCheck(Struct, frozen=True):
     """One of the agent's own gates, for the doctor."""
 
     check: str
@@ -98,8 +94,7 @@ class AgentCheck:
     """When what the evidence speaks of happened (UTC ms); the doctor adds how long ago that is."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteLock:
+class WriteLock(Struct, frozen=True):
     """A lock file that an agent holds (`flock`) while it rewrites a store."""
 
     file: Path
@@ -107,8 +102,7 @@ class WriteLock:
     """What the agent is called, for a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatusLine:
+class StatusLine(Struct, frozen=True):
     """What the agent itself says of one of its own jobs: read by Reverie, never written."""
 
     scope: Scope | None
@@ -119,8 +113,7 @@ class StatusLine:
     at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentJob:
+class AgentJob(Struct, frozen=True):
     """One background job in the agent's own list. Times are UTC ms."""
 
     id: str
@@ -135,8 +128,7 @@ class AgentJob:
     """The transcript that it works on, where it is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryKinds:
+class MemoryKinds(Struct, frozen=True):
     """Which memories this home's agent loads, judged by what it keeps."""
 
     project_file: bool | None = None
@@ -147,8 +139,7 @@ class MemoryKinds:
     """A sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriterPlace:
+class WriterPlace(Struct, frozen=True):
     """Where the agent's own memory writer keeps its things for one workspace. Nothing here need exist; all
     but `context_instructions` lies inside the home. Of each kind of instructions the first file that exists
     counts."""
@@ -163,8 +154,7 @@ class WriterPlace:
     context_instructions: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotesPlace:
+class NotesPlace(Struct, frozen=True):
     """Where the notes of one session lie. Nothing here need exist."""
 
     root: ScopeRoot
@@ -215,8 +205,7 @@ class SessionMeter(Protocol):
         `FileNotFoundError`, `UserError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DumpPlaces:
+class DumpPlaces(Struct, frozen=True):
     """Where the agent leaves traces of its memory writer."""
 
     root: Path
@@ -225,8 +214,7 @@ class DumpPlaces:
     """Those that exist, each with the id of its workspace."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentWriterConfig:
+class AgentWriterConfig(Struct, frozen=True):
     """What the agent's own files say of its memory writer."""
 
     enabled: bool = True
@@ -242,7 +230,7 @@ class AgentWriterConfig:
     """Why that one could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ModelService:
     """A model service that the agent's own settings name."""
 
@@ -253,12 +241,11 @@ class ModelService:
     """The wire format that it speaks."""
     key_env: str = ""
     """The environment variable that holds its key; empty: none is named."""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """Sent with every request; their values are secrets."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentDreamConfig:
+class AgentDreamConfig(Struct, frozen=True):
     """What the agent's own files say of its consolidation."""
 
     model: str | None = None
@@ -270,8 +257,7 @@ class AgentDreamConfig:
     """Why that one could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
     books say; empty where they do not."""
 
@@ -294,7 +280,7 @@ class Thread:
     """The name of the section of the agent's list that it is in, other than that of pinned ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class AntiPattern:
     """What not to do. `legacy`: from an older store, which nothing writes any more."""
 
@@ -303,7 +289,7 @@ class AntiPattern:
     why: str
     prevention: str
     legacy: bool
-    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
     """The record as it was read."""
 
 
@@ -313,8 +299,7 @@ class AntiPattern:
 # writes holds `lock` and compares first (`memory.record_files`).
 
 
-@dataclass(frozen=True, slots=True)
-class RecordText:
+class RecordText(Struct, frozen=True):
     """One record as a memory."""
 
     name: str

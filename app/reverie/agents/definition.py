@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from reverie.errors import StoreError
 from reverie.text.summaries import utf16_length
+from reverie.values import Struct
 
 MAX_BYTES = 1 << 20
 # Ours, not the agent's: parsing costs seconds for each megabyte, and real ones have a few hundred characters.
@@ -43,8 +43,7 @@ _SCHEMA: Mapping[str, Any] = {
 _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a mapping"}
 
 
-@dataclass(frozen=True, slots=True)
-class AgentDefinition:
+class AgentDefinition(Struct, frozen=True):
     """One definition. `body` is the prompt; None and empty tuples: the file does not say."""
 
     name: str

@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,21 +27,20 @@ from reverie.agents.mux import home as mux
 from reverie.agents.mux import locations as mux_location
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.paths import ask_each
+from reverie.values import Struct
 
 ANSWER_S = 3.0
 """How long a place may take to answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Whose homes these are: the environment that the agents run in, and the home directory."""
 
     env: Mapping[str, str]
     home_dir: Path
 
 
-@dataclass(frozen=True, slots=True)
-class HomeKind:
+class HomeKind(Struct, frozen=True):
     """One agent: how to recognise its home, how to open it, and where its homes usually are."""
 
     kind: str
@@ -57,8 +55,7 @@ class HomeKind:
     """Every place where one may be, without asking the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundHome:
+class FoundHome(Struct, frozen=True):
     """A home that exists on this machine and can be opened."""
 
     root: Path
@@ -67,8 +64,7 @@ class FoundHome:
     """It lies in a project, and belongs to that one alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class TroubledPlace:
+class TroubledPlace(Struct, frozen=True):
     """A place where a home may be that could not be looked at."""
 
     root: Path
@@ -77,8 +73,7 @@ class TroubledPlace:
     """Its disk does not answer now; it may later."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveredHomes:
+class DiscoveredHomes(Struct, frozen=True):
     """What a search for homes found."""
 
     homes: tuple[FoundHome, ...]
@@ -169,8 +164,7 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
     return DiscoveredHomes(tuple(found.values()), tuple(troubled.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What is at a place: a home and its real directory, trouble, or nothing of the agent."""
 
     home: FoundHome | None = None

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -33,12 +32,12 @@ from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.paths import real_path
 from reverie.files.sidecar import Change, Sidecar
+from reverie.values import Struct
 
 _ID_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class KnownHome:
+class KnownHome(Struct, frozen=True):
     """A home as it was last recorded. `root` is a real path; it need not exist any more."""
 
     id: str
@@ -48,8 +47,7 @@ class KnownHome:
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class HomeIdentity:
+class HomeIdentity(Struct, frozen=True):
     """A home's id. `adoptable` are known homes that this one may be; see `HomeRegistry.adopt`."""
 
     id: str
@@ -57,8 +55,7 @@ class HomeIdentity:
     adoptable: tuple[KnownHome, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     root: Path
     device: int
     inode: int

@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.claude.instruction_text import loaded_lines
 from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.values import Struct
 
 INDEX = "MEMORY.md"
 MOST_LINES = 200
@@ -49,8 +50,7 @@ _WIKI = re.compile(r"\[\[(?P<slug>[^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """What the agent loads of an index: what is left without front matter and block comments, trimmed, and
     of that the beginning."""
 
@@ -73,8 +73,7 @@ class Cut:
         return self.chars > MOST_CHARS
 
 
-@dataclass(frozen=True, slots=True)
-class IndexLink:
+class IndexLink(Struct, frozen=True):
     """A link to a memory. `start` and `end` are where its target is in the text (characters); `target` is
     as a path or slug, decoded; `rel` the file a Markdown link leads to, None for `[[slug]]`. `title` is the
     text of a Markdown link."""
@@ -88,8 +87,7 @@ class IndexLink:
     angled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """One memory file but an index: its whole text, and what its front matter says (None: nothing)."""
 
     rel: str
@@ -98,8 +96,7 @@ class Topic:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFinding:
+class IndexFinding(Struct, frozen=True):
     """One thing to repair."""
 
     problem: Problem
@@ -298,8 +295,7 @@ class IndexEditError(ValueError):
     """The edit would change more than it says; a person has to edit the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(Struct, frozen=True):
     """One file of a plan; None: it is not there before, or not after."""
 
     rel: str

@@ -8,12 +8,12 @@ Threading: immutable, so any thread.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 from reverie.errors import Unavailable
+from reverie.values import Struct, replace
 
 COMPANIONS = "companions"
 """The key under which the files that an agent loads beside its memories are kept in history and journals;
@@ -61,8 +61,7 @@ class ProjectGap(StrEnum):
     """What the home lists cannot be read at the moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Struct, frozen=True):
     """The limits of one agent. Bytes are UTF-8 bytes, chars UTF-16 code units."""
 
     file_bytes: int
@@ -74,8 +73,7 @@ class Caps:
     """Whether the agent reads a description from a note's front matter; where not, Reverie writes none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeContext:
+class ScopeContext(Struct, frozen=True):
     """The ids that turn a memory path into a file. Exactly one of `project_path` and `project_gap` is set.
     `store`: the key of a project store that nobody owns, reached as the project scope; such a context comes
     from `Home.lost_stores` only."""
@@ -100,8 +98,7 @@ class ScopeContext:
         return replace(self, project_path=None, project_gap=ProjectGap.MULTI_PROJECT, dreams_as=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeRoot:
+class ScopeRoot(Struct, frozen=True):
     """One directory of memories. `key` names it inside its home for ever: `global`, `project/<dirName>`,
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
     owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
@@ -134,8 +131,7 @@ class ScopeRoot:
         return any(re.fullmatch(self.without, path) for path in paths)
 
 
-@dataclass(frozen=True, slots=True)
-class FileRule:
+class FileRule(Struct, frozen=True):
     """Who may change a file of a memory root. `generated`: the agent makes it anew, so that an edit would be
     lost; `read-only`: it is not ours to change, for example a record or what a server keeps. `sentence` says
     so to a person; of an `editable` one it is what whoever edits it has to know. Reverie's own runs obey it
@@ -150,8 +146,7 @@ class FileRule:
 EDITABLE = FileRule()
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why Reverie writes nothing into a store. Reading goes on."""
 
     reason: Literal["unknown-layout", "not-in-use"]

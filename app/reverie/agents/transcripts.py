@@ -17,12 +17,12 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
 from reverie.files.paths import open_regular
+from reverie.values import Struct, field, replace
 
 SHOWN_CHARS = 200_000
 """What a message shows of a text."""
@@ -33,8 +33,7 @@ by itself; `summary`: what stands for a compacted past; `event`: what happened b
 back)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """One tool call with its result. `output` None: no result is in the transcript."""
 
     name: str
@@ -43,8 +42,7 @@ class ToolUse:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """One place in the agent's memory that an answer says it used."""
 
     path: str
@@ -56,8 +54,7 @@ class Citation:
     """What it was used for, in the agent's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One entry. `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none;
     `timestamp` UTC ms. `undone`: a later rollback took it back. `side`: said by or to a sub-agent. `cut`: how
     many characters of the text (or of a tool's output) were left out."""
@@ -84,8 +81,7 @@ class Message:
         return self.kind not in ("message", "summary") or self.undone
 
 
-@dataclass(slots=True)
-class ReadStatistics:
+class ReadStatistics(Struct):
     """What became of the lines so far: filled while messages are taken."""
 
     lines: int = 0
@@ -129,8 +125,7 @@ Role = Literal["system", "user", "assistant"]
 TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One row of a transcript. `kind` tells what people and the model said (`message`) from what the agent
     added for itself: `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary
     and a context `reset`. `timestamp` is UTC ms; `finished` is False for an answer cut off or in error."""
@@ -144,8 +139,7 @@ class Turn:
     finished: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(Struct, frozen=True):
     """One compaction: everything after `previous_sequence` (None: from the start) and before `sequence` was
     summarised by the row `summary_message_id`. `request_message_id`: who asked, None for an automatic one."""
 
@@ -177,8 +171,7 @@ OPEN_IDS = 16
 TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class TailToolUse:
+class TailToolUse(Struct, frozen=True):
     """One tool call of a row. `output` None: there is none (yet)."""
 
     call_id: str
@@ -188,8 +181,7 @@ class TailToolUse:
     state: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TailEvent:
+class TailEvent(Struct, frozen=True):
     """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
     it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
     itself. `model` wrote the row."""
@@ -201,8 +193,7 @@ class TailEvent:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TailPosition:
+class TailPosition(Struct, frozen=True):
     """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
     before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
     row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
@@ -254,8 +245,7 @@ class Tail(Protocol):
         """What was appended since the last poll, in order. Raises `UserError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCall:
+class MemoryCall(Struct, frozen=True):
     """One successful call. `at_ms`: when it was made (UTC)."""
 
     call_id: str
@@ -502,8 +492,7 @@ Wanted = Callable[[Message], bool]
 Stamp = tuple[tuple[str, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptStatistics:
+class TranscriptStatistics(Struct, frozen=True):
     """What became of the lines read so far."""
 
     lines: int = 0
@@ -513,8 +502,7 @@ class TranscriptStatistics:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Messages in order, numbered without a gap. `at_end`: none follows for now."""
 
     messages: tuple[Message, ...]

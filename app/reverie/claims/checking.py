@@ -15,7 +15,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -33,6 +32,7 @@ from reverie.claims.manifests import (
     parse_manifest,
 )
 from reverie.claims.repository import HistoryCommit, ProjectRepository
+from reverie.values import Struct, replace
 
 _TREE = 0o040000
 _PATHS = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR, ClaimKind.FILELINE, ClaimKind.LINK)
@@ -55,8 +55,7 @@ class ClaimState(StrEnum):
         return self in (ClaimState.GONE, ClaimState.MOVED, ClaimState.CHANGED)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedNote:
+class CheckedNote(Struct, frozen=True):
     """A text whose claims are checked."""
 
     path: str
@@ -72,8 +71,7 @@ class CheckedNote:
     """The notes that lie beside one outside of the repository: what its links lead to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The commit since which a claim does not hold."""
 
     commit: str
@@ -82,8 +80,7 @@ class Evidence:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedClaim:
+class CheckedClaim(Struct, frozen=True):
     """A claim of a note and what came of it."""
 
     path: str
@@ -101,8 +98,7 @@ class CheckedClaim:
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Fate:
+class _Fate(Struct, frozen=True):
     state: ClaimState
     commit: HistoryCommit | None = None
     to: str = ""
@@ -110,8 +106,7 @@ class _Fate:
     claim: Claim | None = None
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """The claims of a note, and what came of them until something changes that they name."""
 
     note_text: str

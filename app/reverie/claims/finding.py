@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from reverie.resources import resource_table
+from reverie.values import Struct, replace
 
 MOST_LINES = 20_000
 MOST_CHARS = 2_000
@@ -38,8 +38,7 @@ class ClaimKind(StrEnum):
     LINK = "link"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """One statement of one line."""
 
     line: int
@@ -233,8 +232,7 @@ def _script(tool: str, words: list[str]) -> tuple[int, str]:
 # Finding.
 
 
-@dataclass(slots=True)
-class _LineContext:
+class _LineContext(Struct):
     """Where the finder is: the line, and what mutes it."""
 
     number: int = 0

@@ -11,11 +11,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from reverie.claims.repository import HistoryCommit, ProjectRepository
+from reverie.values import Struct, field
 
 _BY_NAME = re.compile(
     r"^(?:package\.json|deno\.jsonc?|composer\.json|pyproject\.toml|Cargo\.toml|rust-toolchain(?:\.toml)?|go\.mod|go\.work"
@@ -41,8 +41,7 @@ _ALIASES = {
 RUNTIMES = frozenset(("node", "npm", "pnpm", "yarn", "bun", "deno", "python", "go", "rust"))
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What one file defines."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)

@@ -18,7 +18,6 @@ import stat
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reverie.errors import Unavailable
 from reverie.files.paths import is_directory, is_file, is_irregular, is_there
 from reverie.memory.history.objects import libgit2
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     import pygit2
@@ -48,8 +48,7 @@ _SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow
 _SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCommit:
+class HistoryCommit(Struct, frozen=True):
     """A commit of the history that was followed, newest first."""
 
     at: int
@@ -107,8 +106,7 @@ def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
     return name, _Entry(int(mode, 8), entry[-20:])
 
 
-@dataclass(slots=True)
-class _Listing:
+class _Listing(Struct):
     """What a tree holds, by path."""
 
     files: dict[str, tuple[str, int]] = field(default_factory=dict)

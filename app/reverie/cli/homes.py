@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -39,6 +38,7 @@ from reverie.files.paths import own_is_there
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import asked_context
 from reverie.services.workbench import Workbench
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
@@ -51,8 +51,7 @@ MOST_CHOICES = 50
 NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
-@dataclass(frozen=True, slots=True)
-class AskedHomes:
+class AskedHomes(Struct, frozen=True):
     """The homes that a command works on."""
 
     roots: tuple[Path, ...]

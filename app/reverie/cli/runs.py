@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -51,6 +50,7 @@ from reverie.runs.record import numbers_taken, taken_as_json
 from reverie.runs.result import card_from_json, sentence
 from reverie.services.host import Host
 from reverie.text.summaries import some
+from reverie.values import as_dict
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
@@ -417,7 +417,7 @@ def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_
 
 def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
     names = {"thread_id": "threadId", "project_path": "projectPath", "updated_at": "updatedAt"}
-    return {names.get(name, name): value for name, value in asdict(candidate).items()}
+    return {names.get(name, name): value for name, value in as_dict(candidate).items()}
 
 
 def _progress(progress: ExtractProgress) -> None:

@@ -8,7 +8,6 @@ told at the start.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.claude.instruction_text import loaded_text
@@ -18,6 +17,7 @@ from reverie.context.facts import ContextFacts, instructions_part, marked_lines,
 from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens, utf16_length
+from reverie.values import replace
 
 _NOT_LOADED: Mapping[Loading, Reason] = {
     "on-demand": "on-demand",

@@ -8,8 +8,8 @@ be read has no data, and the view says so.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from reverie.memory.lint import LintFinding, lint
 from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_entries
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
+from reverie.values import Struct, field, replace
 
 # What a session of Claude Code loaded, as its transcript records it (formats/claude-code.md sections 12.1.4
 # and 12.1.14), beside what a new session would load by Reverie's rules; the two check each other. Each file
@@ -33,8 +34,7 @@ from reverie.text.summaries import estimate_tokens
 # program loads no index but chooses memories for each prompt; the index part then says so.
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionRecord(Struct, frozen=True):
     """What the transcripts of a context record."""
 
     files: tuple[LoadedFile, ...] = ()
@@ -70,8 +70,7 @@ def with_record(
     return (*parts, _recorded_part(record, record.at, parts, facts, drafted))
 
 
-@dataclass(frozen=True, slots=True)
-class _Predicted:
+class _Predicted(Struct, frozen=True):
     """A file that a new session would load."""
 
     entry: ContextEntry
@@ -246,8 +245,7 @@ Stamp = tuple[int, int, int]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The beginning of a file. `data` None: it cannot be read; `stamp` tells its version from others."""
 
     data: bytes | None
@@ -256,7 +254,7 @@ class Text:
     findings: tuple[LintFinding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ContextFacts:
     """`texts` by memory path, or by the path of a companion. `off`: what switches the agent's memories off,
     as far as its settings tell; empty where they are on. `lessons`: what an agent that learns from failures
@@ -269,7 +267,7 @@ class ContextFacts:
     companions: tuple[Companion, ...]
     texts: Mapping[str, Text]
     off: str = ""
-    lessons: Mapping[int, Retrieved] = field(default_factory=dict)
+    lessons: Mapping[int, Retrieved] = dataclasses.field(default_factory=dict)
     prompt: PromptSettings | None = None
     """What the settings of Codex say of its prompt; None for other agents."""
     record: SessionRecord = NOTHING
@@ -278,9 +276,9 @@ class ContextFacts:
     """The variable that keeps Claude Code from loading instructions and memory; empty for none."""
     moved_by_project: bool = False
     """Whether the project's own settings put its memory in another place."""
-    real_paths: Mapping[str, str] = field(default_factory=dict)
+    real_paths: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Where those of the paths in here lead that are written in another way than the system would."""
-    memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
     """What was worked out of these facts before; whoever puts it in sees that it follows from them alone."""
 
     def real_path(self, path: str) -> str:
@@ -309,8 +307,7 @@ class ContextFacts:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredContext:
+class GatheredContext(Struct, frozen=True):
     """What an engine gathered for a client. `facts` have no listings: the client has them from its trees."""
 
     facts: ContextFacts

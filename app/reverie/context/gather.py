@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from reverie.files.paths import is_file, is_link, read_regular
 from reverie.memory.hotset import BUDGETS, ranked
 from reverie.memory.listing import MemoryFile, ScopeListing, is_gone, read_rel
 from reverie.memory.paths import memory_path
+from reverie.values import replace
 
 _SESSIONS = 5
 _MOST_FILES = 2000

@@ -8,7 +8,6 @@ around it are the agent's own and are not shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from reverie.agents.scopes import Scope
 from reverie.context.facts import (
@@ -38,6 +37,7 @@ from reverie.memory.hotset import (
 from reverie.memory.listing import IndexEntry, MemoryFile
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
+from reverie.values import replace
 
 
 def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:

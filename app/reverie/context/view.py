@@ -10,8 +10,8 @@ cannot be understood counts as none.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import Clock
 from reverie.files.sidecar import Sidecar
 from reverie.memory.lint import LintFinding
+from reverie.values import Struct
 
 State = Literal["in", "cut", "out"]
 
@@ -62,7 +63,7 @@ Note = Literal[
 """What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ContextEntry:
     """One thing that is loaded, or is not. `path`: a memory path, or the name of a file. `bytes` and `tokens`
     are what is loaded of its `size`; `score` None where nothing is scored; `line` (from 1) in the part's
@@ -84,7 +85,7 @@ class ContextEntry:
     detail: str = ""
     line: int = 0
     marks: tuple[LintFinding, ...] = ()
-    text: str = field(default="", repr=False)
+    text: str = dataclasses.field(default="", repr=False)
     """What is loaded of a file that is loaded as text of its own; empty for anything else."""
 
     @property
@@ -92,8 +93,7 @@ class ContextEntry:
         return self.scope is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """How much of a budget is used; `cap` 0 for none."""
 
     unit: Literal["bytes", "tokens", "items", "lines", "chars", "files", "lessons"]
@@ -101,8 +101,7 @@ class Gauge:
     cap: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPart:
+class ContextPart(Struct, frozen=True):
     """One piece of the context. `text` is what is loaded, empty for nothing. `cut_line` (from 1): the line of
     the part's file at which the agent stops reading. `marked` (from 1): the lines of `text` that one may want
     to look at."""
@@ -121,8 +120,7 @@ class ContextPart:
         return tuple(entry for entry in self.entries if entry.state != "out")
 
 
-@dataclass(frozen=True, slots=True)
-class ContextView:
+class ContextView(Struct, frozen=True):
     """Everything an agent of this kind would be told at the time `at`."""
 
     agent: str
@@ -282,8 +280,7 @@ _KEPT = 200
 ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file that is told of otherwise than before."""
 
     part: PartKey
@@ -291,8 +288,7 @@ class Change:
     kind: ChangeKind
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(Struct, frozen=True):
     """What is different since `at` (UTC ms): files, and tokens in all."""
 
     at: int

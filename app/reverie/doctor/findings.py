@@ -11,7 +11,6 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -33,6 +32,7 @@ from reverie.memory.write_guard import write_locks
 from reverie.profile import Profile
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
 from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.transcripts import Turn
@@ -89,8 +89,7 @@ class DoctorHome(Protocol):
     def coverage(self) -> CoverageLog: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """Which model would be asked and why this one; `problem` says in words why it cannot be."""
 
     engine: str
@@ -98,8 +97,7 @@ class ModelFacts:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorHooks:
+class DoctorHooks(Struct, frozen=True):
     """What the checks ask of others. None: nobody to ask, and the checks say so. `probe` really asks the
     model and costs money; `run_writer` runs the writer now; `watch` tells how this window watches.
     `files.log_file`: how much the log of who asks tells; empty for that of this process."""
@@ -113,8 +111,7 @@ class DoctorHooks:
     log_level: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     """One place on the disk; times in UTC ms. `writable` by its mode bits and by what the system says."""
 
     path: Path
@@ -125,8 +122,7 @@ class FileFacts:
     problem: Phrase | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StateFacts:
+class StateFacts(Struct, frozen=True):
     """The writer's state file, coerced as formats/mux.md section 14 says."""
 
     file: FileFacts
@@ -144,8 +140,7 @@ class StateFacts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRun:
+class TracedRun(Struct, frozen=True):
     """One run of a memory writer that left a trace. `by_agent`: of the agent's own; those of Reverie name
     their run."""
 
@@ -159,8 +154,7 @@ class TracedRun:
         return self.verdict.name in ("wrote", "nothing-to-write")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceFacts:
+class WorkspaceFacts(Struct, frozen=True):
     """Everything about one workspace. `has_writer`: whether this agent knows a memory writer at all. Lists of
     turns and Activity entries are bounded."""
 
@@ -594,8 +588,7 @@ State = Literal["pass", "off", "warn", "fail"]
 """`off`: something that a person may switch on, and that nobody has switched on; nothing is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeFacts:
+class ProbeFacts(Struct, frozen=True):
     """One step of a real test of the model."""
 
     name: str
@@ -603,16 +596,14 @@ class ProbeFacts:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class FixOffer:
+class FixOffer(Struct, frozen=True):
     """What a person is told of a fix before it is applied; `evidence` as in `Fix`."""
 
     label: Phrase
     evidence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FindingView:
+class FindingView(Struct, frozen=True):
     """A `Finding` for who cannot apply its fix: all of it but that."""
 
     check: str
@@ -626,8 +617,7 @@ class FindingView:
 AnyFinding = TypeVar("AnyFinding", "Finding", FindingView)
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What one press does: `label` says it as a command; `apply` blocks on disk and raises `UserError`.
     Look again after it."""
 
@@ -650,8 +640,7 @@ Verdict = (
 what to change in the settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One check. `check` is its name for scripts; `title` states the fact; `evidence` is what was seen, in
     sentences, with what to do where no fix can do it."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,14 +59,14 @@ from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 from reverie.text.summaries import some
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.files.lease import LeaseHolder
     from reverie.runs.activity import ActivityEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check of a workspace: what it is called, and how it judges."""
 
     name: str

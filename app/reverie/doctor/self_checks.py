@@ -14,7 +14,6 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -31,6 +30,7 @@ from reverie.text.phrase import plain
 from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
 from reverie.text.summaries import some
+from reverie.values import Struct
 
 # How Reverie was installed, and so which command repairs it. An unknown way counts as pip, whose advice is
 # right for every other.
@@ -42,8 +42,7 @@ _PACKAGED = Path("/usr/lib/reverie")
 """Where the Debian package puts the program (`packaging/package.py`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """`place`: where it lies. `next_step`: a sentence with the command that makes it whole again."""
 
     kind: Kind

@@ -9,18 +9,17 @@ Threading: pure. Failure: `UserError` for what is no address.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from reverie.errors import UserError
+from reverie.values import Struct
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class MachineAddress:
+class MachineAddress(Struct, frozen=True):
     """Where a machine is, as `ssh://user@host:port/path` says it."""
 
     host: str

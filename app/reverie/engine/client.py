@@ -18,7 +18,6 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -48,6 +47,7 @@ from reverie.engine.wire import (
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
+from reverie.values import replace
 
 log = logging.getLogger("reverie.engine")
 

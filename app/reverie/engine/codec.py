@@ -14,7 +14,6 @@ for a hint that cannot cross, which is a bug and found by a test over every meth
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import enum
 import functools
 import os
@@ -28,6 +27,7 @@ import msgspec
 
 from reverie.errors import UserError
 from reverie.text.phrase import Phrase, plain
+from reverie.values import Struct, fields_of
 
 _BROKEN_TEXT = 1
 _SCALARS = (str, int, float, bool, bytes)
@@ -50,8 +50,7 @@ class WireError(Exception):
     """What came over the wire is not what was asked for."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Coder:
+class Coder(Struct, frozen=True):
     """Both ways for one hint: `dump` to what MessagePack knows, `load` back, checked."""
 
     dump: Convert
@@ -157,8 +156,8 @@ def _class(hint: Any) -> Coder:
         return Coder(_error, _error_from)
     if issubclass(hint, Phrase):
         return Coder(_phrase, _phrase_from)
-    if dataclasses.is_dataclass(hint):
-        return _fields(hint, tuple(each.name for each in dataclasses.fields(hint) if each.init))
+    if names := fields_of(hint):
+        return _fields(hint, names)
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
         return _fields(hint, hint._fields)
     if hint in _SEQUENCES or hint in _MAPPINGS:
@@ -265,7 +264,7 @@ def _container(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Coder:
         return Coder(
             lambda value: [dump(item) for item in value], lambda plain: make(map(load, _list(plain)))
         )
-    if isinstance(origin, type) and dataclasses.is_dataclass(origin):
+    if isinstance(origin, type) and fields_of(origin):
         raise TypeError(f"{hint!r}: a generic data class cannot cross the wire")
     raise TypeError(f"{hint!r} cannot cross the wire")
 

@@ -10,7 +10,6 @@ Threading: blocks on disk, with `with_probe` on the network; any thread. Failure
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.doctor.findings import FindingView, ProbeFacts
 from reverie.files.log_file import set_debug
 from reverie.memory.lint import no_check
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.doctor.findings import DoctorHooks, Finding
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """Every check of one context, in the order of the gates. `probe`: what a real test of the model found;
     None where none was made."""
 

@@ -17,7 +17,6 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,6 +48,7 @@ from reverie.services.search import SearchAnswer, SearchPlace, SearchStopped, fe
 from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 from reverie.services.workbench import Workbench
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
@@ -67,8 +67,7 @@ _LARGE = 2_000
 _MANY = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A home that could be opened, and what about it does not change."""
 
     info: HomeInfo
@@ -78,8 +77,7 @@ class Opened:
     """The workspace that was used last; empty where the home does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class HomeUpdate:
+class HomeUpdate(Struct, frozen=True):
     """What is different in the views of one context. None for a part: it is as it was."""
 
     info: HomeInfo | None

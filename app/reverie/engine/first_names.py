@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from reverie.files.paths import ask_each
 from reverie.memory.listing import ScopeListing, name_only, names_only
 from reverie.profile import Profile
 from reverie.services.window_state import read_remembered
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.agents.base import Home
@@ -40,8 +40,7 @@ class NoNames(Unavailable):
         super().__init__("The names of the memories are not known yet.")
 
 
-@dataclass(frozen=True, slots=True)
-class FirstNames:
+class FirstNames(Struct, frozen=True):
     """The names in every scope of one context."""
 
     scopes: Mapping[Scope, ScopeListing] = field(default_factory=dict)

@@ -14,12 +14,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.services.drafts import LostSave
 from reverie.services.workbench import Workbench
+from reverie.values import Struct, replace
 
 log = logging.getLogger("reverie.engine")
 
@@ -27,8 +27,7 @@ _AGAIN_S = 1.0
 STOP_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(Struct, frozen=True):
     """Who hears of it."""
 
     recorded: Callable[[int], None]

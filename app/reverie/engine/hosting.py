@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -24,6 +23,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.files.watch_sources import WatchTarget
 from reverie.services.host import Host, HostStatus, services_wanted
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
@@ -115,8 +115,7 @@ class HomeHost:
         return status
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPaths:
+class WatchedPaths(Struct, frozen=True):
     """The paths of which some targets are told."""
 
     files: frozenset[Path] = frozenset()

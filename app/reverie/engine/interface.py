@@ -19,17 +19,16 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from reverie.engine.codec import Coder, WireError, coder
 from reverie.services.service import LazyService
+from reverie.values import Struct
 
 LOCAL = ("progress", "cancel", "check", "client")
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """One method of an interface. `progress`: the coder of what it reports; None where it reports nothing."""
 
     name: str

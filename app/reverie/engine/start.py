@@ -14,11 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import Unavailable
 from reverie.profile import Profile
+from reverie.values import Struct
 
 START_S = 20.0
 
@@ -33,8 +33,7 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
     return [*(program or (sys.executable, "-P", "-m", "reverie")), "_engine", *places]
 
 
-@dataclass(frozen=True, slots=True)
-class NamesWanted:
+class NamesWanted(Struct, frozen=True):
     """Where a window begins."""
 
     homes: tuple[Path, ...] = ()

@@ -7,7 +7,6 @@ what the client has. A client that has something else says so by the number, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from reverie.agents.scopes import Scope
 from reverie.memory.listing import (
@@ -20,10 +19,10 @@ from reverie.memory.listing import (
     position,
 )
 from reverie.services.views import MemoryView
+from reverie.values import Struct, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class TreesUpdate:
+class TreesUpdate(Struct, frozen=True):
     """The trees of a context. `serial` counts what one client was sent."""
 
     serial: int
@@ -80,8 +79,7 @@ def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[Memo
     return tuple(listed)
 
 
-@dataclass(frozen=True, slots=True)
-class NamesUpdate:
+class NamesUpdate(Struct, frozen=True):
     """The trees at a first look. Of nearly every file there is nothing but its path."""
 
     view: MemoryView

@@ -17,10 +17,10 @@ use then, and both ends close it.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import struct
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,6 +29,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.services.drafts import LostSave
 from reverie.services.host import HostStatus
+from reverie.values import Struct
 
 PROTOCOL = 1
 LARGEST_FRAME = 256 << 20
@@ -41,8 +42,7 @@ class ConnectionLost(Exception):
     """The other end closed the connection, or died."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Struct, frozen=True):
     """The first message of a client."""
 
     protocol: int
@@ -50,16 +50,14 @@ class Hello:
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class WelcomeMessage:
+class WelcomeMessage(Struct, frozen=True):
     """The engine's answer to a client it can serve."""
 
     version: str
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Why the engine, this process, does not serve this client, as a sentence. The connection ends."""
 
     sentence: str
@@ -67,7 +65,7 @@ class Refused:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class CallMessage:
     """Do one thing for one home."""
 
@@ -80,58 +78,51 @@ class CallMessage:
     arguments: bytes
     deadline_ms: int = 0
     """After so many milliseconds the engine cancels the call; 0: never."""
-    environment: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str | None] = dataclasses.field(default_factory=dict, repr=False)
     """For a run: what its process has of these variables, keys among them; None: it has no such one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """The client does not want the answer of this call any more."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressMessage:
+class ProgressMessage(Struct, frozen=True):
     """A call reports something on its way."""
 
     id: int
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """A call has its result."""
 
     id: int
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """A call failed with an error that a person can fix."""
 
     id: int
     error: UserError
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """A call was cancelled and has no result."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bug:
+class Bug(Struct, frozen=True):
     """A call met a bug of ours."""
 
     id: int
     trace: str
 
 
-@dataclass(frozen=True, slots=True)
-class HomeChanged:
+class HomeChanged(Struct, frozen=True):
     """What the watcher of a home saw."""
 
     home: Path
@@ -142,8 +133,7 @@ class HomeChanged:
         return HomeChanged(self.home, self.changes.merged(later.changes))
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """What was seen changing in a home is in the history now."""
 
     home: Path
@@ -155,8 +145,7 @@ class Recorded:
         return Recorded(self.home, self.pins_kept + later.pins_kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Overwritten:
+class Overwritten(Struct, frozen=True):
     """Another program overwrote saves in a home; drafts keep their texts."""
 
     home: Path
@@ -167,8 +156,7 @@ class Overwritten:
         return Overwritten(self.home, (*self.saves, *later.saves))
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A sentence about a home that a person should read."""
 
     home: Path
@@ -183,8 +171,7 @@ class Notice:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class IndexChanged:
+class IndexChanged(Struct, frozen=True):
     """The search index of a home is being updated, or is up to date now. Every client hears it."""
 
     home: Path
@@ -197,8 +184,7 @@ class IndexChanged:
         return later
 
 
-@dataclass(frozen=True, slots=True)
-class HostChanged:
+class HostChanged(Struct, frozen=True):
     """The background services of a home are in another state. Clients that ask for them hear it."""
 
     home: Path

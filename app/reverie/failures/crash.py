@@ -9,12 +9,12 @@ Pure but for reading. Failure: `scrubbed` never raises; files that cannot be rea
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from reverie.agents.loki.locations import CRASH_NAME
 from reverie.agents.loki.records import moment, read_object, text_of
 from reverie.text.redact import find_secrets
+from reverie.values import Struct
 
 # Redaction (formats/loki.md section 10): secrets, then places, then mail addresses, network addresses and
 # repository names; at last whatever Reverie's own redactor knows by its shape, so that a leak takes two
@@ -104,8 +105,7 @@ _SPELLINGS = 3
 """Disguises within each other that are looked through."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrivatePlaces:
+class PrivatePlaces(Struct, frozen=True):
     """What is private about where this runs: the project's directory, the home directory, and what the
     repository is called (its owner, its name)."""
 
@@ -459,7 +459,7 @@ def _matching(pattern: re.Pattern[str], value: object) -> str | None:
     return value if isinstance(value, str) and pattern.fullmatch(value) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Crash:
     """A crash record on disk. `at`: when it was captured (µs UTC), by its own word or its name's; None where
     nobody can tell. `mtime_ns` decides which is the newest."""
@@ -473,11 +473,10 @@ class Crash:
     fingerprint: str
     at: int | None
     mtime_ns: int
-    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CrashGroup:
+class CrashGroup(Struct, frozen=True):
     """Crashes of one kind, newest first. Records without a fingerprint are one kind per error class."""
 
     fingerprint: str

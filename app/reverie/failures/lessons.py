@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -36,6 +35,7 @@ from reverie.agents.loki.records import (
     text_of,
 )
 from reverie.files.paths import is_directory, is_file, is_there, read_regular
+from reverie.values import Struct, replace
 
 # The block exactly as loki-mode would inject it, and why it differs from Reverie's (formats/loki.md
 # sections 11 and 17.1). Reverie leaves out what it cannot read; loki-mode gives up as a whole: without
@@ -54,8 +54,7 @@ _RETRIEVED = 3
 _PREFIX = "task-"
 
 
-@dataclass(frozen=True, slots=True)
-class AsInjected:
+class AsInjected(Struct, frozen=True):
     """What loki-mode would inject. `difference`: one sentence with the file and the cause where that is not
     `ours`; else empty."""
 
@@ -293,8 +292,7 @@ MOST_READ = 3000
 """Episodes that `all_lessons` reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """One error of a failed episode. `at`: the episode's start in µs UTC, None where nobody can tell;
     `index`: its place among the episode's errors; `injected`: it stands in the block; `seen`: how often its
     fingerprint is among the lessons."""
@@ -324,8 +322,7 @@ class Lesson:
         return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieved(Struct, frozen=True):
     """What the next iteration is to learn. `lessons`: all in the window, newest first; `priors`: what the
     anti-patterns add; `block` empty where there is nothing to tell. `problems`: what could not be read.
     `agent_block`: what loki-mode itself would inject; `difference`: one sentence with file and cause where

@@ -18,7 +18,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from reverie.files.directory import Directory, SwappedError
 from reverie.files.locks import lock_beside
 from reverie.files.paths import is_directory, read_regular
 from reverie.files.rooted import EscapesRoot, opened_below
+from reverie.values import Struct
 
 # What the project's git repository is called, read without git: for the privacy of crash records.
 #
@@ -124,8 +124,7 @@ _DERIVED_WAIT_S = 2.0
 """A hook must not hold up its agent for what can be derived again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """What an agent's hook tells of an iteration. `crash`: the record to attach; None: the newest in the
     store."""
 
@@ -136,8 +135,7 @@ class Failure:
     task_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedFailure:
+class RecordedFailure(Struct, frozen=True):
     """What became of it. `path` None: nothing was stored, and `reason` says why; `crash`: the record that was
     attached; `problems` are sentences."""
 

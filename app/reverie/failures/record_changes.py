@@ -11,20 +11,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from reverie.agents.loki.anti_patterns import united
 from reverie.agents.loki.records import parse_to_write, text_of
 from reverie.agents.reading import texts_of
 from reverie.errors import Conflict, StoreError
+from reverie.values import Struct
 
 ABSENT = object()
 """The value of a field that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True):
     """One field of the record in `rel` (below the memory root). `place`: keys and list positions."""
 
     rel: str
@@ -60,8 +59,7 @@ class FieldChange:
         return changed
 
 
-@dataclass(frozen=True, slots=True)
-class PatternsChange:
+class PatternsChange(Struct, frozen=True):
     """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
     is told here. `places`: where each of `after` comes to stand; without, all where the first was."""
 

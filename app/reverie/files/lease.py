@@ -25,7 +25,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -35,6 +34,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import ProcessId, is_alive, is_ours, this_process
 from reverie.files.paths import own_is_there
 from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
+from reverie.values import Struct
 
 _log = logging.getLogger("reverie.files")
 
@@ -53,8 +53,7 @@ CREATE TABLE IF NOT EXISTS leases (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseHolder:
+class LeaseHolder(Struct, frozen=True):
     """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
     or a child that works for it alone."""
 

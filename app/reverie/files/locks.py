@@ -22,12 +22,12 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.errors import Busy, user_error_from_os
 from reverie.files.directory import ensure_private
 from reverie.files.paths import real_path
+from reverie.values import Struct
 
 if sys.platform == "win32":
     import msvcrt
@@ -218,8 +218,7 @@ def is_held(file: Path) -> bool:
 # dead.
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessId:
+class ProcessId(Struct, frozen=True):
     """`started`: ticks since boot on Linux, ms since the epoch elsewhere. `boot`: boot and process-id
     namespace on
     Linux, else empty. Both are only ever compared."""

@@ -27,7 +27,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -66,6 +65,7 @@ from reverie.files.directory import (
     remove_tree,
 )
 from reverie.files.paths import has_too_many_links, is_directory, is_there, real_path
+from reverie.values import Struct, field
 
 # Containment: how a relative path becomes an open directory. Names are opened one below the other, following
 # no symlink (`files.directory`); one that is met raises `SwappedError`, and the caller resolves the path,
@@ -292,8 +292,7 @@ def _delete(directory: Directory, name: str) -> None:
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryEntry:
+class DirectoryEntry(Struct, frozen=True):
     """One thing below the root. Sizes in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
 
     rel: str
@@ -304,8 +303,7 @@ class DirectoryEntry:
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """What a walk found, ordered by UTF-16 code unit of `rel`, and in words which directories it could not
     read.
     """

@@ -20,7 +20,6 @@ import math
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from json.encoder import encode_basestring as _quote
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -31,6 +30,7 @@ from reverie.files.atomic import ATTEMPTS, create_file, replace_file
 from reverie.files.directory import Directory, SwappedError
 from reverie.files.locks import file_lock
 from reverie.files.paths import real_path
+from reverie.values import Struct
 
 # JSON as the agents' JavaScript reads and writes it. `parse_object` refuses what `JSON.parse` refuses (NaN,
 # Infinity) and tolerates what loses nothing (a byte order mark; the last of duplicate keys wins). `stringify`
@@ -185,8 +185,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SidecarRead:
+class SidecarRead(Struct, frozen=True):
     """What a sidecar holds. `data` is the caller's own and empty unless `state` is "ok"; `sha256` (hex, of
     the bytes)
     is None for a missing file; `problem` says in words why a file is unreadable."""

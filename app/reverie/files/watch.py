@@ -27,7 +27,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -43,6 +42,7 @@ from reverie.files.watch_sources import (
     locate_all,
 )
 from reverie.resources import resource_table
+from reverie.values import Struct
 
 # Many events in, few sets of dirty paths out.
 #
@@ -58,8 +58,7 @@ from reverie.resources import resource_table
 BURST_PATHS = 5_000
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True, dict=True):
     """What may have changed. A hint: the truth is read from disk.
 
     A path stands for itself and, if it is (or was) a directory, for everything below it. It may be gone, and
@@ -276,8 +275,7 @@ _ROUNDS = 10
 _STOP_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class WatchOptions:
+class WatchOptions(Struct, frozen=True):
     """Times in seconds; `reconcile_s` None: no timer."""
 
     quiet_s: float
@@ -592,8 +590,7 @@ def native_source(sink: Sink) -> EventSource:
     return ObserverSource(sink, Observer)
 
 
-@dataclass(frozen=True, slots=True)
-class WatchState:
+class WatchState(Struct, frozen=True):
     """What a diagnostic shows. `watches` counts directories; `delivered_events` raw events in what was
     delivered, `delivered_rescans` deliveries that asked for a full scan; `missing` targets that are not there
     now; `failures` calls of `deliver` or `notify` that raised. The counters run on over stop and start."""

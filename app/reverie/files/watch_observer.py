@@ -36,7 +36,6 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakSet
 
@@ -44,6 +43,7 @@ from watchdog import events
 from watchdog.observers.api import BaseObserver, EventEmitter, ObservedWatch
 
 from reverie.files.watch_sources import Sink, Watched
+from reverie.values import Struct, field
 
 log = logging.getLogger("reverie.watch")
 
@@ -64,8 +64,7 @@ _NOT_WATCHABLE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.
 _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class _News:
+class _News(Struct):
     """What the handlers noted for the next `arm`."""
 
     lost: set[str] = field(default_factory=set)

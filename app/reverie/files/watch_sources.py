@@ -16,11 +16,11 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from reverie.files.paths import real_path
+from reverie.values import Struct, field
 
 # Where the watched things really are: targets resolved to directories to watch, and events routed back.
 #
@@ -40,8 +40,7 @@ from reverie.files.paths import real_path
 # ruff: noqa: PTH100, PTH114, PTH116, PTH118, PTH119, PTH120 - strings, because this runs once per event or per file
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTarget:
+class WatchTarget(Struct, frozen=True):
     """What to watch: a directory with everything below it (`recursive`), its direct entries, or `only` the
     files of
     these names in it. A path that turns out to be a file is watched as that file. It need not exist."""
@@ -56,8 +55,7 @@ class WatchTarget:
         return tuple(os.path.join(given, name) for name in self.only) if self.only else (given,)
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """How one directory is watched. `identity` is (device, inode): another directory of that name is another
     watch.
     """
@@ -66,8 +64,7 @@ class Watched:
     identity: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Where one target is now. The three routes map real paths to given ones: `tree` a directory with
     everything below, `flat` a directory's direct entries, `files` single files. `trigger` is the real path
     whose coming or going changes

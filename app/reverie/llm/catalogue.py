@@ -16,7 +16,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
@@ -43,6 +42,7 @@ from reverie.llm.provider import (
     stays_here,
 )
 from reverie.llm.wire_formats import AnthropicWire, OpenAiWire, ResponsesWire
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -266,8 +266,7 @@ _LIST_S = 10.0
 _OLLAMA_CLOUD = "https://ollama.com"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
+class ModelName(Struct, frozen=True):
     """`provider:model`."""
 
     provider: str
@@ -277,8 +276,7 @@ class ModelName:
         return f"{self.provider}:{self.model}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderInfo:
+class ProviderInfo(Struct, frozen=True):
     """A service, as people are shown it; no key in it."""
 
     name: str
@@ -288,8 +286,7 @@ class ProviderInfo:
     local: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownService:
+class _KnownService(Struct, frozen=True):
     wire: str
     base_url: str
     key_names: tuple[str, ...]
@@ -534,8 +531,7 @@ _PASSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeStep:
+class ProbeStep(Struct, frozen=True):
     """One step of a test and its result, as a sentence for people."""
 
     name: StepName
@@ -543,8 +539,7 @@ class ProbeStep:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeReport:
+class ProbeReport(Struct, frozen=True):
     """The steps in order, all of them always."""
 
     steps: tuple[ProbeStep, ...]

@@ -11,7 +11,6 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -24,10 +23,10 @@ from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.memory.commands import COMMANDS
 from reverie.resources import resource
+from reverie.values import Struct, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What an engine's work came to, however it ended. `usage` None: no model was asked, or it did not say;
     `cost_usd` None: the price is not known. `trace`: the document of formats/mux.md section 14, or None."""
 
@@ -60,8 +59,7 @@ class ModelRunFailed(UserError):
     reason = "model"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineResult:
+class EngineResult(Struct, frozen=True):
     """How the thinking of a run ended. `error` says why it `failed`; `attempts` were made."""
 
     outcome: EngineOutcome
@@ -70,8 +68,7 @@ class EngineResult:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ModelClient:
+class ModelClient(Struct, frozen=True):
     """How a model is asked. `open_provider` is called once per run, inside its event loop; `cost_of` prices
     what was used, None where the price is not known."""
 
@@ -163,8 +160,7 @@ _MILLION = Decimal(1_000_000)
 _VERSION = re.compile(r"[-@:](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """US dollars per million tokens."""
 
     input: Decimal
@@ -183,8 +179,7 @@ class Price:
         ) / _MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+class PriceTable(Struct, frozen=True):
     """`exact` by `provider:model`; `families` by what such a name begins with, longest first."""
 
     as_of: str
@@ -259,8 +254,7 @@ def between(name: str, text: str, mark: str) -> str:
     return f"<<<{name} {mark}\n{text}\n{mark}>>>"
 
 
-@dataclass(frozen=True, slots=True)
-class TextMarks:
+class TextMarks(Struct, frozen=True):
     """The marks around texts of one kind, which is named in them."""
 
     part: str

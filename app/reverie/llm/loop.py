@@ -19,7 +19,6 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, NoReturn, Protocol
 
@@ -44,6 +43,7 @@ from reverie.llm.trace import AgentOutcome, Trace
 from reverie.llm.vault import Vault
 from reverie.resources import resource_table
 from reverie.text.summaries import estimate_tokens
+from reverie.values import Struct, astuple, field, replace
 
 # Sanitises what a model sent: no half characters, calls with ids of their own, plausible token counts.
 # Arguments that cannot be parsed stay as they are.
@@ -102,8 +102,7 @@ _NOT_RUN = "This call was not run: "
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentLimits:
+class AgentLimits(Struct, frozen=True):
     """`max_steps`: answers of the model, `attempt_steps` those before `follow_up` is asked whatever the model
     does (0: no such limit). `deadline` is on `time.monotonic`'s clock. Output tokens are counted
     by the provider, or estimated where it does not count."""
@@ -115,8 +114,7 @@ class AgentLimits:
     attempt_steps: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AgentEvent:
+class AgentEvent(Struct, frozen=True):
     """Progress. `text`: a piece of the answer in `text`; `tool-begins`: the model starts a call of `tool`;
     `retry`: why a request is made again; `turn`: an answer is complete, `usage` is that of the run so far;
     `tool`: a call was answered with `text`. Texts and arguments hold placeholders."""
@@ -130,8 +128,7 @@ class AgentEvent:
     usage: TokenUsage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentResult:
+class AgentResult(Struct, frozen=True):
     """`text`: the last words of the model, with placeholders. `usage` None: no answer said. `error`: what a
     person is told of a `failed` run."""
 
@@ -461,8 +458,7 @@ class Tool(Protocol):
         correct."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTool:
+class FunctionTool(Struct, frozen=True):
     """A tool made of a function."""
 
     spec: ToolSpec

@@ -7,6 +7,7 @@ Cancelling the task ends the connection at once. Threading: one event loop at a 
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import ipaddress
 import json
@@ -15,7 +16,6 @@ import socket
 import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, Protocol, get_args
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ from reverie.agents.reading import as_text
 from reverie.errors import UserError
 from reverie.resources import load_table
 from reverie.text.redact import redact
+from reverie.values import Struct, field
 
 # Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
 # record. They never hold a key or a header. Their text has been through the vault (`llm.vault`): it has
@@ -33,8 +34,7 @@ from reverie.text.redact import redact
 FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool, as described to a model; `parameters` is a JSON schema of an object."""
 
     name: str
@@ -42,8 +42,7 @@ class ToolSpec:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One call a model made. `arguments` is the text as it came, which need not be JSON."""
 
     id: str
@@ -51,15 +50,13 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """What is put to the model: the task, or a reminder."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True):
     """A model's answer. `extra` holds what its provider wants back unchanged (signed thinking), by provider
     name."""
 
@@ -68,8 +65,7 @@ class AssistantMessage:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """The answer to one call; every call of a turn gets exactly one."""
 
     call_id: str
@@ -81,8 +77,7 @@ class ToolResult:
 Message = UserMessage | AssistantMessage | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(Struct, frozen=True):
     """What a tool answers. `wrote`: a memory was changed (or would be, in a dry run)."""
 
     content: str
@@ -90,8 +85,7 @@ class ToolOutcome:
     wrote: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(Struct, frozen=True):
     """Tokens as the provider counted them. `input` includes `cached_input` (read from the provider's cache)
     and `cache_write`; `output` includes `reasoning`."""
 
@@ -111,8 +105,7 @@ class TokenUsage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTurn:
+class ModelTurn(Struct, frozen=True):
     """One complete answer of a model. `usage` None: the provider did not say."""
 
     message: AssistantMessage
@@ -150,8 +143,7 @@ class ProviderError(UserError):
         self.fault = fault
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """One question to a model. `deadline` is on `time.monotonic`'s clock; `max_output_tokens` caps the
     answer. `answer_schema`: the JSON schema that the words of the answer shall follow, for services that can
     be held to one; others are only asked."""
@@ -164,8 +156,7 @@ class ModelRequest:
     answer_schema: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamProgress:
+class StreamProgress(Struct, frozen=True):
     """The answer so far: the newest piece of text, or the name of a tool whose call begins. `retry` says in
     words that the request is being made again."""
 
@@ -209,7 +200,7 @@ _LEAST_KEY = 8
 _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Service:
     """What sentences need to know of a service and its model."""
 
@@ -218,7 +209,7 @@ class Service:
     host: str
     key_hint: str
     local: bool
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     """What is sent as its key, in each form."""
 
     @property
@@ -261,8 +252,7 @@ class ServiceProblem(Exception):
         self.wait_s = wait_s
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """The texts for one kind of problem: templates over a service, its model and what else is known."""
 
     fault: ProviderFault
@@ -474,8 +464,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
+class ServerEvent(Struct, frozen=True):
     """One event: its name ("" when it has none) and its data lines, joined by newlines."""
 
     name: str

@@ -18,7 +18,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +41,7 @@ from reverie.llm.provider import (
     UserMessage,
 )
 from reverie.text.redact import redacted
+from reverie.values import Struct, as_dict, field
 
 AgentOutcome = Literal["completed", "step-limit", "time-limit", "output-limit", "cancelled", "failed"]
 
@@ -53,8 +53,7 @@ _LISTED_CALLS = 64
 NO_OP_TOOL = "no_new_memories"
 
 
-@dataclass(frozen=True, slots=True)
-class TraceHead:
+class TraceHead(Struct, frozen=True):
     """What the loop does not know of its run. `existing_memory` has been through the vault."""
 
     run_id: str
@@ -263,7 +262,7 @@ class Trace:
 
 
 def _usage(usage: TokenUsage | None) -> dict[str, int] | None:
-    return None if usage is None else asdict(usage)
+    return None if usage is None else as_dict(usage)
 
 
 # Reverie's own traces: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written
@@ -383,8 +382,7 @@ def dump_name(run_started_at: int, trigger_message_id: str) -> str:
     return f"{run_started_at}_{_OUTSIDE_A_NAME.sub('_', trigger_message_id)}.json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(Struct, frozen=True):
     rel: str
     sha256: str
     size: int
@@ -406,7 +404,7 @@ class Dumps:
         data = stringify(redacted(dict(document)))
         name = dump_name(int(document["runStartedAt"]), str(document["triggerMessageId"]))
         rel = self._create(directory.relative_to(self._root).as_posix(), name, data)
-        entry = asdict(_Written(rel, hashlib.sha256(data).hexdigest(), len(data)))
+        entry = as_dict(_Written(rel, hashlib.sha256(data).hexdigest(), len(data)))
 
         def add(ledger: dict[str, Any]) -> dict[str, Any]:
             return {**ledger, "dumps": [*as_list(ledger.get("dumps")), entry]}
@@ -437,7 +435,7 @@ class Dumps:
 
         def forget(ledger: dict[str, Any]) -> dict[str, Any]:
             left = [item for item in _listed(ledger) if item.rel not in gone]
-            return {**ledger, "dumps": [asdict(item) for item in left]}
+            return {**ledger, "dumps": [as_dict(item) for item in left]}
 
         self._ledger.update(forget)
         return removed

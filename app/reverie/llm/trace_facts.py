@@ -13,20 +13,19 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from reverie.agents.reading import as_list, as_object, as_text
 from reverie.llm.trace import NO_OP_TOOL
 from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
+from reverie.values import Struct, replace
 
 WRITER = "writer"
 _QUOTE_CHARS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One tool call. `ran`: it was executed; `problem`: what its answer says went wrong; `broken_input`: its
     arguments are no object."""
 
@@ -43,8 +42,7 @@ class Call:
     duration_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One answer of the model. `answered_at`: when the service says it answered; `started_at` and
     `duration_ms` only where the dump measured them."""
 
@@ -60,16 +58,14 @@ class Step:
     duration_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TraceMessage:
+class TraceMessage(Struct, frozen=True):
     """One message that was sent. `text` is what a person reads of it."""
 
     role: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One question to a model and what came of it. `wrote`: as the dump itself says.
     `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells."""
 
@@ -89,8 +85,7 @@ class Attempt:
         return "\n".join(step.text for step in self.steps if step.text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFacts:
+class TraceFacts(Struct, frozen=True):
     """A whole trace. `attempts` None: the document has none, not even an empty list."""
 
     kind: str
@@ -369,8 +364,7 @@ def _flag(value: Any) -> bool | None:
 SpanKind = Literal["attempt", "step", "call"]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSpan:
+class TimeSpan(Struct, frozen=True):
     """`start` and `end` are ms after the run began. `step` 0: the attempt as a whole; `open_end`: it was cut
     off there."""
 
@@ -386,8 +380,7 @@ class TimeSpan:
     open_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """`duration` is at least 1 ms, so that it can be a scale. `limit`: when time would be up, 0 if never."""
 
     duration: int
@@ -572,8 +565,7 @@ _CALL_AS_TEXT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvidence:
+class RunEvidence(Struct, frozen=True):
     """Where it shows. Attempt and step count from 1, 0 is none of them; `call` is a tool call's id, `quote`
     what stands there."""
 
@@ -603,8 +595,7 @@ def _place(attempt: int, step: int = 0) -> Phrase:
     return phrase("Attempt {attempt}", attempt=attempt)
 
 
-@dataclass(frozen=True, slots=True)
-class RunVerdict:
+class RunVerdict(Struct, frozen=True):
     """`sentence` says it to people; `evidence` is what it was judged by."""
 
     name: VerdictName

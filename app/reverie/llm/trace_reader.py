@@ -13,12 +13,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.paths import open_regular
+from reverie.values import Struct
 
 # A JSON document on disk, read in parts, because a trace may have 200 MB. `JSON.stringify(value, null, 2)`
 # puts every member on a line of its own, indented by two spaces a level, and no string holds a raw line
@@ -48,8 +48,7 @@ class JsonSource(Protocol):
         """The bytes from `start` up to `end`, or up to the end of the document. Raises `UserError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySource:
+class MemorySource(Struct, frozen=True):
     """A document that is in memory already."""
 
     data: bytes
@@ -63,8 +62,7 @@ class MemorySource:
         return self.data[start:end]
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource:
+class FileSource(Struct, frozen=True):
     """A regular file, read up to its size when it was opened."""
 
     path: Path
@@ -83,8 +81,7 @@ def open_source(path: Path) -> FileSource:
         return FileSource(path, os.fstat(file.fileno()).st_size)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonNode:
+class JsonNode(Struct, frozen=True):
     """One value of a document: `source[start:end]`. `key` is its name, its place in a list, or empty for the
     whole."""
 
@@ -222,8 +219,7 @@ _VALUE_BYTES = 256 << 10
 _AROUND = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A value, or as much of it as was asked for. A container as it stands in the document."""
 
     node: JsonNode
@@ -231,8 +227,7 @@ class Excerpt:
     is_whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
+class DocumentPage(Struct, frozen=True):
     """Some members of a container, each with the beginning of its value; containers without."""
 
     members: tuple[Excerpt, ...]
@@ -240,8 +235,7 @@ class DocumentPage:
     """Whether others follow."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentHit:
+class DocumentHit(Struct, frozen=True):
     """One place that a search found: the nodes from the root down to it, and the text around it."""
 
     path: tuple[JsonNode, ...]
@@ -466,8 +460,7 @@ _BULK = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
+class Dump(Struct, frozen=True):
     """One dump. `lost`: it is damaged so that parts are missing. `source` and `root` are the document as it
     is, for a tree that opens it piece by piece; `root` None: nothing of it could be read."""
 
@@ -536,8 +529,7 @@ def _small(source: JsonSource) -> Dump:
     return Dump(value, len(raw), damage, lost, False, source, root)
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """Decodes parts of a large document until the bound for all of them is reached."""
 
     source: JsonSource

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import email.utils
 import json
 import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -46,6 +46,7 @@ from reverie.llm.provider import (
     stays_here,
 )
 from reverie.text.redact import failed_checks
+from reverie.values import replace
 
 ANSWER_LIMIT_MIB = 8
 _REFUSAL_LIMIT = 64 << 10
@@ -55,12 +56,12 @@ _AFTER_END_S = 0.25
 ClientFactory = Callable[[], httpx.AsyncClient]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where and how to ask. The values of `headers` are secrets."""
 
     base_url: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str] = dataclasses.field(repr=False)
     idle_s: float
     connect_s: float
 

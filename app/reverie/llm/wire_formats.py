@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.agents.reading import as_list, as_object, as_text
@@ -42,6 +41,7 @@ from reverie.llm.provider import (
     sanitise,
     text_or_json,
 )
+from reverie.values import Struct, field
 
 _NO_USAGE = "no-stream-options"
 _OTHER_LIMIT = "other-limit-name"
@@ -64,8 +64,7 @@ _ERROR_STATUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _BearerWire:
+class _BearerWire(Struct, frozen=True):
     """What both of OpenAI's formats have in common."""
 
     models_path: str = "/models"
@@ -74,8 +73,7 @@ class _BearerWire:
         return {"authorization": f"Bearer {key}"} if key else {}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAiWire(_BearerWire):
+class OpenAiWire(_BearerWire, frozen=True):
     """The chat format. `limit_name`: the service's name for the cap of an answer."""
 
     limit_name: str = "max_tokens"
@@ -120,8 +118,7 @@ def _chat_answer_format(request: ModelRequest) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": form}}
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     index: int | None
     id: str = ""
     name: str = ""
@@ -314,8 +311,7 @@ _NO_STORE = "no-store"
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesWire(_BearerWire):
+class ResponsesWire(_BearerWire, frozen=True):
     """Implements `llm.transport.Wire`."""
 
     path: str = "/responses"
@@ -518,8 +514,7 @@ _MESSAGE_ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicWire:
+class AnthropicWire(Struct, frozen=True):
     """Implements `llm.transport.Wire`."""
 
     path: str = "/v1/messages"

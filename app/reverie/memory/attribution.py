@@ -16,7 +16,6 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.base import AgentWriter, Home, SessionPlace
@@ -31,6 +30,7 @@ from reverie.memory.commands import MUTATING, insert_after, normalise, replace_o
 from reverie.memory.history.roots import SeenChange, Share
 from reverie.memory.paths import MemoryPath, parse_memory_path
 from reverie.memory.store import sha256_of_bytes
+from reverie.values import Struct
 
 _log = logging.getLogger("reverie.history")
 
@@ -60,8 +60,7 @@ ORDER BY id DESC LIMIT 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+class Attribution(Struct, frozen=True):
     """Who wrote a content, in which run, and when (UTC ms)."""
 
     actor: str
@@ -199,8 +198,7 @@ FileKey = tuple[str, str]
 """Root key and path below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ToolWrite:
+class _ToolWrite(Struct, frozen=True):
     """A call with its paths found: `place`, and `target` of a rename."""
 
     call: MemoryCall

@@ -23,7 +23,6 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
@@ -38,6 +37,7 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import index_parts, index_text
+from reverie.values import Struct, astuple
 
 _log = logging.getLogger("reverie.catalogue")
 
@@ -196,8 +196,7 @@ class KnownVersion(NamedTuple):
         return self.stamp == stamp and at_rest(stamp, self.read_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Struct, frozen=True):
     """A file that was read; `data`: its first bytes, `is_all`: all of them."""
 
     rel: str
@@ -294,8 +293,7 @@ class UpdateStopped(Exception):
     """The update was stopped; what is committed stays, and the next update continues there."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateObserver:
+class UpdateObserver(Struct, frozen=True):
     """Callbacks of an update: `stop` is polled, `on_progress` gets the number of files read."""
 
     stop: Callable[[], bool] = lambda: False

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Generic, TypeVar
 
 from reverie.memory.front_matter import split
+from reverie.values import Struct
 
 _T = TypeVar("_T", str, bytes)
 CONTEXT_LINES = 3
@@ -31,8 +31,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedSpan:
+class ChangedSpan(Struct, frozen=True):
     """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
 
     old_start: int
@@ -199,8 +198,7 @@ def _ended(name: str) -> str:
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class BlameLine(Generic[V]):
+class BlameLine(Struct, Generic[V], frozen=True):
     """One line with its ending, and the version that brought it."""
 
     text: bytes

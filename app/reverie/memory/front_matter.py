@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from reverie.agents.scopes import Caps, DescriptionState
 from reverie.memory import yaml12
 from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.values import Struct
 
 BOM = "\ufeff"
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
@@ -56,8 +56,7 @@ _ESCAPED = re.compile(rf'[{_UNSAFE}"\\]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
-@dataclass(frozen=True, slots=True)
-class Frontmatter:
+class Frontmatter(Struct, frozen=True):
     """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
 
     block_start: int
@@ -440,8 +439,7 @@ class FrontError(ValueError):
         self.reason: Reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class FrontEntry:
+class FrontEntry(Struct, frozen=True):
     """One key. `path` has one part, or two for a key inside a mapping. `text` is None for what is no string
     (a number, a list, a mapping with deeper ones); `raw` is how it is written."""
 
@@ -450,8 +448,7 @@ class FrontEntry:
     raw: str
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(Struct, frozen=True):
     """What the front matter says. `problem` is empty, or why it says nothing; `line` (from 1, in the file) is
     where the parser stopped, 0 if it did not say."""
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from reverie.memory.front_matter import JS_SPACE
 from reverie.memory.paths import utf16_key
 from reverie.text.summaries import estimate_tokens
+from reverie.values import Struct
 
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
 """Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit what is
@@ -42,8 +42,7 @@ _OPENING = (
 _CLOSE = "</hot_memories>"
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
+class Budgets(Struct, frozen=True):
     """Limits of the hot set. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
 
     item_bytes: int = 16_384
@@ -56,8 +55,7 @@ class Budgets:
 BUDGETS = Budgets()
 
 
-@dataclass(frozen=True, slots=True)
-class HotCandidate:
+class HotCandidate(Struct, frozen=True):
     """A memory of the agent's index."""
 
     path: str
@@ -67,16 +65,14 @@ class HotCandidate:
     """UTC ms; None: never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A candidate and its score at the time of the ranking."""
 
     candidate: HotCandidate
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class HotItem:
+class HotItem(Struct, frozen=True):
     """A memory that is loaded."""
 
     path: str
@@ -91,8 +87,7 @@ class HotItem:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedMemory:
+class SkippedMemory(Struct, frozen=True):
     """A memory that is not loaded."""
 
     path: str
@@ -101,8 +96,7 @@ class SkippedMemory:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class HotSet:
+class HotSet(Struct, frozen=True):
     """The memories that are loaded, and why each of the others is not."""
 
     items: tuple[HotItem, ...]

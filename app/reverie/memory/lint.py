@@ -13,7 +13,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from string import Template
@@ -26,6 +25,7 @@ from reverie.resources import load_table
 from reverie.text.redact import Secret, marked_secrets
 from reverie.text.secret_shapes import any_of
 from reverie.text.summaries import some
+from reverie.values import Struct
 
 # Characters that a model reads and a person does not see: invisible ones, direction marks and control
 # characters. What real scripts need is left alone: joiners inside emoji and the scripts that use them,
@@ -53,8 +53,7 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _EMOJI_BASES = frozenset("#*0123456789\u2139\u3030")
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenCharacter:
+class HiddenCharacter(Struct, frozen=True):
     """One hidden character."""
 
     line: int
@@ -165,8 +164,7 @@ _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintFinding(Struct, frozen=True):
     """One thing that a person may want to check in a file."""
 
     kind: LintKind
@@ -386,23 +384,20 @@ _BOUNDARY = re.compile(
 _VERB_LAST = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
+class _Phrase(Struct, frozen=True):
     needs: tuple[tuple[str, ...], ...]
     """Of each group one piece must be in a text before the pattern is worth trying."""
     pattern: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     ideas: tuple[str, ...]
     unless_forbidden: bool
     forbidden_anywhere: bool
     in_order: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
+class _Rules(Struct, frozen=True):
     phrases: tuple[_Phrase, ...]
     ideas: Mapping[str, re.Pattern[str]]
     meanings: tuple[_Meaning, ...]

@@ -17,13 +17,13 @@ blocking, any thread but the GUI's; a scanner belongs to one thread and one scan
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import errno
 import os
 import re
 import stat
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +35,7 @@ from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
 from reverie.text.summaries import first_heading
+from reverie.values import Struct
 
 # All take a relative path: its logical key, None without an owner; its usage, None for none; its rule, None
 # where anybody may change it, and its role.
@@ -74,8 +75,7 @@ def name_only(rel: str) -> MemoryFile:
     return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeUsage:
+class ScopeUsage(Struct, frozen=True):
     """Pins and use of one root's files."""
 
     rels: Mapping[str, str]
@@ -83,7 +83,7 @@ class ScopeUsage:
     by_rel: Mapping[str, MemoryUsage]
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ScopeListing:
     """The contents of one scope. Paths are relative, in order of their UTF-16 code units."""
 
@@ -99,13 +99,13 @@ class ScopeListing:
     """Sentences about directories that could not be read."""
     names_only: bool = False
     """Of `files` only `rel`, `rule` and `role` are set."""
-    folder_rules: Mapping[str, FileRule] = field(default_factory=dict)
+    folder_rules: Mapping[str, FileRule] = dataclasses.field(default_factory=dict)
     """What holds for all in a directory, where it is not plainly editable."""
-    faults: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    faults: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
     """`problems` by path. This field and the next two are for a later, incremental scan."""
-    use: ScopeUsage | None = field(default=None, compare=False, repr=False)
+    use: ScopeUsage | None = dataclasses.field(default=None, compare=False, repr=False)
     """Where the files' usage comes from; None: this home's keys cannot be turned back into paths."""
-    scanned_ns: int = field(default=0, compare=False)
+    scanned_ns: int = dataclasses.field(default=0, compare=False)
     """The earliest time at which a file was examined, in ns since the epoch."""
 
     def file(self, rel: str) -> MemoryFile | None:
@@ -200,8 +200,7 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
     return files[start : bisect.bisect_left(files, utf16_key(directory + "0"), lo=start, key=_rank)]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Struct, frozen=True):
     """What became of the files of one scope."""
 
     changed: tuple[MemoryFile, ...]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import PathRuleError
+from reverie.values import Struct
 
 ROOT = "/memories"
 
@@ -29,8 +29,7 @@ _JS_SPACE = (
 _NEXT_STEP = "Use a path such as /memories/global/notes.md."
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPath:
+class MemoryPath(Struct, frozen=True):
     """A path that passed every rule. `scope` None and no segments is the root `/memories` itself."""
 
     scope: Scope | None
@@ -124,8 +123,7 @@ def _refused(text: str, problem: str) -> PathRuleError:
 # cannot move is named in the plan.
 
 
-@dataclass(frozen=True, slots=True)
-class MovePlan:
+class MovePlan(Struct, frozen=True):
     """Old path -> new path of what would move; `clashes` are those of the old paths whose new place is taken;
     `refused` says why nothing can move, empty if something can."""
 
@@ -188,8 +186,7 @@ def _inside_another(path: str, paths: Sequence[str]) -> bool:
 _OUTSIDE = f"{COMPANIONS}@"
 
 
-@dataclass(frozen=True, slots=True)
-class CompanionPlace:
+class CompanionPlace(Struct, frozen=True):
     """`rel` below `directory`, kept under `key`."""
 
     key: str

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from reverie.agents.base import Home
@@ -26,6 +25,7 @@ from reverie.files.rooted import DirectoryEntry, RemovalCheck, RootedDirectory, 
 from reverie.memory.paths import utf16_key
 from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import sha256_of_bytes
+from reverie.values import replace
 
 _ATTEMPTS = 20
 

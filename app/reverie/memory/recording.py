@@ -14,7 +14,6 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, unescaped
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, write_locks
+from reverie.values import fields_of
 
 
 def never_kept(directory: Path) -> list[str]:
@@ -79,7 +79,7 @@ def _not_kept(shown: str, cause: str) -> StoreError:
 
 # A larger file is left to a snapshot.
 _GLANCE = 1024 * 1024
-_USAGE_FIELDS = [field.name for field in fields(MemoryUsage)]
+_USAGE_FIELDS = fields_of(MemoryUsage)
 
 
 class Snapshots:

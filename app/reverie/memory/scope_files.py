@@ -13,7 +13,6 @@ learns of it while it can still choose another way. Not thread-safe: one run, on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
@@ -21,6 +20,7 @@ from reverie.errors import Conflict, StoreError
 from reverie.files.atomic import refuse_write_protected
 from reverie.files.rooted import DirectoryEntry, RemovalCheck, Walk
 from reverie.memory.paths import memory_path, utf16_key
+from reverie.values import Struct
 
 # What the usual file systems allow; the one below may allow less, which the transaction then finds.
 _NAME_BYTES = 255
@@ -64,8 +64,7 @@ class ScopeFiles(Protocol):
         many files."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One change of a file, made by an overlay, a job or a person. Carried out only where the file still is
     as in `before`."""
 
@@ -95,8 +94,7 @@ class FileChange:
         return "create" if self.before is None else "str_replace"
 
 
-@dataclass(frozen=True, slots=True)
-class Savepoint:
+class Savepoint(Struct, frozen=True):
     """The state of an overlay at one moment."""
 
     written: Mapping[str, bytes | None]

@@ -21,7 +21,6 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Protocol
 
 from reverie.agents.base import Home, check_content
@@ -33,6 +32,7 @@ from reverie.files.rooted import DirectoryEntry
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import ScopeFiles
 from reverie.text.summaries import some
+from reverie.values import Struct
 
 # What the store refuses, and in which words, apart from paths and containment (`memory.paths`,
 # `files.rooted`). `StoreError` or `Conflict`, raised before anything changed.
@@ -203,8 +203,7 @@ def sha256_of_bytes(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredText:
+class StoredText(Struct, frozen=True):
     """One memory as read. `content` is decoded with U+FFFD where `valid` is False; `sha256` is of
     `content`."""
 
@@ -528,8 +527,7 @@ class MemoryStore:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
+class _Stamp(Struct, frozen=True):
     """What tells that a file was not changed since."""
 
     inode: int

@@ -27,7 +27,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +53,7 @@ from reverie.memory.usage_rules import (
     usage_of,
 )
 from reverie.memory.write_guard import ReadOnlyStore
+from reverie.values import Struct, replace
 
 # The ledger is replaced whole, so it is never half written, but not synced: it protects against an agent that
 # overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the cost
@@ -270,8 +270,7 @@ def _is_closed(error: Unavailable) -> bool:
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRestored:
+class UsageRestored(Struct, frozen=True):
     """The result of restoring Reverie's changes of pins and use."""
 
     keys: tuple[str, ...] = ()
@@ -543,8 +542,7 @@ class UsageLog:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """A change of the entries with these keys, and of those in and below the directories of `subtrees`."""
 
     rule: Callable[[Entries], object]
@@ -564,8 +562,7 @@ class _Request:
         return {key: usage_rules.usage_of(entries[key]) if key in entries else None for key in keys}
 
 
-@dataclass(frozen=True, slots=True)
-class _UsageOutcome:
+class _UsageOutcome(Struct, frozen=True):
     """The result of a change. `data` None: the sidecar stays as it is."""
 
     data: dict[str, Any] | None

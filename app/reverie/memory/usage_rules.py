@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.clock import DAY_MS
+from reverie.values import Struct, field, replace
 
 Entries = dict[str, Any]
 
@@ -27,8 +27,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUsage:
+class MemoryUsage(Struct, frozen=True):
     """Pin and use of one memory. Times are UTC milliseconds; None: never."""
 
     pinned: bool = False
@@ -197,8 +196,7 @@ MAX_DELTAS = 2_000
 MAX_AGE_MS = 30 * DAY_MS
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """One change of one entry that the agent is not known to have read."""
 
     before: MemoryUsage | None
@@ -217,8 +215,7 @@ class Delta:
         return (self.before or UNUSED).pinned != (self.after or UNUSED).pinned
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """The deltas that the agent is not known to have read."""
 
     version: str = ""

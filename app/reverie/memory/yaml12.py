@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from reverie.values import Struct, field
 
 MAX_DEPTH = 100
 # What JavaScript's `yaml` allows by default: aliases, each weighted by the aliases inside what it names.
@@ -56,8 +57,7 @@ class MalformedError(ValueError):
     """The block is not one well-formed YAML document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """The value of a node, as far as this program needs it. `text` if it is a string; two mapping keys with
     the same `identity` are equal (collections never are)."""
 
@@ -68,8 +68,7 @@ class Value:
 _COLLECTION = Value(None, None)
 
 
-@dataclass(slots=True, eq=False)
-class YamlNode:
+class YamlNode(Struct, eq=False):
     """One node. `start` and `end` are its span; a block collection ends where its last leaf ends.
 
     `style` is that of a scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` tells `{}` and `[]` from

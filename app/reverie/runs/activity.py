@@ -19,7 +19,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +29,7 @@ from reverie.files.directory import ensure_private
 from reverie.files.locks import file_lock
 from reverie.files.paths import open_regular
 from reverie.text.redact import redact, redacted
+from reverie.values import Struct, field, replace
 
 _ROTATE_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 64 * 1024
@@ -40,8 +40,7 @@ _log = logging.getLogger("reverie.activity")
 Gate = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityEntry:
+class ActivityEntry(Struct, frozen=True):
     """One decision. `times` counts how often its gate said so in a row, last at `last_at` (UTC ms)."""
 
     at: int
@@ -56,8 +55,7 @@ class ActivityEntry:
     last_at: int = 0
 
 
-@dataclass(slots=True)
-class _Repeated:
+class _Repeated(Struct):
     """An entry that was told again `times` times, which is still to be found."""
 
     number: int

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import UserError
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import ROOT, MemoryPath, is_hidden, parse_memory_path
+from reverie.values import Struct, replace
 
 DRY_RUN_NOTE = "dry-run"
 # A model that floods must not fill the record, nor the agent's coverage sidecar; it is answered all the same.
@@ -30,8 +30,7 @@ _REFUSALS_KEPT = 100
 _SHOWN_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Rails:
+class Rails(Struct, frozen=True):
     """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it;
     nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace). `kept`: why
     a command must not touch a path because of what it is to the agent, empty where it may; `of_records`:
@@ -46,8 +45,7 @@ class Rails:
     of_records: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(Struct, frozen=True):
     """One mutating request and what became of it: the shape of a coverage record's op. `reason`, why the
     engine wants it, is Reverie's own and stays out of the agent's record."""
 
@@ -200,16 +198,14 @@ _INBOX_NOISE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LostLine:
+class LostLine(Struct, frozen=True):
     """One line that stands nowhere any more. `number` counts from 1 in the text before."""
 
     path: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """The verdict over a whole run. `loss_percent` is by scope name, over its non-blank lines before."""
 
     lost: tuple[LostLine, ...]

@@ -22,7 +22,6 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -35,6 +34,7 @@ from reverie.files.paths import read_regular
 from reverie.memory.diff import ChangedSpan, changed_spans
 from reverie.runs.result import Outcome
 from reverie.text.summaries import some
+from reverie.values import Struct, as_dict, field, fields_of, replace
 
 # The fence: a kernel lock in the run's directory. A lease can run out while its process is suspended, a
 # kernel lock cannot; so a run holds its fence while it changes files or its record, and recovery does neither
@@ -196,8 +196,7 @@ RunKind = Literal["dream", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True):
     """What people and scripts see of one run. Times are UTC ms; `ops` has the shape of a coverage record's
     ops."""
 
@@ -307,7 +306,7 @@ class RunStore:
     def save(self, record: RunRecord) -> None:
         """Replace the record; fields that another version of Reverie added stay."""
         path = self.directory_of(record.id) / "record.json"
-        data = json.dumps({**_others_fields(path), **asdict(record)}, ensure_ascii=True, indent=2).encode()
+        data = json.dumps({**_others_fields(path), **as_dict(record)}, ensure_ascii=True, indent=2).encode()
         atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
@@ -492,7 +491,7 @@ def _others_fields(path: Path) -> dict[str, Any]:
         said = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return {}
-    known = RunRecord.__dataclass_fields__
+    known = fields_of(RunRecord)
     return (
         {name: value for name, value in said.items() if name not in known} if isinstance(said, dict) else {}
     )
@@ -507,7 +506,7 @@ _TEXTS_OR_NONE = ("workspace_id", "project_path", "reverts", "reverted_by")
 
 
 def _parse(data: Any) -> RunRecord:
-    known = {name: data[name] for name in RunRecord.__dataclass_fields__ if name in data}
+    known = {name: data[name] for name in fields_of(RunRecord) if name in data}
     for name in ("ops", "conflicts"):
         known[name] = tuple(known.get(name, ()))
     record = RunRecord(**known)

@@ -7,8 +7,9 @@ between threads and processes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
+
+from reverie.values import Struct, as_dict, field
 
 Op = Mapping[str, Any]
 """One command of a run as its record has it: `command`, `path`, `applied`, maybe a `note`."""
@@ -20,8 +21,7 @@ SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 """The outcomes that need nobody's attention."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """A step of a running job."""
 
     step: str
@@ -31,8 +31,7 @@ class Progress:
     """The command that was just carried out."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """How a run ended, whatever its job: what services, commands and the window get of it."""
 
     run_id: str
@@ -78,8 +77,7 @@ _LISTED = 200
 """So many of a kind are kept in a record; the counts are of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFact:
+class ChangedFact(Struct, frozen=True):
     """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
     `new_line` where it stands now."""
 
@@ -92,8 +90,7 @@ class ChangedFact:
     new_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFact:
+class PlacedFact(Struct, frozen=True):
     """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
 
     path: str
@@ -101,8 +98,7 @@ class PlacedFact:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenLink:
+class BrokenLink(Struct, frozen=True):
     """A link that leads to nothing and did not before."""
 
     path: str
@@ -110,8 +106,7 @@ class BrokenLink:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeAfter:
+class BeforeAfter(Struct, frozen=True):
     """A number before the change and after it."""
 
     before: int = 0
@@ -123,8 +118,7 @@ class BeforeAfter:
         return self.after - self.before
 
 
-@dataclass(frozen=True, slots=True)
-class CardCounts:
+class CardCounts(Struct, frozen=True):
     """A card as one line shows it."""
 
     facts: int = 0
@@ -146,8 +140,7 @@ class CardCounts:
         return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReportCard:
+class ReportCard(Struct, frozen=True):
     """What a consolidation did to the facts."""
 
     facts: int = 0
@@ -198,15 +191,15 @@ class ReportCard:
             "invented": _listed(self.invented),
             "lost": _listed(self.lost),
             "belowCut": _listed(self.below_cut),
-            "contradictions": asdict(self.contradictions),
+            "contradictions": as_dict(self.contradictions),
             "brokenLinks": _listed(self.broken_links),
-            "tokens": asdict(self.tokens),
-            "stale": asdict(self.stale),
+            "tokens": as_dict(self.tokens),
+            "stale": as_dict(self.stale),
         }
 
 
 def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
-    return [asdict(each) for each in found[:_LISTED]]
+    return [as_dict(each) for each in found[:_LISTED]]
 
 
 def card_from_json(data: object) -> ReportCard | None:

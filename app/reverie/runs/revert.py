@@ -18,7 +18,6 @@ Threading: any thread but the GUI's; under the home's dream lease. Failure: `Use
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
@@ -41,6 +40,7 @@ from reverie.runs.result import Outcome, RunResult
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
 from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import left_as_before, some, was_left
+from reverie.values import Struct, field
 
 # The plan: where each file goes by three-way merge. Reads only.
 
@@ -107,8 +107,7 @@ def _upside_down(content: bytes) -> bytes:
     return b"".join(reversed(lines_of_bytes(content)))
 
 
-@dataclass(slots=True)
-class RevertPlan:
+class RevertPlan(Struct):
     """What a revert is going to do. `part` None: all of the run that is left."""
 
     journal: Journal

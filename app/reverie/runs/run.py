@@ -26,7 +26,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -43,10 +42,10 @@ from reverie.runs.activity import Activity
 from reverie.runs.record import RunKind, RunRecord, RunStore, not_applied
 from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
 from reverie.runs.transaction import Journal, LeaseLost, Recovered, Recovery, Transaction, UsageDelta
+from reverie.values import Struct, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class RunDependencies:
+class RunDependencies(Struct, frozen=True):
     """What a run works on, of one home. `lease_name` is that of its dreams."""
 
     home: Home
@@ -172,8 +171,7 @@ class RunLimits:
         self.limits.require_lease()
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Why a run ended early."""
 
     outcome: Outcome
@@ -205,8 +203,7 @@ NO_LIMIT_S = 1e9
 Thought = TypeVar("Thought")
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """What the thinking of a run used, and its trace. None: no model was asked, or it did not say."""
 
     usage: Mapping[str, int] | None = None
@@ -214,8 +211,7 @@ class Costs:
     trace: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a run wants written, planned on the files as they are at this moment."""
 
     summary: str
@@ -264,8 +260,7 @@ def failed_by(error: UserError) -> Plan:
     return Plan(why, outcome="failed", reason=error.reason, next_step=error.next_step)
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
+class RunContext(Struct, frozen=True):
     """What a job knows of its run."""
 
     id: str
@@ -275,16 +270,14 @@ class RunContext:
     progress: Callable[[Progress], None]
 
 
-@dataclass(slots=True)
-class Holding:
+class Holding(Struct):
     """The agent's own lock while a run holds it."""
 
     changed: bool = False
     """Whether the run changed something; set before the lock is given back."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
+class RunEnd(Struct, frozen=True):
     """How a run ended, before its record is finished."""
 
     outcome: Outcome

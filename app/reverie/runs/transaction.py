@@ -33,7 +33,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,6 +52,7 @@ from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore, fenced, not_applied
 from reverie.text.summaries import some
+from reverie.values import Struct, as_dict, field, replace
 
 # What a run is about to do, made durable before its first effect: intents by hash, contents as images.
 #
@@ -68,8 +68,7 @@ from reverie.text.summaries import some
 UsageDelta = Mapping[str, MemoryUsage | None]
 
 
-@dataclass(frozen=True, slots=True)
-class FileIntent:
+class FileIntent(Struct, frozen=True):
     """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
     bits) goes with the file when it comes back after having been deleted, `place` with a record: where it
     stands in the file that holds it."""
@@ -90,8 +89,7 @@ class FileIntent:
         return self.rel if self.key == COMPANIONS else str(memory_path(self.scope, self.rel))
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """Everything a run is about to do. `for_review`: a dry run or a held one shows it and does nothing.
     `emptied`: (directory of a root, rel in it)."""
 
@@ -158,7 +156,7 @@ class Images:
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
     """Make the journal durable; its images must be there already."""
-    data = json.dumps(asdict(journal), ensure_ascii=True, indent=1).encode()
+    data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 
 
@@ -233,8 +231,7 @@ class LeaseLost(Busy):
     reason = "lease-lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """How far a run was undone: `committed` not at all, since it had reached its commit point. Memory paths:
     `restored` were put back, `left` somebody changed since, `pending` cannot be reached now."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +45,7 @@ from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
 from reverie.settings import System1Settings, load_settings
 from reverie.text.phrase import phrase
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Trigger
@@ -289,8 +289,7 @@ class NotesEngines(_Engines):
 # consolidation.
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractCandidate:
+class ExtractCandidate(Struct, frozen=True):
     """One thread as an extraction sees it. `chosen` is extracted by the next one; else `reason` is the
     machine word and `sentence` says why not. `updated_at` UTC ms, `size` bytes."""
 
@@ -304,8 +303,7 @@ class ExtractCandidate:
     sentence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractView:
+class ExtractView(Struct, frozen=True):
     """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
     ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
     extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -33,6 +32,7 @@ from reverie.services.edits import CompanionFiles, UserEdits
 from reverie.services.run_views import review_group
 from reverie.services.timeline import COMPARED_BYTES, State, TimelineService, TimelineTarget, Who
 from reverie.services.views import HandChange, ReviewView, Undo
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.memory.history.history import History
@@ -51,8 +51,7 @@ _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT:
 """What the history says of a change by hand that gave back what was."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedFile:
+class LoggedFile(Struct, frozen=True):
     """One file of a change set."""
 
     path: str
@@ -61,8 +60,7 @@ class LoggedFile:
     verb: Literal["create", "edit", "delete"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedChange:
+class LoggedChange(Struct, frozen=True):
     """One commit of the history."""
 
     id: str
@@ -97,8 +95,7 @@ class LoggedChange:
         return State(self.parent if gone else self.id, self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLogPage:
+class ChangeLogPage(Struct, frozen=True):
     """Newest first."""
 
     changes: tuple[LoggedChange, ...] = ()
@@ -106,8 +103,7 @@ class ChangeLogPage:
     head: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _FileBytes:
+class _FileBytes(Struct, frozen=True):
     """One file of a commit with its bytes."""
 
     path: str

@@ -25,7 +25,6 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -47,6 +46,7 @@ from reverie.runs.transaction import FileIntent, Journal, Recovered, Transaction
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FilesChanged, HandChange, Undo
 from reverie.text.summaries import some, was_left
+from reverie.values import replace
 
 _log = logging.getLogger("reverie.services")
 

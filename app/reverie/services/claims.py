@@ -23,7 +23,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,7 @@ from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.views import HandChange, MemoryView, Undo
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.files.sidecar import Sidecar
@@ -56,8 +56,7 @@ _KEPT_PROJECTS = 4
 _MOST_MEMORIES_KEPT = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimReport:
+class ClaimReport(Struct, frozen=True):
     """What came of checking some notes."""
 
     claims: tuple[CheckedClaim, ...] = ()

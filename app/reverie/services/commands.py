@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -43,6 +42,7 @@ from reverie.services.models import Models
 from reverie.services.run_views import ReviewService
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
 from reverie.services.views import ChangedFile, MemoryView
+from reverie.values import Struct
 
 Lost = tuple[str, ...]
 """A sentence for each write of the run that another program has overwritten since."""
@@ -146,8 +146,7 @@ class RunsByHand:
 # Threading: blocks on disk; any thread. Failure: `UserError`.
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTrees:
+class ShownTrees(Struct, frozen=True):
     """The three trees of a context as JSON has them."""
 
     nodes: tuple[Mapping[str, Any], ...]
@@ -155,8 +154,7 @@ class ShownTrees:
     """With pins and use; empty: none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownStatus:
+class ShownStatus(Struct, frozen=True):
     """How the consolidations of a context stand."""
 
     status: Status
@@ -166,8 +164,7 @@ class ShownStatus:
     """The scopes that the agent has in no context."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRuns:
+class ShownRuns(Struct, frozen=True):
     """The runs of a home, newest first."""
 
     records: tuple[RunRecord, ...]
@@ -175,8 +172,7 @@ class ShownRuns:
     """One for each record that could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownChanges:
+class ShownChanges(Struct, frozen=True):
     """What a run changed, or would have changed."""
 
     files: tuple[ChangedFile, ...]

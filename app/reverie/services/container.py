@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +41,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.record import RunStore
 from reverie.runs.transaction import Images, Transaction
 from reverie.services.drafts import SaveWatch
+from reverie.values import Struct, fields_of
 
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
@@ -59,8 +59,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("reverie.services")
 
 
-@dataclass(frozen=True, slots=True)
-class HomeKey:
+class HomeKey(Struct, frozen=True):
     """Which home: the agent's directory and Reverie's id for it."""
 
     home: Home
@@ -257,7 +256,7 @@ class HomeContainer:
 
         run = self.run_dependencies
         return DreamDependencies(
-            **{each.name: getattr(run, each.name) for each in fields(run)},
+            **{each: getattr(run, each) for each in fields_of(type(run))},
             coverage=self.coverage,
             agent_locks=self.agent_locks,
             stale=self._stale_claims,

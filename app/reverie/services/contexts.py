@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import HomeContents
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.agents.base import Home

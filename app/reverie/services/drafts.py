@@ -31,7 +31,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,6 +47,7 @@ from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.profile import Profile
 from reverie.services.views import FileText
+from reverie.values import Struct, replace
 
 _log = logging.getLogger("reverie.memory")
 
@@ -91,8 +91,7 @@ CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
 """Reads a memory by its path, or a companion, as the editor would show it now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """Text as it would be written, byte order mark and line breaks included, and what it grew from.
 
     `store` and `rel` name the file for ever (a scope root's key, or `companion` and the path); `path` and
@@ -117,8 +116,7 @@ class Draft:
         return self.path or self.rel
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A draft of a process that is gone, beside the file as it stands now. `gap`: why it cannot go back
     there, or empty."""
 
@@ -134,8 +132,7 @@ class Offer:
         return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(Struct, frozen=True):
     """What is offered, newest first, and the files that were set aside as damaged just now."""
 
     offers: tuple[Offer, ...] = ()
@@ -340,8 +337,7 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
         raise ValueError("a field is missing") from error
 
 
-@dataclass(frozen=True, slots=True)
-class LostSave:
+class LostSave(Struct, frozen=True):
     """A write of ours that another program overwrote."""
 
     path: str
@@ -361,8 +357,7 @@ class LostSave:
         return f"{self.path} was saved, and another program overwrote it.{offered}"
 
 
-@dataclass(frozen=True, slots=True)
-class _WatchedWrite:
+class _WatchedWrite(Struct, frozen=True):
     root: ScopeRoot
     rel: str
     context: ScopeContext | None

@@ -16,7 +16,6 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
@@ -42,6 +41,7 @@ from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import Contexts, roots_of
 from reverie.services.views import HandChange, Undo
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.memory.usage_rules import MemoryUsage
@@ -60,8 +60,7 @@ _TURN_S = 0.004
 _KINDS: tuple[GroupKind, ...] = ("exact", "near", "alike")
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateFile:
+class DuplicateFile(Struct, frozen=True):
     """One note as it was looked at. `owner`: what its project or workspace is called, "" for global."""
 
     root_key: str
@@ -79,8 +78,7 @@ class DuplicateFile:
         return str(memory_path(self.scope, self.rel))
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateGroup:
+class DuplicateGroup(Struct, frozen=True):
     """Notes that belong together, the one most worth keeping first. `similarity`: of the two least alike that
     tie the group together, 0 to 1. `reason`: why a group that is only "alike" is not taken for the same."""
 
@@ -90,8 +88,7 @@ class DuplicateGroup:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateProgress:
+class DuplicateProgress(Struct, frozen=True):
     """`done` of `total` steps of `step`: "read", "pair", "judge"."""
 
     step: Literal["read", "pair", "judge"]
@@ -99,8 +96,7 @@ class DuplicateProgress:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReadNote:
+class ReadNote(Struct, frozen=True):
     """A memory with its text."""
 
     file: DuplicateFile
@@ -111,8 +107,7 @@ class ReadNote:
         return self.file.path
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(Struct, frozen=True):
     first: int
     second: int
     similarity: float
@@ -293,8 +288,7 @@ def _deletion(file: DuplicateFile) -> HandChange:
     return HandChange(file.path, None, file.sha256)
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateReport:
+class DuplicateReport(Struct, frozen=True):
     """Groups, the surest first. `left_out`: how many files are no text, too large, or unreadable."""
 
     groups: tuple[DuplicateGroup, ...]
@@ -304,8 +298,7 @@ class DuplicateReport:
     """Why no pins are known, so that none speak for a memory; empty where they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeSeed:
+class MergeSeed(Struct, frozen=True):
     """What a merge begins with: the texts of the group's files in its order, and the suggested result, which
     has every line of all."""
 

@@ -14,7 +14,6 @@ import logging
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +47,7 @@ from reverie.services.views import (
     Undo,
     file_text,
 )
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.failures.record_changes import RecordChange
@@ -647,8 +647,7 @@ _LARGEST_TEMPLATE = 64 * 1024
 _MOST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """`name`: of the file without its suffix. `scope` None: a person's own, for every scope."""
 
     name: str

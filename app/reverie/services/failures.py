@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,6 +63,7 @@ from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.failures.record_changes import PatternsChange
@@ -171,8 +172,7 @@ agent does not look into."""
 _PATTERNS = "semantic/patterns.json"
 
 
-@dataclass(frozen=True, slots=True)
-class LessonView:
+class LessonView(Struct, frozen=True):
     """A lesson and where it stands. `rel`: its episode below the memory root, with `/`."""
 
     lesson: Lesson
@@ -180,8 +180,7 @@ class LessonView:
     rel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """Anti-patterns of the store in `rel` that say the same, in its order."""
 
     rel: str

@@ -16,7 +16,6 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
@@ -27,6 +26,7 @@ from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
 from reverie.text.redact import redact
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
@@ -59,8 +59,7 @@ _NO_CAPS = Caps(
 _MOST_DISMISSED = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFinding:
+class MemoryFinding(Struct, frozen=True):
     """One thing that is worth a look."""
 
     kind: FindingKind
@@ -84,8 +83,7 @@ class MemoryFinding:
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-@dataclass(frozen=True, slots=True)
-class FindingReport:
+class FindingReport(Struct, frozen=True):
     """What was found, the most useful first; those of one matter follow each other."""
 
     findings: tuple[MemoryFinding, ...] = ()

@@ -16,7 +16,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -29,6 +28,7 @@ from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
+from reverie.values import Struct
 
 # Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
 # rules in `memory.usage_rules`). Called after each change of the sidecar, and by commands that change a
@@ -105,8 +105,7 @@ _LIST = ""
 _ENDS = ("turn-end", "aborted", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class HostServices:
+class HostServices(Struct, frozen=True):
     """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
     changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
 
@@ -431,8 +430,7 @@ RETRY_S = 2.0
 _ANSWER_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class HostStatus:
+class HostStatus(Struct, frozen=True):
     """`hosting`: here; `viewing`: `holder` hosts; `waiting`: nobody does, and `message` says why not we.
     `sessions` transcripts are followed."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.scopes import Caps, ScopeRoot
@@ -24,6 +23,7 @@ from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
 from reverie.memory.listing import MemoryFile, ScopeListing, changes_between, position, read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
+from reverie.values import Struct
 
 SLICE_S = 0.25
 # So many files are read at once; more are asked of the catalogue first.
@@ -31,8 +31,7 @@ FEW = 200
 _Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
 
 
-@dataclass(frozen=True, slots=True)
-class LintResult:
+class LintResult(Struct, frozen=True):
     """What is known after a look. `findings`: by memory path, only of files that have any, and without what
     the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
     again. `looked_at`: files read this time."""

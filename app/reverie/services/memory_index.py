@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +38,7 @@ from reverie.services.changes import ChangeSet, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.edits import files_below
 from reverie.services.views import HandChange, Undo
+from reverie.values import Struct
 
 FixKind = Literal["add", "drop", "shorten"]
 _FIXES: Mapping[str, tuple[FixKind, ...]] = {
@@ -49,8 +49,7 @@ _FIXES: Mapping[str, tuple[FixKind, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class IndexCheck:
+class IndexCheck(Struct, frozen=True):
     """An index as it stood. `path`: its memory path; `folder`: that of the files it is about."""
 
     path: str
@@ -69,8 +68,7 @@ class IndexCheck:
         return f"{self.folder}/{finding.rel}"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedLine:
+class ChangedLine(Struct, frozen=True):
     """One line that a rename changes; `line` counts from 1 in the file at `path`."""
 
     path: str
@@ -79,8 +77,7 @@ class ChangedLine:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class RenamePlan:
+class RenamePlan(Struct, frozen=True):
     """Renames, or moves, with all that follows them. `targets`: what was asked for, old path -> new path;
     `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move."""
 
@@ -247,8 +244,7 @@ class IndexService:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(Struct, frozen=True):
     """A folder with an index: `rels` are its files by path inside it, but those another index is about;
     `prefix` what stands before those in the root."""
 

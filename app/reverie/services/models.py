@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +24,7 @@ from reverie.errors import StoreError, UserError
 from reverie.llm.catalogue import NETWORK_VARIABLES, ProviderInfo
 from reverie.services.views import ConsentView
 from reverie.text.phrase import phrase
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.files.sidecar import Sidecar
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 # is itself set up to use (`offered`); the settings win where both name a service.
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsView:
+class ModelsView(Struct, frozen=True):
     """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
     sentence."""
 
@@ -53,8 +52,7 @@ class ModelsView:
     providers: tuple[ProviderInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeLine:
+class ProbeLine(Struct, frozen=True):
     """One step of the test of a model; `state` is `pass`, `fail` or `skip`."""
 
     name: str
@@ -218,8 +216,7 @@ def own_instructions(
 RULES, AUTO = "rules", "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(Struct, frozen=True):
     """An engine, and why it is this one."""
 
     engine: str

@@ -16,7 +16,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -35,6 +34,7 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.views import FileText, HandChange, Undo, file_text
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     import pygit2
@@ -52,8 +52,7 @@ _CHECK_EVERY = 1_000
 _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """What tells one repository from another. `roots`: hex ids of commits without parents, empty where they
     are not known; `remotes`: as `remote_key` spells them. Both sorted."""
 
@@ -186,8 +185,7 @@ _NAME = re.compile(r"[^\w]+|_")
 _SHOWN_HEX = 10
 
 
-@dataclass(frozen=True, slots=True)
-class LiveProject:
+class LiveProject(Struct, frozen=True):
     """A project that the home lists. `there`: its directory can be reached now."""
 
     path: str
@@ -196,8 +194,7 @@ class LiveProject:
     identity: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchEvidence:
+class MatchEvidence(Struct, frozen=True):
     """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
     the file that names the owner."""
 
@@ -205,8 +202,7 @@ class MatchEvidence:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectMatch:
+class ProjectMatch(Struct, frozen=True):
     """A project that a store may belong to, strongest evidence first."""
 
     project_path: str
@@ -276,8 +272,7 @@ MergeChoice = Literal["both", "beside", "leave"]
 Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFile:
+class StoreFile(Struct, frozen=True):
     """One file of a lost store."""
 
     rel: str
@@ -285,8 +280,7 @@ class StoreFile:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoreView:
+class StoreView(Struct, frozen=True):
     """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
     `more`: there are more files than are listed. `removable`: the history keeps what is removed."""
 
@@ -306,16 +300,14 @@ class StoreView:
         return sum(file.size for file in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class OrphansView:
+class OrphansView(Struct, frozen=True):
     """The lost stores of one home, and the projects they may be merged into."""
 
     stores: tuple[StoreView, ...]
     projects: tuple[LiveProject, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRow:
+class MergeRow(Struct, frozen=True):
     """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
     and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
     `why`: the rule that a name breaks."""
@@ -333,8 +325,7 @@ class MergeRow:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MergePreview:
+class MergePreview(Struct, frozen=True):
     """A merge to look through; nothing was changed. `project_path` empty: into global memory."""
 
     store: LostStore
@@ -353,8 +344,7 @@ _SHOWN_AT_MOST = 8 * 1024 * 1024
 _NOTE = ".md"
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """Where a merge goes."""
 
     context: ScopeContext

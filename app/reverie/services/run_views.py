@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +44,7 @@ from reverie.services.views import (
     Spent,
     StatusView,
 )
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.coverage import Status
@@ -376,8 +376,7 @@ def _notes(record: RunRecord) -> dict[str, str]:
 # be read.
 
 
-@dataclass(frozen=True, slots=True)
-class RunningWork:
+class RunningWork(Struct, frozen=True):
     """A run that holds the lease `name`. `workspace_id`: whose it is; None for a run of the whole home."""
 
     name: str
@@ -385,8 +384,7 @@ class RunningWork:
     workspace_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityPage:
+class ActivityPage(Struct, frozen=True):
     """The newest decisions, newest first, and what runs."""
 
     entries: tuple[ActivityEntry, ...]

@@ -19,7 +19,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,6 +47,7 @@ from reverie.memory.search.query import (
     term_hits,
 )
 from reverie.services.contexts import shown_contexts
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
@@ -64,8 +64,7 @@ Matched = Literal["all", "any", "near"]
 """Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlace:
+class SearchPlace(Struct, frozen=True):
     """Where somebody is who searches: what belongs there comes first."""
 
     project_path: str | None = None
@@ -73,8 +72,7 @@ class SearchPlace:
     workspace_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
     `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
 
@@ -109,8 +107,7 @@ class SearchHit:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
+class SearchAnswer(Struct, frozen=True):
     """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
     False: the index of some home is still being made, or the pattern was not tried on everything yet."""
 
@@ -123,8 +120,7 @@ class SearchAnswer:
 # The places of indexed rows, and the context in which each is shown.
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPlace:
+class IndexedPlace(Struct, frozen=True):
     """Where the rows of one root lie, and in which context they are shown."""
 
     directory: Path
@@ -180,8 +176,7 @@ _HERE = 3.0
 _REPORT_S = 0.2
 
 
-@dataclass
-class _Shelf:
+class _Shelf(Struct, dict=True):
     """What is known of one open home."""
 
     parts: HomeContainer

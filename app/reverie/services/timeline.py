@@ -13,7 +13,6 @@ Failure: `UserError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -36,6 +35,7 @@ from reverie.services.container import rooted_files
 from reverie.services.contexts import roots_of
 from reverie.services.edits import kept_file
 from reverie.services.views import HandChange
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.memory.history.history import History
@@ -53,8 +53,7 @@ NOW = ""
 """The `State.commit` of what stands on disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineTarget:
+class TimelineTarget(Struct, frozen=True):
     """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at. `beside`: it is a
     companion, `path` the one on the disk."""
 
@@ -65,16 +64,14 @@ class TimelineTarget:
     beside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What stood at `place` in a commit; `NOW`: what stands there; None: before the beginning, nothing."""
 
     commit: str | None
     place: HistoryPlace
 
 
-@dataclass(frozen=True, slots=True)
-class LineAuthor:
+class LineAuthor(Struct, frozen=True):
     """Who wrote a line. `change` names the change set, a run or a commit; `actor` is the history's own word
     for `who`."""
 
@@ -85,24 +82,21 @@ class LineAuthor:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlameRow:
+class BlameRow(Struct, frozen=True):
     """One line. `author`: its place in `BlameView.authors`, -1 for what is not in the history yet."""
 
     text: str
     author: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlameView:
+class BlameView(Struct, frozen=True):
     """Who brought each line of one version."""
 
     rows: tuple[BlameRow, ...] = ()
     authors: tuple[LineAuthor, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredFile:
+class RestoredFile(Struct, frozen=True):
     """One file of a restore: `blob` None: it goes; `expected_sha256`: what stands there now."""
 
     path: str
@@ -113,8 +107,7 @@ class RestoredFile:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RestorePlan:
+class RestorePlan(Struct, frozen=True):
     """What a restore would do. `files` come back, `newer` came since and would go if a person wants that;
     `refused`: (path, why) of what cannot be brought back."""
 
@@ -131,8 +124,7 @@ class RestorePlan:
 # error: half of it would look like a deletion of the rest.
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
+class OnDisk(Struct, frozen=True):
     """One file as it is now."""
 
     inner: str

@@ -24,7 +24,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +76,7 @@ from reverie.llm.vault import Vault
 from reverie.memory.diff import nearest_lines, unified
 from reverie.services.views import ConsentView
 from reverie.text.phrase import Phrase, plain
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -96,8 +96,7 @@ _TEXTS = ("systemPrompt", "globalAgentsMd", "contextAgentsMd", "existingMemory")
 FileStamp = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEntry:
+class TraceEntry(Struct, frozen=True):
     """One trace as its name tells. `stamp` changes when the file does."""
 
     id: str
@@ -109,8 +108,7 @@ class TraceEntry:
     stamp: FileStamp
 
 
-@dataclass(frozen=True, slots=True)
-class TraceSummary:
+class TraceSummary(Struct, frozen=True):
     """One line of the list. `evidence` is a sentence; `place` points where it is."""
 
     id: str
@@ -177,8 +175,7 @@ class TraceSummary:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEvent:
+class TraceEvent(Struct, frozen=True):
     """One message of the conversation around a run."""
 
     role: str
@@ -186,8 +183,7 @@ class TraceEvent:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissedEdit:
+class MissedEdit(Struct, frozen=True):
     """A write that did not fit the memory. `problem`: what the tool answered, if anything; `wanted`: the text
     to be replaced, if any; `found`: the lines of the memory nearest to it; `new`: what it would have
     written."""
@@ -200,8 +196,7 @@ class MissedEdit:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class TraceDetail:
+class TraceDetail(Struct, frozen=True):
     """One trace as it is shown, as far as the bounds of reading allow."""
 
     row: TraceSummary
@@ -228,8 +223,7 @@ class TraceDetail:
     """Changes when the file does."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadTrace:
+class _ReadTrace(Struct, frozen=True):
     """One trace as it was read."""
 
     row: TraceSummary
@@ -629,8 +623,7 @@ TIME_LIMIT_S = 60.0
 _MEMORY_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRequest:
+class ReplayRequest(Struct, frozen=True):
     """What is to be asked, of whom (`provider:model`)."""
 
     engine: str
@@ -650,8 +643,7 @@ def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """The trace of a replay, and what differs from the original as a diff."""
 
     detail: TraceDetail
@@ -770,8 +762,7 @@ _BEFORE = 30
 """How many messages are shown before the one that was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptOpened:
+class TranscriptOpened(Struct, frozen=True):
     """A transcript as it is opened. `place`: the number of the message that was asked for; -1 where none was,
     or it is not there."""
 
@@ -780,8 +771,7 @@ class TranscriptOpened:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptGrowth:
+class TranscriptGrowth(Struct, frozen=True):
     """What a transcript is now. `page` None: the same as before."""
 
     stamp: Stamp

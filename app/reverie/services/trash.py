@@ -11,7 +11,6 @@ Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failur
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
@@ -23,6 +22,7 @@ from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.contexts import Contexts
 from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.memory.history.roots import FileVersion
@@ -34,8 +34,7 @@ def _never() -> None:
     """Nobody cancels."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrashEntry:
+class TrashEntry(Struct, frozen=True):
     """One deleted file. `path`: its memory path; `owner`: how people call the project or workspace, "" for
     global. `actor`, `run_id`, `source`: as the history has them. `taken`: something stands at its place now.
     `reachable` False: nothing in the home points at its scope any more."""
@@ -68,8 +67,7 @@ class TrashEntry:
         return self.deletion.size
 
 
-@dataclass(frozen=True, slots=True)
-class TrashPage:
+class TrashPage(Struct, frozen=True):
     """Newest first; `next`: where to go on, None at the beginning of the history."""
 
     entries: tuple[TrashEntry, ...] = ()
@@ -186,8 +184,7 @@ class TrashService:
         return lambda rel: files.entry(rel) is not None
 
 
-@dataclass
-class _Chosen:
+class _Chosen(Struct, dict=True):
     """Free names, none given twice."""
 
     names: dict[str, str] = field(default_factory=dict)
@@ -202,16 +199,14 @@ class _Chosen:
         self.names[entry.id] = str(memory_path(entry.scope, rel))
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(Struct, frozen=True):
     """What a commit says of one root beside the bytes."""
 
     versions: Mapping[str, FileVersion]
     pinned: Collection[str]
 
 
-@dataclass
-class _Batch:
+class _Batch(Struct, dict=True):
     """The changes of one context."""
 
     changes: list[HandChange] = field(default_factory=list)

@@ -6,7 +6,6 @@ Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherw
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,10 +22,10 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts
 from reverie.runs.result import CardCounts, Outcome, ReportCard
 from reverie.runs.transaction import Journal
+from reverie.values import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class HomeInfo:
+class HomeInfo(Struct, frozen=True):
     """One open home. `problems` are sentences on what could not be read; `adoptable` are homes that are gone
     from where they were and may have been moved here."""
 
@@ -39,8 +38,7 @@ class HomeInfo:
     adoptable: tuple[KnownHome, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HomeFacts:
+class HomeFacts(Struct, frozen=True):
     """What the agent of a home has. None of it changes while the home is open."""
 
     takes_notes: bool = False
@@ -56,8 +54,7 @@ class HomeFacts:
 UnseenKind = Literal["new", "changed", "deleted"]
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenChange:
+class UnseenChange(Struct, frozen=True):
     """What someone else did to one memory since a person last saw it."""
 
     path: str
@@ -76,8 +73,7 @@ class UnseenChange:
     """Of the content that is told of; empty for a deletion."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryView:
+class MemoryView(Struct, frozen=True):
     """The three trees of one context."""
 
     context: ScopeContext
@@ -94,8 +90,7 @@ class MemoryView:
         return frozenset(path for path, kind in self.unseen.items() if kind != "deleted")
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageRow:
+class CoverageRow(Struct, frozen=True):
     """One row of the footer."""
 
     scope: Scope
@@ -116,8 +111,7 @@ class CoverageRow:
     """With not `available`: the agent has no such scope in any context."""
 
 
-@dataclass(frozen=True, slots=True)
-class HarvestRow:
+class HarvestRow(Struct, frozen=True):
     """The newest harvest of the workspace."""
 
     status: Literal["pending", "completed", "failed"]
@@ -127,8 +121,7 @@ class HarvestRow:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True):
     """One run as lists show it."""
 
     id: str
@@ -161,8 +154,7 @@ class RunSummary:
     """What it did to the facts; None: nobody counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What the models of one scope's runs used: the last run, and all of this calendar month. A cost of None
     is not known; `month_unknown`: that of some run of the month is not, so the sum is a lower bound."""
 
@@ -173,8 +165,7 @@ class Spent:
     month_unknown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentView:
+class ConsentView(Struct, frozen=True):
     """What would leave this machine, and where to: memory paths, and how many secrets in them are
     withheld. `stays`: memories that a dream does not read (too large, no text)."""
 
@@ -184,8 +175,7 @@ class ConsentView:
     stays: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StatusView:
+class StatusView(Struct, frozen=True):
     """The footer of one context: rows in the order workspace, project, global."""
 
     rows: tuple[CoverageRow, ...]
@@ -198,8 +188,7 @@ class StatusView:
     """What the agent says of its own jobs."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(Struct, frozen=True):
     """One file for the editor. `content` is exactly the decoded text, newlines and byte order mark
     included. `note`: what whoever edits it has to know, as a sentence; empty for nothing."""
 
@@ -216,8 +205,7 @@ class FileText:
     """Why its whole store is read-only; `read_only` says it in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     """One file of a run: bytes before and after, None where there is no file; `note` says why or what became
     of it."""
 
@@ -227,8 +215,7 @@ class ChangedFile:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewHunk:
+class ReviewHunk(Struct, frozen=True):
     """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names;
     `start`: how many lines of the text before stand above it. `lines` are (" " context | "-" before | "+"
     after, text without its ending); none: the hunk stands for the file itself coming, going or moving."""
@@ -238,8 +225,7 @@ class ReviewHunk:
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewFile:
+class ReviewFile(Struct, frozen=True):
     """One file of a run. `path` is what a `Selection` names; `old_path` where it stood, if the run moves it.
     `before` None: it is new; `after` None: it goes."""
 
@@ -251,8 +237,7 @@ class ReviewFile:
     old_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewGroup:
+class ReviewGroup(Struct, frozen=True):
     """Files that are accepted or rejected together. `reason`: the engine's own words, where it gave any."""
 
     index: int
@@ -261,8 +246,7 @@ class ReviewGroup:
     files: tuple[ReviewFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewView:
+class ReviewView(Struct, frozen=True):
     """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
     sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
     `jobs.consolidate.review.resolve` works on: pure and quick, for every click. `run` None: a change set of
@@ -282,8 +266,7 @@ class ReviewView:
     """What it did to the facts; None: there were none to lose."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandChange:
+class HandChange(Struct, frozen=True):
     """One file of a change by hand. `path` is a memory path; `after` its bytes then, None: it goes;
     `expected_sha256` the hash of its bytes now, None: nothing may stand there; `mode` permission bits, None:
     as they are."""
@@ -294,8 +277,7 @@ class HandChange:
     mode: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FilesChanged:
+class FilesChanged(Struct, frozen=True):
     """Files, pins and use as one change by hand left them: what `runs.revert` takes back."""
 
     context: ScopeContext
@@ -303,8 +285,7 @@ class FilesChanged:
     """Its `commit` of the history holds the contents before, so that this outlives the window."""
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
+class Renamed(Struct, frozen=True):
     """A file or folder at another place of its scope. One rename there and one back, whatever is in it: a
     folder of ten thousand files is no ten thousand changes."""
 
@@ -315,8 +296,7 @@ class Renamed:
     """By logical key, as it was before."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompanionRestored:
+class CompanionRestored(Struct, frozen=True):
     """An older version of a companion, which lies outside the scopes and so has no memory path."""
 
     context: ScopeContext
@@ -329,8 +309,7 @@ class CompanionRestored:
     """Of the history, with the bytes before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(Struct, frozen=True):
     """How to take back what a person did as one."""
 
     context: ScopeContext
@@ -351,8 +330,7 @@ class Undo:
     """What went wrong after the change was made, as sentences; empty for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(Struct, frozen=True):
     """Which views a set of changes touches."""
 
     tree: bool

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private
 from reverie.files.paths import read_regular
 from reverie.profile import Profile
+from reverie.values import Struct, as_dict, fields_of
 
 MOST_FOLDERS = 2_000
 MOST_HOMES = 100
@@ -25,8 +25,7 @@ _LARGEST = 1_000_000
 _FILE = "window.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """The window as it was closed. Rows of the tree are tuples of keys; lengths and scroll positions
     pixels."""
 
@@ -73,15 +72,16 @@ def read_remembered(profile: Profile) -> Remembered:
 
 def _from(stored: Mapping[str, Any]) -> Remembered:
     kept: dict[str, Any] = {}
-    for field in fields(Remembered):
-        value, default = stored.get(field.name), field.default
-        if field.name == "opened":
+    usual = Remembered()
+    for name in fields_of(Remembered):
+        value, default = stored.get(name), getattr(usual, name)
+        if name == "opened":
             kept["opened"] = _keys(value)
-        elif field.name in ("homes", "closed"):
-            kept[field.name] = _texts(value)
+        elif name in ("homes", "closed"):
+            kept[name] = _texts(value)
         elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
             # A bool is no number here: the types have to be the same.
-            kept[field.name] = value
+            kept[name] = value
     return Remembered(**kept)
 
 
@@ -101,5 +101,5 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
     """Keep it. Raises `UserError`."""
     ensure_private(profile.state)
-    text = json.dumps(asdict(remembered), ensure_ascii=True, indent=1)
+    text = json.dumps(as_dict(remembered), ensure_ascii=True, indent=1)
     atomic_write(remembered_file(profile), text.encode(), mode=0o600)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -46,6 +45,7 @@ from reverie.text.secret_values import (
     secret_words,
     small_letters,
 )
+from reverie.values import Struct
 
 # Secrets in prose, lists, tables, tags and command lines. On lines with a word for a secret three rules
 # apply: the word, then a verb or sign that gives a value ("the staging password is ...", "Passwort (Test):
@@ -482,8 +482,7 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
                 yield match.start(1), match.end(1), "password"
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """`text[start:end]` is a secret; `kind` is one of `private-key`, `provider-key`, `jwt`, `auth-header`,
     `url-password`, `password`, `token`."""
 

@@ -13,7 +13,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from reverie.text.secret_values import (
@@ -31,6 +30,7 @@ from reverie.text.secret_values import (
     is_random,
     secret_table,
 )
+from reverie.values import Struct
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
 _PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
@@ -105,8 +105,7 @@ _KEY_LINE = re.compile(
 _LONGEST_KEY = 32_768
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """The table of services as the search needs it."""
 
     by_prefix: dict[str, Prefixed]

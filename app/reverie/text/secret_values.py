@@ -11,12 +11,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
 from reverie.resources import load_table
+from reverie.values import Struct
 
 # What secrets of known services look like: the rows of `resources/secrets.toml`; and the words that tell a
 # secret from another value: the lists of `resources/secret_words.toml`. Each is read when first asked for.
@@ -35,8 +35,7 @@ LONG_WORD = 30
 _FLAGS = frozenset({"exact", "random"})
 
 
-@dataclass(frozen=True, slots=True)
-class Prefixed:
+class Prefixed(Struct, frozen=True):
     """A secret that begins with `prefix`."""
 
     service: str
@@ -54,8 +53,7 @@ class Prefixed:
     """The prefix is short or an ordinary word, so the rest must look random too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
+class Shaped(Struct, frozen=True):
     """A secret with a form of its own. Group 1 of `pattern`, or all of it, is the secret."""
 
     service: str
@@ -71,8 +69,7 @@ class Shaped:
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
+class Nearby(Struct, frozen=True):
     """A secret that only its surroundings give away."""
 
     service: str
@@ -83,8 +80,7 @@ class Nearby:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class SecretTable:
+class SecretTable(Struct, frozen=True):
     """All rows of the file, in its order."""
 
     prefixed: tuple[Prefixed, ...]
@@ -92,8 +88,7 @@ class SecretTable:
     nearby: tuple[Nearby, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SecretWords:
+class SecretWords(Struct, frozen=True):
     """The lists of words, in small letters."""
 
     gives: frozenset[str]

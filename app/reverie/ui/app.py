@@ -28,7 +28,6 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -66,6 +65,7 @@ from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.style import CalmStyle
 from reverie.ui.window.main_window import MainWindow
+from reverie.values import replace
 
 # Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
 

@@ -10,7 +10,6 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from reverie.engine.address import MachineAddress
 from reverie.engine.start import StartingEngine
 from reverie.files.paths import read_regular
 from reverie.resources import resource
+from reverie.values import Struct
 
 TEXT_CONTRAST = 4.5
 SIGN_CONTRAST = 3.0
@@ -53,8 +53,7 @@ _VIOLET = QColor(130, 80, 200)
 _GREY = QColor(134, 142, 153)
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """Colours by what they mean. `*_back` are backgrounds on which the palette's text stays readable."""
 
     dark: bool
@@ -98,8 +97,7 @@ class Theme:
     hunk: QColor
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(Struct, frozen=True):
     """The colours of our own two palettes, as `#RRGGBB`. AA on every background they are used on; a test
     computes it."""
 
@@ -496,8 +494,7 @@ class _IconEngine(QIconEngine):
         return self._color or theme_of(palette).dim
 
 
-@dataclass(frozen=True, slots=True)
-class WindowStyle:
+class WindowStyle(Struct, frozen=True):
     """Theme, font size and language, with the fields and defaults of `settings.WindowSettings`."""
 
     font_size: int = 0
@@ -506,8 +503,7 @@ class WindowStyle:
     theme: str = "system"
 
 
-@dataclass(frozen=True, slots=True)
-class StartupOptions:
+class StartupOptions(Struct, frozen=True):
     """What a new window opens first."""
 
     homes: tuple[Path, ...] = ()

@@ -15,7 +15,6 @@ a host cannot do is in its status and in Activity.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -32,14 +31,14 @@ from reverie.ui.session import HomeSession
 from reverie.ui.traces.checks import ChecksControl
 from reverie.ui.traces.log import LogControl
 from reverie.ui.translation import counted, tr
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.host import HostStatus
     from reverie.ui.traces.tab import TracesTab
 
 
-@dataclass(frozen=True, slots=True)
-class HostLabel:
+class HostLabel(Struct, frozen=True):
     """The services of one home in the status bar."""
 
     text: str = ""

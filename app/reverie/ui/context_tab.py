@@ -8,7 +8,6 @@ Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, Signal, Slot
@@ -45,6 +44,7 @@ from reverie.ui.widgets.frames import PartTab
 from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.text_views import LoadedText
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -555,14 +555,12 @@ class ContextTab(PartTab):
 _DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Gathered:
+class _Gathered(Struct, frozen=True):
     facts: ContextFacts
     now: int
 
 
-@dataclass(slots=True)
-class _ContextSeen:
+class _ContextSeen(Struct):
     """What was seen before this visit: read by its first job, because each of them keeps what is seen now,
     and the next may have been asked for before the first is done."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +19,7 @@ from reverie.agents.scopes import Scope
 from reverie.text.phrase import Phrase, phrase, plural
 from reverie.ui.translation import counted, said, tr, translated
 from reverie.ui.translation import translatable as _
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.runs.record import RunKind
@@ -128,8 +128,7 @@ _STEPS: tuple[tuple[int, Unit, int], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ago:
+class Ago(Struct, frozen=True):
     """A rounded-down age. `count` is 0 for `now` and `future`."""
 
     unit: Unit
@@ -314,8 +313,7 @@ def money(usd: float | None) -> str:
 # as it is.
 
 
-@dataclass(frozen=True, slots=True)
-class RunKindLabels:
+class RunKindLabels(Struct, frozen=True):
     """The texts of one kind, not translated yet."""
 
     kind: RunKind

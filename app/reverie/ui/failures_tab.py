@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
@@ -44,6 +43,7 @@ from reverie.ui.widgets.frames import PartTab
 from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -69,8 +69,7 @@ _STATES: dict[LessonState, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRow:
+class FailureRow(Struct, frozen=True):
     """One row of a part. `what`: what it is about; None is the block."""
 
     key: str

@@ -22,13 +22,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from reverie.engine.asking import CallCancelled, Request, never_wait
 from reverie.errors import UserError
+from reverie.values import Struct, field
 
 log = logging.getLogger("reverie.jobs")
 STOP_LIMIT_MS = 2000
@@ -92,8 +92,7 @@ Work = Request[T] | Callable[[JobControl], Coroutine[Any, Any, T] | T]
 asks nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     id: int
     work: Work[Any]
     control: JobControl
@@ -103,21 +102,18 @@ class _Job:
         return await work if isinstance(work, Request | Coroutine) else work
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
+class _Reply(Struct, frozen=True):
     value: Any
     error: BaseException | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     id: int
     kind: Kind
     value: Any
 
 
-@dataclass(slots=True, eq=False)
-class Ticket:
+class Ticket(Struct, eq=False):
     """One job that has not ended yet, as the lane keeps it."""
 
     id: int
@@ -416,8 +412,7 @@ def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
     return timer
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(Struct, frozen=True):
     """The lanes that all homes of a window share."""
 
     scan: Lane

@@ -15,7 +15,6 @@ Failure: a refresh that fails keeps the last views, emits `trouble`, and the nex
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, Lanes, Work, repeating, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
@@ -143,16 +143,14 @@ class LeasePoll(QObject):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
+class WatchEvent(Struct, frozen=True):
     """What the watcher of one home saw. `source`: the home's id."""
 
     source: str
     changes: Changes
 
 
-@dataclass(frozen=True, slots=True)
-class HomeOpened:
+class HomeOpened(Struct, frozen=True):
     """A home that could be opened."""
 
     workbench: HomeEngine
@@ -185,16 +183,17 @@ _TITLES_AT_ONCE = 40
 _MOST_TITLES = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What is selected inside a home. With neither id nor path: the home's global memory alone."""
 
     workspace_id: str | None = None
     project_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TreeUpdate:
+HOME_ALONE = Choice()
+
+
+class TreeUpdate(Struct, frozen=True):
     """The memory trees as they are now. `other`: of another context than before; `names_only`: a quick first
     look."""
 
@@ -208,8 +207,7 @@ class TreeUpdate:
     """By which the engine knows what it sent; 0: a first look, of which nothing is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refreshed:
+class _Refreshed(Struct, frozen=True):
     info: HomeInfo | None
     tree: TreeUpdate | None
     status: StatusView | None
@@ -333,7 +331,7 @@ class HomeSession(QObject):
         """Show a workspace or a project; empty: none."""
         self.select(Choice(workspace_id or None, project_path or None))
 
-    def select(self, choice: Choice = Choice()) -> None:
+    def select(self, choice: Choice = HOME_ALONE) -> None:
         """Show another part of the home: names first, then everything, then the footer."""
         self._choice = choice
         self.context, self._update, self.status = None, None, None

@@ -13,7 +13,6 @@ ended.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.services.window_state import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
 from reverie.ui.tree.memory_tree import CompanionData
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.ui.editor.documents import OpenFile

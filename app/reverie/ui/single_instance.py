@@ -17,7 +17,6 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from reverie.engine.address import MachineAddress, parse_address
 from reverie.errors import UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from PySide6.QtNetwork import QLocalServer, QLocalSocket
@@ -38,8 +38,7 @@ _LARGEST = 65_536
 _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRequest:
+class OpenRequest(Struct, frozen=True):
     """What a second start of the program was asked to open."""
 
     homes: tuple[Path, ...] = ()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -49,6 +48,7 @@ from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits, add_note
 from reverie.services.search import SearchService
+from reverie.values import replace
 
 SUMMARY = "/memories/global/memory_summary.md"
 GOOD = ("v1\n\n" + "\n\nBrief.\n\n".join(f"## {heading}" for heading in HEADINGS) + "\n").encode()
@@ -614,7 +614,7 @@ def test_a_model_is_told_of_documents_and_that_there_are_no_descriptions(
 def test_no_description_is_missed_where_codex_reads_none() -> None:
     caps = CodexHome.caps
     assert lint(b"# Text\n", caps, rel="mine.md") == ()
-    reads = dataclasses.replace(caps, descriptions=True)
+    reads = replace(caps, descriptions=True)
     assert [found.kind for found in lint(b"# Text\n", reads, rel="mine.md")] == ["description"]
 
 

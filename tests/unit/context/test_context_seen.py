@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from reverie.context.view import NAME, Change, ContextView, Glances, key_of, sin
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
+from reverie.values import replace
 
 
 @pytest.fixture

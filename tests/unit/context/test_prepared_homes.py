@@ -6,7 +6,7 @@ Each home is a real one on disk, read as the command and the window read it (for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from reverie.context.gather import gather
 from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
+from reverie.values import replace
 
 ITEM, TOTAL = 16_384, 49_152
 WEEK = 7

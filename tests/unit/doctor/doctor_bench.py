@@ -8,7 +8,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from reverie.doctor.findings import DoctorHooks, Finding, ModelFacts, ProbeFacts
 from reverie.doctor.run_checks import examine
 from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 MINUTE = 60_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from reverie.engine.process import inline_channel
 from reverie.profile import Profile
 from reverie.settings import load_settings
 from reverie.text.phrase import plain
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 LEVEL = "info"

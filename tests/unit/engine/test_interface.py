@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import typing
 from typing import Any
@@ -11,6 +10,7 @@ from reverie.engine.codec import coder
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import method_of, names_of
 from reverie.services.service import LazyService
+from reverie.values import fields_of
 
 # These take or give what only one process has: callables, watchers, readers, models.
 NOT_OFFERED = {
@@ -64,7 +64,7 @@ def test_every_value_that_a_signature_names_can_cross() -> None:
         if hint in seen or not isinstance(hint, type):
             return
         seen.add(hint)
-        if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
+        if fields_of(hint) or hasattr(hint, "_fields"):
             for name, inner in typing.get_type_hints(hint).items():
                 try:
                     coder(inner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -11,11 +10,13 @@ from typing import Any
 import pytest
 
 from reverie.files.locks import ProcessId, is_alive, this_process
+from reverie.values import replace
 
 _SHOW = """
-import dataclasses, json, sys
+import json, sys
 from reverie.files.locks import this_process
-print(json.dumps(dataclasses.astuple(this_process())), flush=True)
+from reverie.values import astuple
+print(json.dumps(astuple(this_process())), flush=True)
 sys.stdin.read()
 """
 
@@ -50,7 +51,7 @@ def test_another_process_is_alive_until_it_is_killed_and_dead_before_it_is_reape
     "changed", [{"started": 1}, {"pid": 2**22 + 1}, {"boot": "00000000-0000-0000-0000-000000000000/1"}]
 )
 def test_another_start_another_boot_or_no_process_is_dead(changed: dict[str, Any]) -> None:
-    assert not is_alive(dataclasses.replace(this_process(), **changed))
+    assert not is_alive(replace(this_process(), **changed))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from reverie.llm.provider import (
     UserMessage,
 )
 from reverie.llm.wire_formats import ResponseReader, ResponsesWire
+from reverie.values import replace
 
 
 def fed(*events: Any, progress: list[StreamProgress] | None = None) -> ResponseReader:

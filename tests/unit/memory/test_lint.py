@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
 from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, instruction_lines, lint
+from reverie.values import astuple
 
 CAPS = Caps(
     file_bytes=1000, files_per_scope=10, description_chars=100, description_prefix_bytes=200, view_depth=2

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,7 @@ from reverie.memory.paths import utf16_key
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.commands import tree
+from reverie.values import replace
 
 SMALL_CAPS = Caps(
     file_bytes=60, files_per_scope=3, description_chars=20, description_prefix_bytes=64, view_depth=2

@@ -5,7 +5,6 @@ Scenes with files and processes are in test_usage.py; here are the rules.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from reverie.memory.usage_rules import (
     usage_of,
 )
 from reverie.memory.usage_rules import judged as left_of
+from reverie.values import replace
 
 NOW = 1_787_300_000_000
 

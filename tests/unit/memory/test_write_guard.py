@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.errors import StoreError
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
+from reverie.values import replace
 
 OF_HOME = Refusal("unknown-layout", "", "Nothing was written.", "config.json has version 2.", "Ask first.")
 OF_GLOBAL = replace(OF_HOME, store="global", evidence="index.json has version 9.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from helpers.expect_log import ExpectLog
 from reverie.errors import StoreError
 from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.values import replace
 
 NOW = 1_787_300_000_000
 OP = {"command": "delete", "path": "/memories/global/a.md", "applied": True}

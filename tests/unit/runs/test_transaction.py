@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
 from reverie.runs.transaction import FileIntent, Images, Journal, LeaseLost, Recovered, Transaction, ops_of
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 RUN = "1787300000000-0000abcd"
 STYLE, TESTING, NEW = "commit-style.md", "testing.md", "fresh/new.md"

@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from reverie.services import drafts
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import COMPANION_STORE, Draft, DraftService, Offers, draft_name, drafts_directory
 from reverie.services.edits import CompanionFiles, UserEdits, current_text
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 DEPLOY = "/memories/project/deploy.md"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from reverie.llm.trace_reader import dump_of
 from reverie.services import traces
 from reverie.services.traces import ReplayRequest, TraceDetail, why_no_replay
 from reverie.services.workbench import Workbench
+from reverie.values import replace
 
 FAILED = "1786527072345"
 OLD = "- Postgres 13 in production."

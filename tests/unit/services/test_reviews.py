@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +14,7 @@ from reverie.errors import StoreError
 from reverie.jobs.consolidate.review import GroupKind, ReviewSelection, resolve
 from reverie.services.views import ReviewFile, ReviewView
 from reverie.services.workbench import Workbench
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 ALL = ReviewSelection()

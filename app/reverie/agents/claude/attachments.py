@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from reverie.agents.codex.transcript import timestamp_ms
 from reverie.agents.reading import as_list, as_text, texts_of
 from reverie.agents.transcripts import decoded_row, reading_transcript
 from reverie.resources import resource_table
+from reverie.values import Struct, field
 
 INSTRUCTIONS = "instructions"
 RECALLED = "relevant_memories"
@@ -41,8 +41,7 @@ QUIET = frozenset({"prompt_snapshot"})
 """Attachments that tell a reader nothing: the program's own prompt and tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
+class LoadedFile(Struct, frozen=True):
     """One file as the program loaded it."""
 
     path: str
@@ -51,8 +50,7 @@ class LoadedFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """One `instructions` attachment."""
 
     files: tuple[LoadedFile, ...]
@@ -63,16 +61,14 @@ class Instructions:
     """With `changed`: the files that are not loaded any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """One memory that the program chose for a prompt and put before the model."""
 
     path: str
     text: str
 
 
-@dataclass(slots=True)
-class LoadedContext:
+class LoadedContext(Struct):
     """What one transcript records of its session's context, as it is at the end of the file."""
 
     files: dict[str, LoadedFile] = field(default_factory=dict)

@@ -24,7 +24,6 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, UserError, user_error_from_os
 from reverie.files.directory import walk_paths
 from reverie.files.locks import is_running
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,7 @@ _SAVED = b'"memory_saved"'
 _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class LockState:
+class LockState(Struct, frozen=True):
     """What the file says."""
 
     at: int | None = None
@@ -78,8 +77,7 @@ HasEnded = Callable[[int, int, int], bool]
 """Whether the consolidation that this process began at a time is over, as seen at another (both UTC ms)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """Finds out whether a consolidation is over though its process lives. `directory`: the memory.
     `transcript_of`: the transcript of the session that runs in a process; None where it is not known."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reverie.agents.capabilities import AgentCheck, StatusLine
@@ -18,13 +17,13 @@ from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_
 from reverie.files.directory import walk_paths
 from reverie.files.paths import open_regular
 from reverie.text.phrase import phrase, plain, plural, together
+from reverie.values import Struct
 
 _INDEX_BYTES = 4 << 20
 _MOST_FILES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _MemoryFacts:
+class _MemoryFacts(Struct, frozen=True):
     """One project's memory."""
 
     off: str

@@ -18,7 +18,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,6 +103,7 @@ from reverie.agents.transcripts import ReadableTranscript, without_escapes
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable, UserError
 from reverie.files.paths import is_directory
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded

@@ -16,8 +16,9 @@ import posixpath
 import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from reverie.values import Struct
 
 _SPACE = "\\t\\n\\x0b\\x0c\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 _BLANK = "\t\n\x0b\x0c\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
@@ -225,8 +226,7 @@ _ENDS_PARAGRAPH = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """Lines `first` to `end` (exclusive) of a text."""
 
     kind: Literal["space", "code", "html", "definition", "text", "container"]
@@ -459,8 +459,7 @@ _REFERENCE = re.compile(_LABEL + r"(?:\[((?:\\.|[^\[\]\\])*)\])?")
 _PUNCTUATION = frozenset(string.punctuation)
 
 
-@dataclass(slots=True)
-class _Marks:
+class _Marks(Struct):
     """A run of `*` or `_`, which may begin or end emphasis."""
 
     char: str

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from reverie.agents.reading import CREDENTIAL, UNAPPROVED, may_be_named, never_o
 from reverie.agents.scopes import Scope
 from reverie.files.directory import walk_paths
 from reverie.files.paths import is_directory, is_file, is_link, read_regular, real_path
+from reverie.values import Struct
 
 DEEPEST = 4
 """How deep imports are followed."""
@@ -81,8 +81,7 @@ def companions(
     return tuple(order.found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(Struct, frozen=True):
     """Whose a file is, and what follows from that."""
 
     scope: Scope
@@ -92,8 +91,7 @@ class _Origin:
     `project`: only to places in the working directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """What the text of a file means for loading."""
 
     imports: tuple[str, ...] = ()

@@ -22,7 +22,6 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +41,7 @@ from reverie.agents.transcripts import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.paths import is_directory, is_file, leads_to_directory
+from reverie.values import Struct, field
 
 # Sessions that run now, or were killed: `sessions/<pid>.json` (sections 12.1.1 and 12.3). A killed process
 # leaves its file. `<pid>.<hex>.key` beside it is a secret that is never opened, so only names of digits
@@ -54,8 +54,7 @@ _BYTES = 64 << 10
 _MOST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class RunningSession:
+class RunningSession(Struct, frozen=True):
     """One process of the program, as its file says."""
 
     pid: int
@@ -101,8 +100,7 @@ NOTES = "session-memory"
 NOTES_FILE = "summary.md"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
+class StoredSession(Struct, frozen=True):
     """One session in a directory. `transcript` None: only its notes are left. `updated_at` UTC ms, `size`
     bytes, both of the transcript (of the directory where there is none)."""
 
@@ -114,8 +112,7 @@ class StoredSession:
     notes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectDirectory:
+class ProjectDirectory(Struct, frozen=True):
     """One directory in `projects/`; sessions newest first. `sidechains`: what older versions kept of
     sub-agents beside the transcripts."""
 
@@ -180,8 +177,7 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirec
     return ProjectDirectory(directory.name, Path(directory.path), memory, tuple(sessions), tuple(sidechains))
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionSummary:
+class _SessionSummary(Struct, frozen=True):
     """What a transcript said of its session when its time was `at` (UTC ms; 0: only its `cwd` was read)."""
 
     title: str = ""
@@ -192,8 +188,7 @@ class _SessionSummary:
 _NOTHING = _SessionSummary()
 
 
-@dataclass(slots=True)
-class _CacheContents:
+class _CacheContents(Struct):
     """Paths by directory, and what is known of each session."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)

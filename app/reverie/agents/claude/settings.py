@@ -23,7 +23,6 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from reverie.agents.reading import file_names, never_opened, read_json
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
 from reverie.files.paths import is_directory, is_file, is_there, read_regular, real_path
+from reverie.values import Struct
 
 # The repository of a working directory (sections 2 and 12.1.11): its root, all worktrees taken together.
 #
@@ -44,8 +44,7 @@ _CACHE_BYTES = 4 << 20
 _MOST_KEPT = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What of the machine the agent looks at. `home_dir` is the user's; `managed` the directory of what
     administrators set."""
 
@@ -84,8 +83,7 @@ def canonical_root(cwd: str) -> str:
     return cwd
 
 
-@dataclass(frozen=True, slots=True)
-class NestedWorktree:
+class NestedWorktree(Struct, frozen=True):
     """A worktree that lies inside the main checkout of its own repository."""
 
     root: Path
@@ -211,8 +209,7 @@ _WHOLE = "the project's own files lie there"
 _ADVICE_INSIDE = "Name a directory inside of the project, or one in your own settings.json."
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
+class MemorySettings(Struct, frozen=True):
     """What settings say of the memory of one working directory."""
 
     directory: Path | None = None
@@ -227,8 +224,7 @@ class MemorySettings:
     """Whether a file in the project itself names the directory, whether or not Reverie follows it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     path: Path
     data: Mapping[str, Any]
     of_project: bool

@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ from reverie.agents.transcripts import (
 from reverie.errors import UserError
 from reverie.resources import resource_table
 from reverie.text.summaries import estimate_tokens
+from reverie.values import Struct, field, replace
 
 KINDS = frozenset({"user", "assistant", "system", "attachment"})
 """What belongs to the conversation."""
@@ -61,8 +61,7 @@ _TITLE_BYTES = 300
 _TITLE_FILE_BYTES = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptEntry:
+class TranscriptEntry(Struct, frozen=True):
     """One record of the conversation. Empty texts: it does not say; `timestamp` UTC ms."""
 
     kind: str
@@ -90,8 +89,7 @@ class TranscriptEntry:
         return self.kind == "system" and self.row.get("subtype") == "compact_boundary"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The tokens of one answer."""
 
     input: int = 0
@@ -105,8 +103,7 @@ class Usage:
         return self.input + self.output + self.cache_write + self.cache_read
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHead:
+class SessionHead(Struct, frozen=True):
     """What the beginning and the end of a transcript say. `cwd` is the first one; `title` follows the
     agent's order: the person's, the generated one, the summary, else the first typed prompt."""
 
@@ -349,8 +346,7 @@ def _count(value: Any) -> int:
 # again.
 
 
-@dataclass(slots=True)
-class SessionFacts:
+class SessionFacts(Struct):
     """`messages` of people and the model; `context_tokens` the whole context with the last answer;
     `calls_tools`: the last answer asks for tools, so that the model is in the middle of its work. `cwd`:
     where the session began."""

@@ -19,7 +19,6 @@ import re
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -88,6 +87,7 @@ from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
 from reverie.files.locks import is_held
 from reverie.files.paths import is_directory, is_file, open_regular, read_regular
+from reverie.values import replace
 
 CAPS = Caps(
     file_bytes=4 << 20,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import Unavailable
 from reverie.files.paths import is_directory, is_file
 from reverie.text.phrase import phrase, plural, together
+from reverie.values import Struct, field, replace
 
 # Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are
 # asked for by name, and none needs to be there.
@@ -161,8 +161,7 @@ _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
 State = Literal["waiting", "running", "done", "failed", "stale"]
 
 
-@dataclass(slots=True)
-class MemoryBooks:
+class MemoryBooks(Struct):
     """Rows of the memory tables. `outputs`: when the transcript that a thread's memory was made from had last
     changed, UTC ms; `locks`: rows of locked working directories."""
 
@@ -355,8 +354,7 @@ INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class CodexFacts:
+class CodexFacts(Struct, frozen=True):
     """What the checks judge."""
 
     home: Path

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from reverie.agents.codex.store import DIRECTORIES, Version, version_in_use
 from reverie.agents.reading import entries_in
 from reverie.agents.scopes import Scope
 from reverie.files.paths import is_directory, is_file, read_regular
+from reverie.values import Struct
 
 SUMMARY = "memory_summary.md"
 SUMMARY_TOKENS = 2_500
@@ -48,8 +48,7 @@ _MOST_DIRECTORIES = 200
 _REPOSITORY = "It belongs to the project's repository: others may get the change."
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A text as it is loaded. `head` and `tail` are characters of the original at both ends that are in it,
     `removed_tokens` what the marker says; all 0 for a text that is loaded in full."""
 
@@ -101,8 +100,7 @@ def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
     return Loaded(f"{head}…{removed} tokens truncated…{tail}", len(head), len(tail), removed)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSettings:
+class PromptSettings(Struct, frozen=True):
     """What the settings of a home say of its prompt."""
 
     off: str = ""

@@ -16,7 +16,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
@@ -30,6 +29,7 @@ from reverie.agents.scopes import EDITABLE, FileRole, FileRule, Scope
 from reverie.errors import StoreError
 from reverie.files.paths import is_directory, open_regular, read_regular
 from reverie.text.summaries import first_heading
+from reverie.values import Struct, replace
 
 Version = Literal["v1", "v2"]
 DIRECTORIES: Mapping[Version, str] = {"v1": "memories", "v2": "memories_v2"}
@@ -62,8 +62,7 @@ _INSTRUCTIONS = "Codex wrote these instructions for itself and checks them when 
 _MANIFEST = "Codex keeps the list of an extension's files in this file."
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryVersion:
+class MemoryVersion(Struct, frozen=True):
     """The version in use, and why as a sentence."""
 
     name: Version

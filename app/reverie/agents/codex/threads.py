@@ -15,7 +15,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from reverie.agents.database_copy import Database, Row, stamp
 from reverie.agents.reading import as_text, file_names
 from reverie.errors import Unavailable
 from reverie.files.paths import is_file, read_regular
+from reverie.values import Struct, field, replace
 
 # The databases (sections 1, 2, 4 and 5). Versions give them different numbers: the highest number counts,
 # in the home, in its `sqlite/` or where settings or environment put it, whichever is newer.
@@ -93,8 +93,7 @@ _ROOT_COLUMNS = ("project_id", "path", "position")
 _MOST_PROJECTS = 10_000
 
 
-@dataclass(slots=True)
-class Books:
+class Books(Struct):
     """What the agent's databases say."""
 
     threads: Mapping[str, Row] = field(default_factory=dict)

@@ -16,7 +16,6 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from reverie.agents.transcripts import (
 )
 from reverie.errors import Unavailable
 from reverie.resources import resource_table
+from reverie.values import Struct, field
 
 _TABLE = resource_table("transcripts.toml")["codex"]
 ITEMS = frozenset(_TABLE["items"].split())
@@ -60,8 +60,7 @@ Finder = Callable[[str], Path | None]
 """The file of a rollout, by its id: the thread id, or the segment id of a later segment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One line. `timestamp` UTC ms. `payload` is untrusted: any of its values may be of any type."""
 
     kind: str
@@ -69,8 +68,7 @@ class Record:
     timestamp: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutHead:
+class RolloutHead(Struct, frozen=True):
     """What the beginning of a rollout says of its thread. Empty texts: it does not say."""
 
     thread_id: str = ""
@@ -82,8 +80,7 @@ class RolloutHead:
     first_prompt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One file of a thread's history, and how much of it counts."""
 
     path: Path
@@ -93,8 +90,7 @@ class Segment:
     """Only lines with a lower ordinal count; None for all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutHistory:
+class RolloutHistory(Struct, frozen=True):
     """The files that make up a thread, oldest first."""
 
     segments: tuple[Segment, ...]
@@ -249,8 +245,7 @@ def timestamp_ms(value: Any) -> int | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
+class _Base(Struct, frozen=True):
     """What `history_base` says. `rollout` empty: it cannot be understood."""
 
     rollout: str
@@ -314,8 +309,7 @@ _THREADS = re.compile(r"<(?:rollout|thread)_ids>(.*?)(?:</(?:rollout|thread)_ids
 _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\|note=\[(?P<note>.*)\])?$")
 
 
-@dataclass(slots=True)
-class ReadingPlan:
+class ReadingPlan(Struct):
     """What the first look found: `events` whether the words of events count; `undone` the ranges of lines
     (from, up to and without) that were rolled back."""
 
@@ -375,8 +369,7 @@ def _lines(history: RolloutHistory) -> Iterator[bytes]:
         yield from transcript_lines(segment.path, lambda: None, end=segment.end_bytes)
 
 
-@dataclass(slots=True)
-class _Turns:
+class _Turns(Struct):
     """The lines of typed messages that still count, and the ranges of lines that were rolled back."""
 
     typed: list[int] = field(default_factory=list)

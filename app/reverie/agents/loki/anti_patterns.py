@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from reverie.agents.loki.records import ANTI_PATTERN, number_of, parse_to_write,
 from reverie.agents.reading import objects_of, texts_of
 from reverie.errors import StoreError
 from reverie.files.locks import lock_beside
+from reverie.values import Struct, replace
 
 # One record as lines that a person or a model can change without breaking JSON: `key: value`, lists as `-
 # item` below their key. A text that could be read as JSON is written as JSON, so every key and type
@@ -138,8 +138,7 @@ _SPAN_DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ListSpans:
+class ListSpans(Struct, frozen=True):
     """Where a list stands in a text: from `[` to behind `]`; `members` likewise."""
 
     start: int
@@ -407,8 +406,7 @@ _SENTENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """An anti-pattern of a file."""
 
     name: str

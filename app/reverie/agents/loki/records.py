@@ -8,11 +8,11 @@ little, because a command that has to answer at once stands on it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
 from reverie.agents.reading import as_object, objects_of, texts_of
 from reverie.files.paths import leads_to_directory, read_regular
+from reverie.values import Struct
 
 LARGEST = 32 << 20
 """Bytes; more is no record."""
@@ -75,8 +76,7 @@ def count_of(value: object) -> int:
     return int(found) if found > 0 else 0
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorEntry:
+class ErrorEntry(Struct, frozen=True):
     """What went wrong in an episode. `index`: its place in the record's own list."""
 
     type: str
@@ -85,8 +85,7 @@ class ErrorEntry:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One step of an episode. `at_s`: seconds after its start."""
 
     tool: str
@@ -95,7 +94,7 @@ class Action:
     at_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
     """One run of a task. `at` is its start in µs UTC, None where nobody can tell; `when` as it is written."""
 
@@ -118,7 +117,7 @@ class Episode:
     importance: float
     access_count: int
     last_accessed: int | None
-    record: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
 
 
 def episode_of(record: dict[str, Any]) -> Episode:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from reverie.agents.mux.locations import (
     strip_trailing_separators,
 )
 from reverie.agents.reading import as_text
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
@@ -41,8 +41,7 @@ _SHOWN_CHARS = 80
 _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several projects"}
 
 
-@dataclass(frozen=True, slots=True)
-class MuxConfig:
+class MuxConfig(Struct, frozen=True):
     """Projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
 
     projects: tuple[Project, ...]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +65,7 @@ from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.paths import is_directory, is_file, read_regular
 from reverie.text.phrase import phrase, together
 from reverie.text.summaries import some
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import (

@@ -16,7 +16,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,6 +46,7 @@ from reverie.agents.transcripts import (
 )
 from reverie.errors import UserError
 from reverie.files.paths import is_directory
+from reverie.values import Struct, field
 
 FILES = ("chat-archive.jsonl", "chat.jsonl")
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
@@ -251,8 +251,7 @@ _EDGE_BYTES = 64
 _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 
-@dataclass(slots=True)
-class _Announced:
+class _Announced(Struct):
     """Which rows were announced, so that none is announced twice when the file is read again."""
 
     sequence: int
@@ -397,8 +396,7 @@ class TranscriptTail:
         self._offset, self._inode, self._edge = rows.end, rows.inode, rows.edge
 
 
-@dataclass(frozen=True, slots=True)
-class NewestRows:
+class NewestRows(Struct, frozen=True):
     """The newest rows of a transcript, oldest first, and the ids of the answers that have only begun. `end`:
     behind the last complete line, with the bytes before it. `more`: whether the file holds older rows."""
 

@@ -14,7 +14,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reverie.agents.base import comparable
@@ -52,6 +51,7 @@ from reverie.runs.result import Progress, ReportCard, RunResult, card_from_json
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext
 from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import some
+from reverie.values import Struct, field, replace
 
 # Planning: three-way per file (as the run saw it, as chosen, as it is now). Where both sides changed the same
 # lines, nothing of that group is applied. The first rail of `runs.guard` then judges what would really be on
@@ -64,8 +64,7 @@ Check = Callable[[ScopeRoot, str, bytes | None, bytes], None]
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
 
-@dataclass(slots=True)
-class ApplyPlan:
+class ApplyPlan(Struct):
     """`changes`: bytes now and bytes then, by memory path. `done`: what was chosen of each file that gets it
     (`ReviewedFile.path`), also where it stands there already. `left`: why a file stays as it is. `conflicts`
     are among those, `unapplied` the chosen bytes of their files."""
@@ -279,8 +278,7 @@ def _files_of(op: Mapping[str, Any], group: ReviewedGroup) -> list[ReviewedFile]
     return about or list(group.files)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedReview:
+class LoadedReview(Struct, frozen=True):
     """A stored run with its journal. `others`: the memories of its context that it does not touch, as they
     stand now. `why_not`: why it cannot be applied (`others` is not read then); empty when it can."""
 

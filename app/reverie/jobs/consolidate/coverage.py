@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +27,7 @@ from reverie.errors import UserError
 from reverie.files.sidecar import Sidecar
 from reverie.text.redact import redact
 from reverie.text.summaries import cut_utf16
+from reverie.values import Struct, replace
 
 _log = logging.getLogger("reverie.dream")
 
@@ -109,8 +109,7 @@ class HarvestModel(_Loose):
     completion: CompletionModel = Field(default=_NO_COMPLETION, alias="completionMetadata")
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Every good record of the sidecar, raw as on disk; `problems` names what was skipped."""
 
     workspaces: Mapping[str, Mapping[str, Any]]
@@ -119,8 +118,7 @@ class Coverage:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The status of one context; records are raw as on disk, None where there is none."""
 
     workspace_record: Mapping[str, Any] | None
@@ -246,8 +244,7 @@ def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
     return rejected
 
 
-@dataclass(frozen=True, slots=True)
-class _Saved:
+class _Saved(Struct, frozen=True):
     """A record that was saved, and when (monotonic seconds)."""
 
     record: Mapping[str, Any]

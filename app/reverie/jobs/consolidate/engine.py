@@ -122,7 +122,7 @@ _OF_DOCUMENTS = (
 )
 
 
-class Fence(TextMarks):
+class Fence(TextMarks, frozen=True):
     """The marks around text of memories."""
 
     kind = "notes"

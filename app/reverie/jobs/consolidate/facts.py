@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
 from typing import Literal
@@ -47,6 +47,7 @@ from reverie.jobs.consolidate.rules.wording import (
 from reverie.memory import front_matter
 from reverie.runs.guard import is_inbox_noise
 from reverie.runs.result import What
+from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
 """`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front
@@ -247,8 +248,7 @@ _LEAST_SHARED = 1.2
 _MUCH = 0.34
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A fact beside another one: how much of each is in the other, what each has more, and what differs.
     `context`: how much of both they share, values that differ left out."""
 

@@ -22,7 +22,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from itertools import combinations, permutations
@@ -34,12 +33,12 @@ from reverie.jobs.consolidate.rules.similarity import no_check
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
 from reverie.memory.paths import utf16_key
 from reverie.resources import load_table
+from reverie.values import Struct
 
 RelatedKind = Literal["near-duplicate", "successor", "contradiction", "superseded"]
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedNote:
+class RelatedNote(Struct, frozen=True):
     """A note as it is compared."""
 
     path: str
@@ -48,8 +47,7 @@ class RelatedNote:
     """When it was last written, UTC; 0 where nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedLine:
+class QuotedLine(Struct, frozen=True):
     """A line of a note that a finding rests on."""
 
     path: str
@@ -58,8 +56,7 @@ class QuotedLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedNotes:
+class RelatedNotes(Struct, frozen=True):
     """One finding. `paths`: the notes, the newer one last where that is known."""
 
     kind: RelatedKind
@@ -261,8 +258,7 @@ def _unit(terms: Mapping[str, int], rarity: Mapping[str, float]) -> dict[str, fl
 # What the rules know of words: `resources/related.toml`.
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     versions: frozenset[str]
     """In a name they say which version of a note it is, not what it is about."""
     later: frozenset[str]
@@ -494,8 +490,7 @@ _SAID_WORDS = 4
 _SAME_WORDING = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
+class _Stated(Struct, frozen=True):
     """A value of something that a note states."""
 
     note: int
@@ -645,8 +640,7 @@ def _other_name(one: str, other: str) -> bool:
 # The same product in another version.
 
 
-@dataclass(frozen=True, slots=True)
-class _UsedVersion:
+class _UsedVersion(Struct, frozen=True):
     """A version of a product that a note says is used. `or_later`: or any later one."""
 
     version: tuple[int, ...]
@@ -751,8 +745,7 @@ def _is_of_one_place(one: _Note, other: _Note) -> bool:
 # What a newer note says is not so any more.
 
 
-@dataclass(frozen=True, slots=True)
-class _WentAway:
+class _WentAway(Struct, frozen=True):
     """`gone`: what is not there any more; `instead`: what took its place, or nothing."""
 
     gone: str
@@ -887,8 +880,7 @@ _DENIED = re.compile(r"\b(?:not yet|noch nicht|not|never|to be|nicht)\s+\w+", re
 _PARTLY = re.compile(r"(?<!\d)\d{1,2}\s?%")
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """What a note says of one: whether it is done, where, and the other words of the line."""
 
     is_done: bool

@@ -16,7 +16,6 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args
 
 from reverie.agents.base import Home
@@ -52,6 +51,7 @@ from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, StopChec
 from reverie.runs.transaction import LeaseLost
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, some, utf16_length
+from reverie.values import Struct, field, replace
 
 # From turns to an inbox: chunks for the extractor, checks of what it proposes, and the inbox's text
 # (formats/mux.md section 11).
@@ -77,8 +77,7 @@ _SECRET = re.compile(r"api[_-]?key|secret|token|password|sk-[A-Za-z0-9_-]{12,}",
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message as an extractor sees it; a long one is cut."""
 
     id: str
@@ -86,8 +85,7 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A part of the compacted epoch that an extractor sees at once."""
 
     messages: tuple[Said, ...]
@@ -97,8 +95,7 @@ class Chunk:
         return frozenset(message.id for message in self.messages)
 
 
-@dataclass(frozen=True, slots=True)
-class InboxCandidate:
+class InboxCandidate(Struct, frozen=True):
     """One memory worth keeping, with the ids of the messages that show it."""
 
     category: Category
@@ -122,8 +119,7 @@ class Extractor(Protocol):
         """Candidates of one chunk, unchecked."""
 
 
-@dataclass(slots=True)
-class Checked:
+class Checked(Struct):
     """The verdict on everything proposed so far. Duplicates are known across chunks."""
 
     accepted: list[InboxCandidate] = field(default_factory=list)
@@ -263,8 +259,7 @@ _LONGEST = 500
 _LEAST_WORDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """One way to say that something shall hold: `pattern` is looked for in the plain sentence, `veto` takes
     it back. `lasting`: said so explicitly that words of the moment do not make it a request."""
 
@@ -490,16 +485,14 @@ def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 # does no harm, one that is lost does.
 
 
-@dataclass(frozen=True, slots=True)
-class HarvestRequest:
+class HarvestRequest(Struct, frozen=True):
     """Which workspace, and which of its compactions: None for the newest."""
 
     context: ScopeContext
     boundary_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HarvestSource:
+class HarvestSource(Struct, frozen=True):
     """What is harvested: one compaction of one transcript, and the record of the attempt before."""
 
     context: ScopeContext

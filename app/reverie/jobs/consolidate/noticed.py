@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -21,6 +20,7 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.findings import RelatedKind
 from reverie.llm.loop import FunctionTool, tool_spec
 from reverie.llm.provider import ToolOutcome
+from reverie.values import Struct, as_dict
 
 MOST_OF_ONE_RUN = 200
 _MOST_KEPT = 1_000
@@ -34,8 +34,7 @@ _KINDS: Mapping[str, RelatedKind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NoticedPair:
+class NoticedPair(Struct, frozen=True):
     """Two lines of two memories. `superseded`: the first one is overtaken."""
 
     kind: RelatedKind
@@ -138,7 +137,7 @@ class NoticedLog:
 
 
 def _as_json(context: ScopeContext, pair: NoticedPair) -> dict[str, Any]:
-    kept = asdict(pair) | {"paths": list(pair.paths), "quotes": list(pair.quotes)}
+    kept = as_dict(pair) | {"paths": list(pair.paths), "quotes": list(pair.quotes)}
     return kept | {"places": [_place(context, path) for path in pair.paths]}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +34,7 @@ from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
+from reverie.values import Struct, replace
 
 # What a dream changed in one root, for the home's index and links. A file that is gone counts as merged into
 # the one that holds most of its lines, if that is at least half of them. Pure.
@@ -108,8 +108,7 @@ _ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a do
 """What no dream touches, by the role of its file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ScopeOverlay:
+class _ScopeOverlay(Struct, frozen=True):
     root: ScopeRoot
     files: OverlayFiles
     base: ScopeFiles

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeVar
 
@@ -35,6 +34,7 @@ from reverie.runs.guard import (
 )
 from reverie.runs.record import Parts
 from reverie.text.summaries import some
+from reverie.values import Struct, field, replace
 
 # Grouping: what is accepted or rejected together. Everything about one path, both names of a rename, a memory
 # that loses lines and the one that gained them. Headings and lines without words connect nothing: half of all
@@ -45,8 +45,7 @@ HELD_NOTE = "held for review"
 GroupKind = Literal["create", "edit", "delete", "rename", "merge", "mixed"]
 
 
-@dataclass(frozen=True, slots=True)
-class OperationGroup:
+class OperationGroup(Struct, frozen=True):
     """`ops` are positions in the run's ops; `paths` the changed files, in the order of the run. `reason` is
     the engine's own words, else a sentence on what the group does."""
 
@@ -211,8 +210,7 @@ def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) ->
 # version character for character, and taking none the first.
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines `[start, start + len(removed))` of the text before give way to `added`. Both empty: the hunk
     stands for the file itself (`jobs.consolidate.review`)."""
 
@@ -283,8 +281,7 @@ _AGREE = "Agree to the loss, or keep the file."
 _Effects = Mapping[str, Mapping[str, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedFile:
+class ReviewedFile(Struct, frozen=True):
     """One file of a run. `path` is its name after the run, and `old_path` the one before where it moves
     (else empty); `before` or `after` None: no file."""
 
@@ -305,8 +302,7 @@ class ReviewedFile:
         return (self.old_path, self.path) if self.old_path else (self.path,)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedGroup:
+class ReviewedGroup(Struct, frozen=True):
     """Files that are taken or left together; `ops` are positions in the run's ops."""
 
     index: int
@@ -316,8 +312,7 @@ class ReviewedGroup:
     files: tuple[ReviewedFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """What a run wants and what the rails need to know of the rest. `words`: the lines before of each path,
     folded; `kept`: those that stand in memories the run does not touch, too; `lines`: how many lines each
     scope has; `protected`: paths that are pinned or hold something pinned."""
@@ -334,8 +329,7 @@ class Review:
         return tuple(file for group in self.groups for file in group.files)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSelection:
+class ReviewSelection(Struct, frozen=True):
     """What a person takes: all but what is named here. Keys are `ReviewedFile.path`; `edited_files`
     holds whole texts, `edited_hunks` the words in place of a hunk's new lines; `agreed_losses` are files that
     may take lines with them. Immutable: each `with_` returns a new one."""
@@ -376,8 +370,7 @@ class ReviewSelection:
         return path in self.edited_files or path in self.edited_hunks
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """What a selection leads to: `files` that become other bytes, None for a file that goes; `blocked`: why
     the rails leave a file (`ReviewedFile.path`) as it is."""
 
@@ -617,8 +610,7 @@ def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> di
 Fate = Literal["same", "moved", "reworded", "gone", ""]
 
 
-@dataclass(frozen=True, slots=True)
-class MergedLine:
+class MergedLine(Struct, frozen=True):
     """One line of a memory that is merged into another: it was there already (`same`), it moved there, it is
     there in other words, or it is gone. Empty for what says nothing: blank lines, titles, front matter."""
 

@@ -15,7 +15,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +41,7 @@ from reverie.runs.record import RunRecord, RunStore, not_applied
 from reverie.runs.result import Op, Progress, ReportCard, RunResult
 from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
 from reverie.text.summaries import with_pairs, with_write_protected
+from reverie.values import Struct, replace
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
 #
@@ -222,8 +222,7 @@ DEBOUNCE_MS = 6 * HOUR_MS
 MUTATION_BUDGET = 8
 
 
-@dataclass(frozen=True, slots=True)
-class DreamRequest:
+class DreamRequest(Struct, frozen=True):
     """What to dream about, why, and how. `trigger` is one of the agent's four. `debounce` off: whoever asks
     has decided already that it is time, as a sweep has, and a harvest whose inbox waits."""
 
@@ -234,8 +233,7 @@ class DreamRequest:
     debounce: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class DreamDependencies(RunDependencies):
+class DreamDependencies(RunDependencies, frozen=True):
     """What a dream works on, of one home. `max_loss_percent` is the retention rail's setting."""
 
     coverage: CoverageLog

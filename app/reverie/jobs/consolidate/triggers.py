@@ -22,7 +22,6 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reverie.agents.base import Workspace
@@ -43,6 +42,7 @@ from reverie.jobs.consolidate.harvest import (
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRequest, DreamService
 from reverie.runs.record import RunRecord, started_of
 from reverie.runs.result import Progress, RunResult
+from reverie.values import Struct, field, replace
 
 # The launch sweep (formats/mux.md section 10): a workspace qualifies by writes newer than what covers them.
 # After each success the anchors advance, so siblings are not run for the same writes. `plan_sweep` is pure
@@ -68,8 +68,7 @@ SKIP_WORDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SweepWorkspace:
+class SweepWorkspace(Struct, frozen=True):
     """One workspace as the sweep sees it: last use (UTC ms), and which usage keys are its own and its
     project's."""
 
@@ -100,8 +99,7 @@ class WriteTimes:
         return newest
 
 
-@dataclass(frozen=True, slots=True)
-class Anchors:
+class Anchors(Struct, frozen=True):
     """Up to when each workspace, each project and global memory are covered (UTC ms; absent: never)."""
 
     workspaces: Mapping[str, float] = field(default_factory=dict)
@@ -123,16 +121,14 @@ class Anchors:
         return Anchors({**self.workspaces, workspace.id: at}, projects, max(self.newest, at))
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedWorkspace:
+class SkippedWorkspace(Struct, frozen=True):
     """A workspace that the sweep leaves out, and why."""
 
     workspace_id: str
     reason: SkipReason
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """Which workspaces in which order, and why not the others."""
 
     order: tuple[str, ...]
@@ -201,16 +197,14 @@ def plan_sweep(
     return Sweep(tuple(order), tuple(skipped))
 
 
-@dataclass(frozen=True, slots=True)
-class SweptRun:
+class SweptRun(Struct, frozen=True):
     """One run of a sweep and how it ended."""
 
     workspace_id: str
     result: RunResult
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResult:
+class SweepResult(Struct, frozen=True):
     """What a sweep did. `sweep.order` holds every workspace that was tried; `runs` what came of each."""
 
     sweep: Sweep
@@ -339,8 +333,7 @@ _LONGEST_WAIT_S = 3600.0
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What may run by itself in one home, in any 24 hours; 0 allows nothing."""
 
     enabled: bool = False
@@ -348,8 +341,7 @@ class Budget:
     tokens_per_day: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Triggered:
+class Triggered(Struct, frozen=True):
     """What a trigger came to. `gate`: why nothing (more) was run, with `text` as a sentence; None: it ran."""
 
     gate: Gate | None = None
@@ -359,8 +351,7 @@ class Triggered:
     sweep: SweepResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerDependencies:
+class TriggerDependencies(Struct, frozen=True):
     """What triggers work with, of one home. `engine_for` and `extractor_for` may raise `UserError`;
     `seen` is Reverie's own note of the coverage it has looked at. `wait` waits so many seconds, and says
     whether to stop."""

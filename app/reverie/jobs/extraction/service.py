@@ -18,7 +18,6 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,6 +74,7 @@ from reverie.runs.run import (
 )
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some, with_write_protected
+from reverie.values import Struct, field, replace
 
 # The two jobs of an extraction (`runs.run`): a rollout becomes a trace, a directory's traces its handbook.
 #
@@ -87,8 +87,7 @@ from reverie.text.summaries import some, with_write_protected
 # recorded and raised.
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractDependencies:
+class ExtractDependencies(Struct, frozen=True):
     """What extraction works on, of one home."""
 
     run: RunDependencies
@@ -136,8 +135,7 @@ def directory_lease_name(home_id: str, bucket: str) -> str:
     return f"consolidate:{home_id}:{bucket}"
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
 
     parts: ExtractDependencies
@@ -497,8 +495,7 @@ _EMPTY = RolloutHead()
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Engines:
+class Engines(Struct, frozen=True):
     """What does the thinking: one engine for each rollout and for each directory."""
 
     name: str
@@ -506,8 +503,7 @@ class Engines:
     stage_two: Callable[[], StageTwoEngine]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractRequest:
+class ExtractRequest(Struct, frozen=True):
     """`project_path`: only threads of this directory, None for all. `trigger`: `manual` or `launch`.
     `time_limit_s`: for each rollout and each directory."""
 
@@ -518,8 +514,7 @@ class ExtractRequest:
     trigger: str = "manual"
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractStatus:
+class ExtractStatus(Struct, frozen=True):
     """Where extraction stands for one directory, or for all. `last_at` (UTC ms): when anything was extracted
     or consolidated last; `last_outcome`: of the last consolidation, empty before the first; `candidates`
     threads wait; `holder` consolidates now."""

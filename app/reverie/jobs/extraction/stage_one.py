@@ -12,7 +12,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -39,6 +38,7 @@ from reverie.resources import resource_table
 from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets
 from reverie.text.summaries import some
+from reverie.values import Struct, field
 
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -51,8 +51,7 @@ _JSON_FENCE = re.compile(r"```json\s*\n(.*?)```", re.DOTALL)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutSource:
+class RolloutSource(Struct, frozen=True):
     """The rollout of one thread, and what is known of it besides."""
 
     thread_id: str
@@ -62,16 +61,14 @@ class RolloutSource:
     git_branch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StageOneOutput:
+class StageOneOutput(Struct, frozen=True):
     """A trace and its summary, as proposed or as stored."""
 
     trace: str
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """What an engine proposes, and how the rollout read: `truncated` where it was cut for a model, `nothing`
     where there is nothing in it that could be remembered."""
 
@@ -208,8 +205,7 @@ _DROPPED = ("id", "encrypted_content", "internal_chat_message_metadata_passthrou
 _CHECK_EVERY = 256
 
 
-@dataclass(frozen=True, slots=True)
-class PromptText:
+class PromptText(Struct, frozen=True):
     """A rollout as a model is shown it: a JSON array of items, cut in the middle where it is longer than
     1,000,000 bytes. `items`: how many there were."""
 
@@ -370,8 +366,7 @@ _CHECK, _APPROVED, _REJECTED, _GO_ON = (
 )
 
 
-@dataclass(slots=True)
-class _CommandStep:
+class _CommandStep(Struct):
     """One command. `code` None: nothing says how it ended. `tail`: the end of what it printed."""
 
     command: str
@@ -385,8 +380,7 @@ class _CommandStep:
         self.command, self.last_line = _line(self.command), _last_line(self.tail)
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(Struct):
     """One request, and what was done about it."""
 
     request: str
@@ -681,7 +675,7 @@ def preference_in(sentence: str) -> str | None:
 # random part, so it cannot close them.
 
 
-class PromptEvidence(TextMarks):
+class PromptEvidence(TextMarks, frozen=True):
     """The marks around text of a rollout or a memory."""
 
     kind = "evidence"

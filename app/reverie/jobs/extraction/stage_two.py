@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from reverie.agents.base import Home
@@ -42,14 +41,14 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
 from reverie.runs.run import StopCheck
 from reverie.text.summaries import some
+from reverie.values import Struct, replace
 
 BUDGET = 40
 _REFERENCE = re.compile(r"^\s*(?:[-*]\s+)?see(?: also)?\b.{1,300}$", re.IGNORECASE)
 _NAMED = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryTrace:
+class DirectoryTrace(Struct, frozen=True):
     """One trace file of the directory, or its index."""
 
     rel: str

@@ -14,7 +14,6 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.result import SUCCEEDED, Outcome
 from reverie.text.redact import redact
 from reverie.text.summaries import some
+from reverie.values import Struct, astuple, field
 
 # The files of one directory's memory that stage one makes: a trace per thread, and the index of the newest
 # (formats/codex.md section 2).
@@ -141,8 +141,7 @@ SKILLS = "skills"
 _LINE = re.compile(r"^- (?P<summary>.*) \(trace: `(?P<thread>[^`]+)`\)$")
 
 
-@dataclass(frozen=True, slots=True)
-class TraceHeader:
+class TraceHeader(Struct, frozen=True):
     """The lines before a trace's text. `updated_at` UTC ms; None where it does not say."""
 
     thread_id: str
@@ -151,8 +150,7 @@ class TraceHeader:
     updated_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewTrace:
+class NewTrace(Struct, frozen=True):
     """One thread's memory, ready to be written."""
 
     header: TraceHeader
@@ -165,8 +163,7 @@ class NewTrace:
         return f"{TRACES}/{trace_name(self.header.thread_id, self.title)}"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTrace:
+class KeptTrace(Struct, frozen=True):
     """One line of the index and where its trace lies."""
 
     thread_id: str
@@ -175,8 +172,7 @@ class KeptTrace:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """What shall lie in `memory/`: bytes by name, None for what goes. Only what differs. `kept`, newest
     first, are the lines of the index."""
 
@@ -334,8 +330,7 @@ CREATE TABLE IF NOT EXISTS failures (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadRow:
+class ThreadRow(Struct, frozen=True):
     """One extracted thread. Times UTC ms; `source_updated_at`: of the rollout that was read. `summary` empty:
     there was nothing to remember, and there is no trace."""
 
@@ -348,8 +343,7 @@ class ThreadRow:
     run_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryRow:
+class DirectoryRow(Struct, frozen=True):
     """One working directory. `revision` counts its new traces, `done_revision` those that its last
     consolidation knew of, which ended at `consolidated_at` (UTC ms) with `outcome`."""
 
@@ -511,24 +505,21 @@ SKIP_WORDS: Mapping[SkipReason, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionLimits:
+class SelectionLimits(Struct, frozen=True):
     """How many threads at once, and how long (ms) a rollout must have been left alone."""
 
     rollouts: int = 8
     idle_ms: int = 120_000
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedThread:
+class SkippedThread(Struct, frozen=True):
     """A thread that is not extracted, and why."""
 
     thread: Thread
     reason: SkipReason
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSelection:
+class ThreadSelection(Struct, frozen=True):
     """`chosen` are to be extracted, newest first; `skipped` says why the others are not."""
 
     chosen: tuple[Thread, ...]
@@ -606,8 +597,7 @@ Stage = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractProgress:
+class ExtractProgress(Struct, frozen=True):
     """One rollout (`kind`; `id` is the thread) or one directory (`id` is its bucket) came to a stage. `text`
     is a sentence where there is something to say; `done` of `total` of its kind have come to their end."""
 
@@ -628,8 +618,7 @@ class ExtractProgress:
 Tell = Callable[[ExtractProgress], None]
 
 
-@dataclass(frozen=True, slots=True)
-class PartEnd:
+class PartEnd(Struct, frozen=True):
     """How one rollout, or the consolidation of one directory, ended."""
 
     kind: Literal["rollout", "directory"]
@@ -665,8 +654,7 @@ class PartEnd:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractResult:
+class ExtractResult(Struct, frozen=True):
     """How an extraction ended, part by part."""
 
     outcome: Outcome

@@ -11,7 +11,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -31,6 +30,7 @@ from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.text.redact import find_secrets, redact
 from reverie.text.summaries import some, utf16_length
+from reverie.values import Struct, replace
 
 # The sections of session notes: how they are found, what breaks them, how long they may be
 # (formats/claude-code.md section 3).
@@ -45,8 +45,7 @@ TOTAL_TOKENS = 12_000
 ProblemKind = Literal["empty", "missing", "order", "description", "long-section", "long-file"]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section. `description` is its italic line, empty where it has none; `body` what follows; `start`
     and `end` are offsets of the body in the text, `line` counts from 0."""
 
@@ -62,8 +61,7 @@ class Section:
         return rough_tokens(f"{self.description}\n{self.body}".strip())
 
 
-@dataclass(frozen=True, slots=True)
-class NotesProblem:
+class NotesProblem(Struct, frozen=True):
     """What a person may want to mend. `section` empty: the whole file; `tokens`: how many there are;
     `line` (from 1): where to look, for a missing section where it should stand."""
 
@@ -339,8 +337,7 @@ def _refused(cause: str, next_step: str) -> StoreError:
     return StoreError("Nothing was edited.", cause=cause, next_step=next_step, reason="notes-edit")
 
 
-@dataclass(frozen=True, slots=True)
-class NotesTask:
+class NotesTask(Struct, frozen=True):
     """One run. `path`: the notes, as the tool must name them; `messages`: the newest of the conversation;
     `prompt`: a person's own instructions, None for the built-in ones; `deadline` is on `time.monotonic`'s
     clock."""
@@ -446,8 +443,7 @@ _WORK = re.compile(r"- \d{4}-\d\d-\d\d \d\d:\d\d ")
 Lines = Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """What the rules found: lines for each section, `files` path -> how often it was changed. `title`: the
     session's."""
 

@@ -21,7 +21,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -73,6 +72,7 @@ from reverie.runs.run import (
     out_of_time,
 )
 from reverie.text.redact import redact
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import NotesSettings
@@ -89,8 +89,7 @@ if TYPE_CHECKING:
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 
 
-@dataclass(frozen=True, slots=True)
-class NotesRequest:
+class NotesRequest(Struct, frozen=True):
     """What is to be done. `trigger`: `thresholds` or `manual`; `details` are kept in the record."""
 
     session_id: str
@@ -274,8 +273,7 @@ def make_private(home: Home, place: NotesPlace) -> None:
 ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """Tokens of context at which notes begin, growth between two updates, tool calls that make one due."""
 
     start_tokens: int = 10_000
@@ -299,8 +297,7 @@ class Thresholds:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCounters:
+class SessionCounters(Struct, frozen=True):
     """What is kept of one session. `begun`: it once was large enough. `tokens`: the context at the last
     update. `counting_from`: tool calls count after this message, None from the first one on. `summarised`: up
     to this message the notes are complete, as far as that can be told."""
@@ -311,8 +308,7 @@ class SessionCounters:
     summarised: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A session at one moment. `tool_calls` since `Counters.counting_from`; `at_break`: the last answer asks
     for no tools."""
 
@@ -323,8 +319,7 @@ class Measured:
     last_uuid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateDecision:
+class UpdateDecision(Struct, frozen=True):
     """`gate` None: an update is due. `counters` are to be kept either way."""
 
     counters: SessionCounters
@@ -360,8 +355,7 @@ def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
 _SESSIONS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class NotesState:
+class NotesState(Struct, frozen=True):
     """One session. `written`: the hash of the notes as Reverie last wrote or saw them, None before;
     `seen_uuid`: the last message that an update has seen; `run_id`, `updated_at` (UTC ms): of that update."""
 
@@ -448,8 +442,7 @@ Gate = Literal[
 """Why no run came of it, in the order of the checks."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotesOutcome:
+class NotesOutcome(Struct, frozen=True):
     """`gate` None: a run came of it, and `outcome` says how it ended. `text` is a sentence for people;
     `path` the notes, where they are there."""
 
@@ -479,8 +472,7 @@ class NotesOutcome:
         return {"success": True, **({} if self.path is None else {"memoryPath": str(self.path)})}
 
 
-@dataclass(frozen=True, slots=True)
-class NotesStanding:
+class NotesStanding(Struct, frozen=True):
     """The notes of one session as they stand. `path` None: this agent keeps none for it. `exists`: there is a
     file, `is_template` nothing was noted in it yet; `tokens` of `limit_tokens`; `problems` for a person to
     mend. `enabled`: kept by thresholds; `gate` and `sentence`: what stands between now and the next update,
@@ -527,8 +519,7 @@ IDLE_MS = 3_600_000
 """A session in which nobody said anything for so long is not in use."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotesDependencies:
+class NotesDependencies(Struct, frozen=True):
     """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
     updates, and raises `UserError` where a model that a person named cannot be asked. `is_ours`: whether
     a person or a run in Reverie gave the file the content with this hash."""
@@ -540,8 +531,7 @@ class NotesDependencies:
     is_ours: Callable[[Path, str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
+class _Looked(Struct, frozen=True):
     """One session, looked at."""
 
     session_id: str

@@ -10,7 +10,6 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -57,6 +56,7 @@ from reverie.runs.run import (
 )
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.values import Struct, replace
 
 # The draft and its three tools: `memory_read`, `memory_write` (exact replacements), `no_new_memories`
 # (formats/mux.md section 14).
@@ -65,8 +65,7 @@ from reverie.text.summaries import cut_utf16, utf16_length
 ALL = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """One write: `count` occurrences, -1 for all of them."""
 
     old: str
@@ -217,8 +216,7 @@ LEFT_OUT = "[left out: too long]"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(Struct, frozen=True):
     """Conversation events, oldest first. `original_count`: how many there were to choose from."""
 
     items: tuple[dict[str, Any], ...]
@@ -313,8 +311,7 @@ def whole(value: Any) -> Any:
     return [whole(item) for item in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
-class WriterTask:
+class WriterTask(Struct, frozen=True):
     """One run: who asked, and what there is to read. `said`: what the person said since the last run, oldest
     first. `instructions` None: there are none. `deadline` is on `time.monotonic`'s clock."""
 
@@ -617,8 +614,7 @@ def _hidden(vault: Vault, value: Any) -> Any:
 _INSTRUCTION_BYTES = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class WriterRequest:
+class WriterRequest(Struct, frozen=True):
     """What is to be done. `rows`: the newest of the transcript; `since`: the message that the last run was
     about, None to look at all of them. `trigger`: `turn` or `manual`."""
 

@@ -17,7 +17,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -54,6 +53,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.result import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import Run, RunDependencies, StopCheck
 from reverie.text.redact import redact
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import System1Settings
@@ -71,8 +71,7 @@ class _Decide(Protocol):
     def __call__(self, state: WriterState, *, in_flight: bool) -> TurnDecision: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """Where turns of one workspace are counted, and how many make a run."""
 
     workspace_id: str
@@ -80,8 +79,7 @@ class Workplace:
     interval: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunStart:
+class RunStart(Struct, frozen=True):
     """A run that may begin: its lease is held, the state says that it started. `since`: the message that the
     last run was about, None where all is to be looked at. `crashed`: the run before died."""
 
@@ -92,8 +90,7 @@ class RunStart:
     crashed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """No run comes of a turn. `turns` were counted since the last one."""
 
     gate: Gate
@@ -101,8 +98,7 @@ class Waiting:
     turns: int = 0
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(Struct):
     """What counting came to, inside the state file's own update."""
 
     decision: TurnDecision | None = None
@@ -261,8 +257,7 @@ def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> 
     return list(turns[last + 1 :])
 
 
-@dataclass(frozen=True, slots=True)
-class WriterOutcome:
+class WriterOutcome(Struct, frozen=True):
     """What a turn, or a person's wish, came to. `gate`: why no run came of it; None: one did, and `outcome`
     says how it ended. `text` is a sentence for people."""
 
@@ -450,8 +445,7 @@ def _worked(execution: Mapping[str, Any]) -> bool:
     return isinstance(output, Mapping) and output.get("success") is True
 
 
-@dataclass(frozen=True, slots=True)
-class WriterDependencies:
+class WriterDependencies(Struct, frozen=True):
     """What the writer of one home works with. `settings` is read anew for each turn. `engine_for` chooses by
     context and the model of the turn, and raises `UserError` where a model that a person named cannot be
     asked. `debugging`: whether gates are looked for, so that failures leave a dump whatever the settings
@@ -467,8 +461,7 @@ class WriterDependencies:
     debugging: Callable[[], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What holds for a workspace whatever turns come; what the Doctor looks at as well."""
 
     workspace: Workspace | None
@@ -478,8 +471,7 @@ class Standing:
     target: WriterTarget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(Struct, frozen=True):
     """A workspace without a standing gate."""
 
     workspace: Workspace

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,12 +23,12 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, Sc
 from reverie.files.sidecar import Sidecar, stringify
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes
+from reverie.values import Struct, field, replace
 
 _RECENT_TURNS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class WriterState:
+class WriterState(Struct, frozen=True):
     """Times are UTC ms."""
 
     turns: int = 0
@@ -70,8 +69,7 @@ def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-@dataclass(frozen=True, slots=True)
-class StateRead:
+class StateRead(Struct, frozen=True):
     """The state with the hash of the file's bytes, None where there is none. `problem`: why a file that is
     there cannot be read."""
 
@@ -97,8 +95,7 @@ class StateFile:
         return sha256_of_bytes(stringify(data))
 
 
-@dataclass(frozen=True, slots=True)
-class StateMarks:
+class StateMarks(Struct, frozen=True):
     """What Reverie knows of one workspace. `written`: the hash of the state file as Reverie last wrote or saw
     it, None before it ever did. `turns`: ids of the last turns counted; `sequence` and `timestamp` are those
     of the newest one."""
@@ -211,8 +208,7 @@ Gate = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """How many turns between two runs, None for a setting that is none, and where it comes from."""
 
     turns: int | None
@@ -235,8 +231,7 @@ def _checked(value: object, source: Literal["agent", "settings"]) -> Interval:
     return Interval(None, source, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnDecision:
+class TurnDecision(Struct, frozen=True):
     """What one turn comes to: `gate` None starts a run. `crashed`: a run before had died."""
 
     state: WriterState
@@ -284,8 +279,7 @@ def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
 PROJECT_MEMORY = "system-1.md"
 
 
-@dataclass(frozen=True, slots=True)
-class WriterTarget:
+class WriterTarget(Struct, frozen=True):
     """The file that is written: `rel` below `root`, `path` as people see it."""
 
     root: ScopeRoot

@@ -22,7 +22,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +63,13 @@ from reverie.memory.history.roots import (
     trees_by_share,
 )
 from reverie.text.redact import redact
+from reverie.values import Struct, field, replace
 
 # The next commit. Works under the commit lock; nothing is visible in the repository before the sink is
 # flushed and the branch moved.
 
 
-@dataclass(frozen=True)
-class SnapshotSource:
+class SnapshotSource(Struct, frozen=True, dict=True):
     """One root to keep. `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or
     None for every file below `directory`, but for what `without` leaves out (see `agents.scopes.ScopeRoot`).
     `metadata`: by file, anything JSON; replaces what was kept."""
@@ -393,8 +392,7 @@ class History(HistoryReader):
             self._last_problems.append(f"The history could not be packed: {damage}. Nothing was removed.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Signature:
+class _Signature(Struct, frozen=True):
     """Who makes a commit, from where, and what it is."""
 
     actor: str

@@ -21,10 +21,11 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     import pygit2
@@ -58,8 +59,7 @@ def libgit2() -> ModuleType:
     return pygit2
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """One line of a git tree."""
 
     name: bytes
@@ -257,8 +257,7 @@ Loader = Callable[[bytes], Iterable[TreeEntry]]
 Names = tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A stored file: git's mode and the raw id of its content."""
 
     mode: int
@@ -389,8 +388,7 @@ _NOT_A_NAME = re.compile(r"[^\w.-]+")
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """One snapshot. `at_ms`: UTC, whole seconds. `notes`: which files were not kept as they are, and why."""
 
     id: str
@@ -403,8 +401,7 @@ class Commit:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCommit:
+class StoredCommit(Struct, frozen=True):
     """A commit with the tree it points to, both ids raw."""
 
     commit: Commit

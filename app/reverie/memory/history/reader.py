@@ -13,7 +13,6 @@ import functools
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,6 +45,7 @@ from reverie.memory.history.roots import (
     rel_of,
 )
 from reverie.memory.paths import is_of_companions, utf16_key
+from reverie.values import Struct, field
 
 # The log of a file, a folder or a root. A file that appears in the commit in which another one with the same
 # content disappeared was renamed (or moved into another root), and the log follows it. Without equal content
@@ -63,8 +63,7 @@ _SIMILAR = 0.5
 What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPlace:
+class HistoryPlace(Struct, frozen=True):
     """A file, a folder or a whole root in the history."""
 
     key: str
@@ -77,8 +76,7 @@ class HistoryPlace:
         return (key_name(self.key), FILES, *(escape_rel(self.rel) if self.rel else ()))
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """Where the next page of a log begins."""
 
     commit: str
@@ -86,8 +84,7 @@ class Cursor:
     """Where the followed file or folder is in that commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Struct, frozen=True):
     """What one commit did to the followed file or folder."""
 
     commit: Commit
@@ -100,8 +97,7 @@ class LogEntry:
     """The earlier place (`renamed`) or the new one (`moved-away`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(Struct, frozen=True):
     """Part of a log, newest first."""
 
     entries: tuple[LogEntry, ...] = ()
@@ -141,8 +137,7 @@ def read_page(
     return LogPage(tuple(entries), Cursor(stored.commit.id, place), head)
 
 
-@dataclass(frozen=True)
-class _CommitStep:
+class _CommitStep(Struct, frozen=True, dict=True):
     """One commit beside the one before it."""
 
     repository: Repository
@@ -301,8 +296,7 @@ def _common(one: str, other: str) -> str:
 DELETIONS_COMMITS_A_PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """One deleted file."""
 
     place: HistoryPlace
@@ -315,8 +309,7 @@ class Deletion:
     """None: the content is not available."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionPage:
+class DeletionPage(Struct, frozen=True):
     """Deletions, newest first."""
 
     deletions: tuple[Deletion, ...] = ()
@@ -327,8 +320,7 @@ class DeletionPage:
 # What one commit did to every file of the home.
 
 
-@dataclass(frozen=True, slots=True)
-class FileStep:
+class FileStep(Struct, frozen=True):
     """What one commit did to one file. A blob is empty where there is no file."""
 
     place: HistoryPlace
@@ -336,8 +328,7 @@ class FileStep:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommitSteps:
+class CommitSteps(Struct, frozen=True):
     """One commit and the files whose content it changed, by key and path."""
 
     commit: Commit
@@ -346,8 +337,7 @@ class CommitSteps:
     """The history had nothing of these roots before."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepsPage:
+class StepsPage(Struct, frozen=True):
     """Commits, newest first."""
 
     commits: tuple[CommitSteps, ...] = ()

@@ -18,7 +18,6 @@ import re
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +39,7 @@ from reverie.memory.history.objects import (
     temporary_directory,
     write_pack,
 )
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     import pygit2
@@ -355,8 +355,7 @@ def _remove(paths: Iterable[Path]) -> None:
 # Three-way merge of one file's lines (libgit2's, the same as git's); writes nothing.
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """`conflict` False: both changes are in `content`. True: they touch the same lines and `content` shows
     both between conflict markers, named unless that side is empty (of a binary file: `ours`, unchanged)."""
 

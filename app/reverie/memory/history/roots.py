@@ -11,13 +11,13 @@ read is named in `Scan.unreadable`; `DamagedHistoryError` for the repository.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from reverie.memory.history.objects import (
     unescape_segment,
 )
 from reverie.memory.history.repository import DamagedHistoryError, Repository
+from reverie.values import Struct, field
 
 # Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,
 # no symlinks, no hidden names. Directories are held open while they are read, so a symlink swapped in
@@ -57,8 +58,7 @@ _END_BYTES = 1024 * 1024
 _READ_ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFile:
+class ScannedFile(Struct, frozen=True):
     """A file as it is now."""
 
     mode: int
@@ -69,8 +69,7 @@ class ScannedFile:
     """The file is too large to keep: the blob holds its size and hash only."""
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct):
     """The result of a scan, by path relative to the root."""
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
@@ -241,8 +240,7 @@ METADATA = b"metadata.json"
 _PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
 
 
-@dataclass(frozen=True, slots=True)
-class FileVersion:
+class FileVersion(Struct, frozen=True):
     """One stored version of a file."""
 
     blob: str
@@ -253,7 +251,7 @@ class FileVersion:
     """The file was too large, so its bytes were not kept."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class VersionChange:
     """How one file differs between two commits, in content, mode or metadata; None: not there.
 
@@ -266,7 +264,7 @@ class VersionChange:
     after_version: FileVersion | None
     before_metadata: Mapping[str, Any] | None
     after_metadata: Mapping[str, Any] | None
-    _content: Callable[[FileVersion | None], bytes | None] = field(repr=False, compare=False)
+    _content: Callable[[FileVersion | None], bytes | None] = dataclasses.field(repr=False, compare=False)
 
     @property
     def before(self) -> bytes | None:
@@ -402,18 +400,17 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 # asked after the scan and before the commit, so it judges exactly what is kept.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
     """One file whose content is another than the last commit's; None: it was not, or is not, there."""
 
     key: str
     rel: str
-    before: Callable[[], bytes | None] = field(repr=False, compare=False)
-    after: Callable[[], bytes | None] = field(repr=False, compare=False)
+    before: Callable[[], bytes | None] = dataclasses.field(repr=False, compare=False)
+    after: Callable[[], bytes | None] = dataclasses.field(repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The changes of one actor."""
 
     actor: str

@@ -16,7 +16,6 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -25,6 +24,7 @@ from reverie.agents.scopes import Scope
 from reverie.memory.catalogue import FileCatalogue, complete_homes
 from reverie.memory.search.query import Ranges, SearchQuery, Term, folded, is_cjk, tokens
 from reverie.resources import load_table
+from reverie.values import Struct, replace
 
 # A word that more notes hold says too little to rank by.
 _COMMON = 1_000
@@ -47,8 +47,7 @@ Row = tuple[int, str, str, bytes, str, int]
 Relevance = Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
+class Doc(Struct, frozen=True):
     """A file that answers a question; the higher its score the better. `rel` is below its root; `root` is
     `companions` for a file that an agent loads beside its memories."""
 
@@ -61,8 +60,7 @@ class Doc:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
+class SearchLimits(Struct, frozen=True):
     """Which rows may answer, beside what the question's own filters say: of these homes, with (or without)
     these ids; at most so many."""
 
@@ -90,8 +88,7 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
         return docs, complete_homes(connection, limits.homes) == set(limits.homes)
 
 
-@dataclass(frozen=True, slots=True)
-class Loose:
+class Loose(Struct, frozen=True):
     """What answers a question by some of its words, best first; and the groups that it was asked with."""
 
     docs: tuple[Doc, ...]
@@ -318,8 +315,7 @@ _AFTER_CONSONANT = frozenset({"y", "ies", "ied", "ying"})
 _FORMED = re.compile(r"[^\W\d_]{3,30}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
+class _Language(Struct, frozen=True):
     stop: frozenset[str]
     endings: tuple[str, ...]
     """The longest first."""
@@ -356,8 +352,7 @@ def _languages_of(table: Mapping[str, Any]) -> dict[str, _Language]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """One word of a question in the forms that the notes have it in."""
 
     word: str
@@ -544,8 +539,7 @@ def _spoken(word: str, language: str) -> tuple[str, ...]:
     return ("en",) if language == "en" else ("en", language)
 
 
-@dataclass(frozen=True, slots=True)
-class BestPassage:
+class BestPassage(Struct, frozen=True):
     """How well a text answers: the share of the question that it has anywhere, and in its best passage."""
 
     anywhere: float

@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple
 
 from reverie.agents.scopes import Scope
+from reverie.values import Struct, field, replace
 
 # The words of a text, for the index and for queries alike. SQLite's `unicode61` tokenizer (with `_` as a
 # token character) splits what this module hands it. Done here: folding of case, accents and widths; runs of
@@ -166,8 +166,7 @@ _PATTERN_TOKEN = re.compile(
 _SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:")
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A filter by time of modification."""
 
     newer: bool
@@ -175,8 +174,7 @@ class Changed:
     span_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """Text that must occur as it is written."""
 
     text: str
@@ -191,8 +189,7 @@ class Term:
         return fts_phrase(self.text, prefix=self.goes_on)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True):
     """A parsed query. Empty fields do not filter."""
 
     terms: tuple[Term, ...] = ()
@@ -270,8 +267,7 @@ def regex_problem(pattern: str) -> list[str]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class _PatternItem:
+class _PatternItem(Struct, frozen=True):
     """A character, a class or a group of a pattern, with its repeat."""
 
     text: str
@@ -282,8 +278,7 @@ class _PatternItem:
     """A part of it repeats without limit, or is a choice: repeated in turn, it may take for ever."""
 
 
-@dataclass(slots=True)
-class _PatternGroup:
+class _PatternGroup(Struct):
     """An open group, or the whole pattern."""
 
     verbose: bool
@@ -414,8 +409,7 @@ _JAMO = range(0x1100, 0x1200)
 Ranges = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """The terms of a query, compiled."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
@@ -628,8 +622,7 @@ _BEFORE = 40
 _SPACE = re.compile(r"\s\s+|[^\S ]")
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     """One line of a text that shows why it was found."""
 
     text: str

@@ -9,7 +9,6 @@ changes by hand, with Undo beside what was said. Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -37,6 +36,7 @@ from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar, Tone
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.memory.history.reader import Cursor

@@ -8,7 +8,6 @@ escaped, long texts are cut. Threading: GUI thread; nothing is read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal, Slot
@@ -40,6 +39,7 @@ from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embo
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView, TextView
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -144,8 +144,7 @@ class ReadOnlyText(QTextEdit):
             self._again()
 
 
-@dataclass(frozen=True, slots=True)
-class ShownHunk:
+class ShownHunk(Struct, frozen=True):
     """One hunk in the text: of which file, and what can be done with it there."""
 
     path: str
@@ -751,8 +750,7 @@ class PaneReader(QObject):
 View = Literal["change", "now", "text", "lines"]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFile:
+class ShownFile(Struct, frozen=True):
     """The selected file of a change set that is in the history."""
 
     workbench: Workbench

@@ -7,7 +7,6 @@ Threading: GUI thread; nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import (
@@ -47,6 +46,7 @@ from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.translation import counted, tr, translated
 from reverie.ui.translation import translatable as _
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
@@ -64,8 +64,7 @@ class FileRowDelegate(QStyledItemDelegate):
         return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewPart:
+class ReviewPart(Struct, frozen=True):
     """What is selected: a group, a file of it, a hunk of that; or a sentence on what was refused."""
 
     group: ReviewGroup | None = None
@@ -411,8 +410,7 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
 # Threading: GUI thread. Nothing here reads a file.
 
 
-@dataclass(frozen=True, slots=True)
-class _Spec:
+class _Spec(Struct, frozen=True):
     """One thing that can be done. An empty text: not offered there."""
 
     id: str

@@ -9,7 +9,6 @@ Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.change_log import LoggedChange
@@ -39,8 +39,7 @@ _FEW = 30
 _ROW = int(Qt.ItemDataRole.UserRole)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(Struct, frozen=True):
     """One row: a run, a commit or both, or a deleted memory."""
 
     key: str

@@ -11,7 +11,6 @@ tree that the watcher brought (size and time against what was read), never by li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -35,6 +34,7 @@ from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.files.watch import Changes

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +34,7 @@ from reverie.ui.editor.text_merge import (
     smallest_edit,
     widget_text,
 )
+from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,22 +59,19 @@ MOST_EDITS = 50
 MOST_STEPS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """A foreign edit was undone: the text grew from `before.base` again."""
 
     before: Buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Redone:
+class Redone(Struct, frozen=True):
     """It was redone: the buffer is `after` again, if the file is still that one."""
 
     after: Buffer
 
 
-@dataclass(slots=True)
-class _Edit:
+class _Edit(Struct):
     """`steps`: how many undo steps the document had once it was made. `text`: hash of the text then."""
 
     steps: int
@@ -187,8 +184,7 @@ Banner = Literal["", "conflict", "deleted", "gone"]
 Effect = Literal["none", "follow", "merge"]
 
 
-@dataclass(frozen=True, slots=True)
-class FileRef:
+class FileRef(Struct, frozen=True):
     """A file of a home. Equal when it is the same file, seen from whichever workspace."""
 
     home: str
@@ -206,8 +202,7 @@ class FileRef:
         return cls(home, "companion", str(path))
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """How the workbench reaches the file: a memory path in a context, or a companion."""
 
     context: ScopeContext
@@ -223,8 +218,7 @@ class Address:
         return str(self.companion.path) if self.companion else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(Struct, frozen=True):
     """One open file. `modified`: its text is not that of `base`. `banner`: what a person has to be asked.
     `style`: whose byte order mark and line breaks the text has while there is no `base`."""
 
@@ -526,8 +520,7 @@ BOM = "\ufeff"
 SHOWN_CHARS = 1_000_000
 
 
-@dataclass(slots=True)
-class Arrived:
+class Arrived(Struct):
     """What others wrote into an open text. `spans`: their lines, each a selection that moves along, and who
     wrote them (an actor of the log, empty: not one of us). `count`: how many changes were merged into typed
     text, by `authors`; `base`: what that text grew from before."""

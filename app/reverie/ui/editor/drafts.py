@@ -17,7 +17,6 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
@@ -44,6 +43,7 @@ from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
@@ -57,8 +57,7 @@ LAST_WORK_S = 2.0
 _Mark = tuple[int, int, str | None, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Typed:
+class _Typed(Struct, frozen=True):
     """An unsaved text on its way to the disk."""
 
     workbench: HomeEngine
@@ -72,8 +71,7 @@ class _Typed:
     replaces: frozenset[str]
 
 
-@dataclass(slots=True)
-class _SavedDraft:
+class _SavedDraft(Struct):
     """What lies on disk of a buffer: the state that was written last, and every file that holds it."""
 
     workbench: HomeEngine
@@ -84,8 +82,7 @@ class _SavedDraft:
 _Gone = dict[FileRef, _SavedDraft]
 
 
-@dataclass(slots=True)
-class _DraftsDone:
+class _DraftsDone(Struct):
     """What a job did: drafts written, with their names; those that could not be removed; why something
     failed."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRegularExpression, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
@@ -61,6 +60,7 @@ from reverie.ui.display_text import LONGEST_LINE, as_tooltip
 from reverie.ui.translation import tr
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.values import Struct
 
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
@@ -526,8 +526,7 @@ _BUDGET_S = 0.25
 _REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
 
 
-@dataclass(frozen=True, slots=True)
-class FindQuery:
+class FindQuery(Struct, frozen=True):
     """What to look for. `regex`: the text is an expression of Perl's kind."""
 
     text: str
@@ -536,8 +535,7 @@ class FindQuery:
     regex: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatch:
+class TextMatch(Struct, frozen=True):
     """One match: `start` to `end`, and the texts of its groups, the whole first."""
 
     start: int
@@ -545,8 +543,7 @@ class TextMatch:
     groups: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatches:
+class TextMatches(Struct, frozen=True):
     """Every match in order; `error` says what is wrong with the pattern, `more` that there are further
     ones."""
 

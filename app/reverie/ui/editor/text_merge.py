@@ -21,9 +21,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
+
+from reverie.values import Struct
 
 Side = Literal["mine", "theirs", "both"]
 _Kind = Literal["mine", "theirs", "same", "conflict"]
@@ -33,16 +34,14 @@ _PAIRS = 10_000
 MERGE_CHARS = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Lines `start` up to `end` of a text; empty where lines are missing."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class MergeConflict:
+class MergeConflict(Struct, frozen=True):
     """Both sides changed the same place. `at`: its lines in the merged text, where mine stands.
     `base`: its lines in the base. `mine` and `theirs`: what each side has there."""
 
@@ -52,8 +51,7 @@ class MergeConflict:
     theirs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """`taken`: lines of `text` that came from theirs; an empty region is where they deleted. `rebased`: the
     base that `text` has from now on; theirs, once there is no conflict."""
 
@@ -63,8 +61,7 @@ class Merged:
     rebased: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """A stretch that is not the same in all three texts."""
 
     kind: _Kind

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -45,6 +44,7 @@ from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embo
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -73,8 +73,7 @@ _ALIKE = 0.3
 Spans = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedSide:
+class AlignedSide(Struct, frozen=True):
     """One side of a row. `number` counts from 1; 0: nothing stands there. `spans`: what differs in `text`."""
 
     text: str = ""
@@ -82,8 +81,7 @@ class AlignedSide:
     spans: Spans = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedRow:
+class AlignedRow(Struct, frozen=True):
     """One line of the comparison; `same`: both sides say it."""
 
     left: AlignedSide

@@ -6,7 +6,6 @@ Each dialog has a class method that asks and returns data, so that whoever needs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Slot
@@ -33,6 +32,7 @@ from reverie.ui.tree.memory_tree import name_problem
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.frames import message_box
 from reverie.ui.widgets.layouts import column
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.edits import Template
@@ -162,8 +162,7 @@ def _name(template: str) -> str:
     return names.get(template, template)
 
 
-@dataclass(frozen=True, slots=True)
-class NewMemory:
+class NewMemory(Struct, frozen=True):
     """`template`: the text it begins with, placeholders and all; empty for none."""
 
     path: str

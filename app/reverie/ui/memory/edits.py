@@ -10,7 +10,6 @@ Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.services.edits import Template
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from reverie.ui.memory.edit_dialogs import NewMemory
 
 
-@dataclass(slots=True)
-class ShownPlace:
+class ShownPlace(Struct):
     """What the Memory tab shows now. Written by the tab, read by its controls; GUI thread."""
 
     session: HomeSession | None = None
@@ -50,8 +49,7 @@ class ShownPlace:
 REMEMBERED = 50
 
 
-@dataclass(frozen=True, slots=True)
-class _TreeChange:
+class _TreeChange(Struct, frozen=True):
     """What was done by hand, how to take it back, and how to do it again."""
 
     session: HomeSession

@@ -10,7 +10,6 @@ Threading: GUI thread; the desk is touched inside jobs only. Failure: told in th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -44,6 +43,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.jobs.extraction.state import ExtractProgress, ExtractResult, PartEnd
@@ -104,8 +104,7 @@ REST_MS = 1_500
 AUTO, RULES = "auto", "rules"
 
 
-@dataclass(frozen=True, slots=True)
-class _PreparedExtraction:
+class _PreparedExtraction(Struct, frozen=True):
     """The engine that counts, and what is to be asked before it is used."""
 
     engine: str

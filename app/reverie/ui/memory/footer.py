@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
@@ -57,6 +56,7 @@ from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.message_bar import MessageBar, Tone
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
@@ -385,8 +385,7 @@ RowState = Literal["loading", "record", "never", "unavailable", "failed"]
 LabelTone = Literal["plain", "quiet", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
-class RowWords:
+class RowWords(Struct, frozen=True):
     """What a row says. `note` is the dim half."""
 
     state: RowState

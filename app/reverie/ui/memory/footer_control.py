@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -17,6 +16,7 @@ from reverie.ui.dialogs import ConsentDialog, ModelDialog
 from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket, Work
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.runs.record import Parts
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 RULES, AUTO = "rules", "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class DreamEnded:
+class DreamEnded(Struct, frozen=True):
     """`kind`: `dream`, `preview` or `apply`."""
 
     run: RunResult
@@ -46,15 +45,13 @@ class DreamEnded:
     kind: str = "dream"
 
 
-@dataclass(frozen=True, slots=True)
-class _RunRequest:
+class _RunRequest(Struct, frozen=True):
     workbench: Workbench
     context: ScopeContext
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _PreparedRun:
+class _PreparedRun(Struct, frozen=True):
     """The engine that counts, and what is to be asked before it is used."""
 
     engine: str

@@ -10,7 +10,6 @@ Threading: GUI thread; the desk is touched inside jobs only. Failure: told in th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from reverie.ui.translation import counted
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import row_of
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.jobs.notes.engine import NotesProblem
@@ -114,8 +114,7 @@ class NotesRepairs(QObject):
 QUIET_MS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class _NotesSeen:
+class _NotesSeen(Struct, frozen=True):
     """Where the notes of a session stand, and which engine an update would use (empty: none can)."""
 
     standing: NotesStanding

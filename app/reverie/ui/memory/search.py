@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +59,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
+from reverie.values import replace
 
 # What a search found, as a flat list: path and place above, below them the line with its hits marked.
 #

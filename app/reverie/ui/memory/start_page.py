@@ -7,7 +7,6 @@ Threading: GUI thread; nothing is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, scrolled
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.views import HomeInfo
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 _WIDEST_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class HomeSummary:
+class HomeSummary(Struct, frozen=True):
     """A home as its card shows it."""
 
     id: str

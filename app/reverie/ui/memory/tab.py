@@ -8,7 +8,6 @@ from the session, what is typed lives in the buffers, what runs lives in the con
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +78,7 @@ from reverie.ui.widgets.frames import EmptyPage, Heading
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.message_bar import MessageBar, Toast
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.services.search import SearchHit

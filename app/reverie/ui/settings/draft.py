@@ -8,9 +8,9 @@ Threading: slow to import (pydantic), so a job does. Pure. Failure: `with_draft`
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -22,14 +22,14 @@ from reverie.settings import Settings
 from reverie.ui.appearance import WindowStyle
 from reverie.ui.settings.pages import HELP
 from reverie.ui.translation import tr, translated
+from reverie.values import Struct, fields_of
 
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
 ANY = "*"
 """Stands in a key for a name that people choose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting of the schema."""
 
     key: str
@@ -125,7 +125,7 @@ RULES, AUTO = "rules", "auto"
 _BACKGROUND = f"background.{ANY}."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SettingsDraft:
     """Settings as the dialog edits them. One that it gives back may hold some settings only: all others
     stay as they are on disk."""
@@ -133,14 +133,14 @@ class SettingsDraft:
     values: Mapping[str, Any]
     """By the keys of the schema, except those of providers. `background.*` stands for the home that is
     shown."""
-    providers: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict, repr=False)
+    providers: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict, repr=False)
     """Of each model service, by name, and by the last part of the key; None: it has no settings. Headers are
     secrets."""
 
     @property
     def window_style(self) -> WindowStyle:
         """Of a draft with every value."""
-        return WindowStyle(**{each.name: self.values[f"window.{each.name}"] for each in fields(WindowStyle)})
+        return WindowStyle(**{each: self.values[f"window.{each}"] for each in fields_of(WindowStyle)})
 
     def updated(self, changes: SettingsDraft) -> SettingsDraft:
         """This draft after `changes`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
@@ -35,6 +34,7 @@ from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.models import ModelsView, ProbeLine
@@ -252,8 +252,7 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
     return after
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row of a page, and what a search looks for in it."""
 
     widget: QWidget

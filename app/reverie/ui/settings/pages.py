@@ -6,14 +6,12 @@ palette finds pages and settings by these tables, so nothing here is slow to imp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
+from reverie.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class PageSpec:
+class PageSpec(Struct, frozen=True):
     """A page: groups of settings, each with a heading (empty: none) and the keys of its rows."""
 
     id: str

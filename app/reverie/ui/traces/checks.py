@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
@@ -40,6 +39,7 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -360,8 +360,7 @@ _OWN_LOG = "log-level"
 """The check whose fix is applied here: it is about the log of the window."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
+class _Examined(Struct, frozen=True):
     context: ScopeContext
     examination: Examination
     probed: bool
@@ -560,8 +559,7 @@ Remedy = tuple[str, str]
 """What is asked for (`fix CHECK`, `model`, `key`, `replay`), and the label of its button."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What is shown; empty texts take no room."""
 
     title: str

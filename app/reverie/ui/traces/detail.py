@@ -10,7 +10,6 @@ Threading: GUI thread; the engine is asked in jobs. Failure: an error of the fil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +62,7 @@ from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, e
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.services.traces import MissedEdit, TraceDetail, TraceEvent, TraceService
@@ -87,8 +87,7 @@ def full_text(found: Excerpt) -> str:
     return found.text if found.is_whole else f"{found.text}… [{human_size(found.node.size)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDocument:
+class ShownDocument(Struct, frozen=True):
     """The document that is shown, and who can be asked for its parts."""
 
     traces: TraceService
@@ -99,8 +98,7 @@ class ShownDocument:
 Index = QModelIndex | QPersistentModelIndex
 
 
-@dataclass(slots=True, eq=False)
-class Item:
+class Item(Struct, eq=False):
     """One member in the tree. `children` None: not read yet; `more`: there are some beyond those read."""
 
     node: JsonNode
@@ -351,8 +349,7 @@ _MOST_CARDS = 80
 _MOST_CHARS = 400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """One text and its author."""
 
     title: str
@@ -466,8 +463,7 @@ class Card(QFrame):
 _TIMELINE_HEIGHT = 210
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A trace as a job read it."""
 
     traces: TraceService

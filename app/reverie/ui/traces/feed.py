@@ -9,7 +9,6 @@ Threading: GUI thread; a lane of its own, created on first use, so that large tr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -18,6 +17,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.jobs import JobControl, Lane, Work
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 # and at best the name of its branch; the home knows the title. Pure.
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Struct, frozen=True):
     """The place selected at the left. `home`: its id; `project` and `workspace`: empty for the whole home, or
     all of the project; `name`: what the list at the left calls it; `home_name`: of its home."""
 
@@ -51,8 +50,7 @@ class Followed:
         return not self.project or not place.project or place.project == self.project
 
 
-@dataclass(frozen=True, slots=True)
-class Belongs:
+class Belongs(Struct, frozen=True):
     """The workspace and project of one trace; empty where unknown. `workspace_id`: only of one that the home
     lists."""
 
@@ -88,8 +86,7 @@ View = Literal["runs", "checks", "log"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTrace:
+class ListedTrace(Struct, frozen=True):
     """One line and the home it is of."""
 
     session: HomeSession

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -36,6 +35,7 @@ from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.run_views import RunningWork
@@ -51,8 +51,7 @@ _LONGEST_DETAIL = 2000
 _WITHIN_A_RUN = ("attempt", "tool-call")
 
 
-@dataclass(frozen=True, slots=True)
-class LogRow:
+class LogRow(Struct, frozen=True):
     """One entry as the list holds it; `place` names its workspace; `began`: when the run that it ends began
     (UTC ms), None where it ends none."""
 
@@ -226,8 +225,7 @@ def _key(entry: ActivityEntry) -> str:
 # What runs in the background now: a line and Cancel for each job. Hidden while nothing runs.
 
 
-@dataclass(frozen=True, slots=True)
-class RunningJob:
+class RunningJob(Struct, frozen=True):
     """One job. `place`: of which workspace; `note`: why it cannot be cancelled here, empty where it can."""
 
     id: str
@@ -438,8 +436,7 @@ READ_AT_MOST = 2000
 POLL_MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadLog:
+class _ReadLog(Struct, frozen=True):
     work: tuple[RunningWork, ...]
     rows: tuple[LogRow, ...] | None = None
 

@@ -8,7 +8,6 @@ Threading: GUI thread; replays and comparisons are jobs. Failure: shown in the d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,7 @@ from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
@@ -59,8 +59,7 @@ if TYPE_CHECKING:
 # The comparison: facts that differ, both timelines on one scale, and a diff of every text that differs.
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedTrace:
+class ComparedTrace(Struct, frozen=True):
     """One of the two, as it is shown."""
 
     title: str

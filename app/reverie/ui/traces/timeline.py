@@ -6,8 +6,6 @@ Spans are selected with the mouse and the arrow keys. Threading: GUI thread; not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QBrush,
@@ -49,6 +47,7 @@ from reverie.ui.display_text import as_tooltip, kind_title, visible, visible_lin
 from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.layouts import column, size_sections, split
 from reverie.ui.widgets.message_bar import Tone
+from reverie.values import Struct, replace
 
 # Labels of traces. Pure, except for translation.
 
@@ -380,8 +379,7 @@ _LEAST_TEXT = 64
 _MOST_ROWS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class StepPosition:
+class StepPosition(Struct, frozen=True):
     """What a row is about; `step` 0 and `call` empty where they do not apply."""
 
     attempt: int

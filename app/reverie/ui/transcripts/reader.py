@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -28,6 +27,7 @@ from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.base import TranscriptSource
@@ -176,16 +176,17 @@ _BEFORE = 30
 _SHARE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingStart:
+class ReadingStart(Struct, frozen=True):
     """Where a transcript is opened: at its beginning, at its end, or at a message by its own id."""
 
     message_id: str = ""
     at_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTranscript:
+FROM_THE_START = ReadingStart()
+
+
+class ShownTranscript(Struct, frozen=True):
     """The transcript that is shown, and who reads it."""
 
     service: TranscriptService
@@ -261,7 +262,7 @@ class TranscriptView(QWidget):
         self,
         service: TranscriptService,
         finding: Request[TranscriptSource | None] | TranscriptSource,
-        start: ReadingStart = ReadingStart(),
+        start: ReadingStart = FROM_THE_START,
     ) -> None:
         """Read a transcript; one that has to be found may not be there."""
         self.clear()

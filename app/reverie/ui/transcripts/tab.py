@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +54,7 @@ from reverie.ui.widgets.frames import EmptyPage, TabPage
 from reverie.ui.widgets.layouts import column, size_sections, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
 from reverie.ui.widgets.message_bar import MessageBar
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.agents.base import TranscriptSource

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from reverie.agents.base import Companion, Loading
@@ -21,6 +20,7 @@ from reverie.ui import display_text
 from reverie.ui.display_text import scope_name, visible
 from reverie.ui.translation import tr
 from reverie.ui.tree.rows import RowLook, RowNode, shared
+from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.memory.listing import MemoryFile, ScopeListing
@@ -114,8 +114,7 @@ class NoticeData(NamedTuple):
 RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeData
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTree:
+class MemoryTree(Struct, frozen=True):
     """A tree with its files and folders by memory path, for the next build to share and for lookups."""
 
     root: RowNode

@@ -7,7 +7,6 @@ Views bring the values and their texts. Threading: GUI thread; nothing is read h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import (
@@ -56,6 +55,7 @@ from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.context.view import LoadState
@@ -65,8 +65,7 @@ Cut = Literal["middle", "end"]
 _CUTS = {"middle": Qt.TextElideMode.ElideMiddle, "end": Qt.TextElideMode.ElideRight}
 
 
-@dataclass(frozen=True, slots=True)
-class TwoLines:
+class TwoLines(Struct, frozen=True):
     """Texts that are safe to draw already; `right` and `right_below` stand at the end of their lines.
 
     `sign`: an icon's name; a list that shows signs keeps their room on every row. `grave`: the sign has the

@@ -8,7 +8,6 @@ when it is enabled. Rules are pure functions of an `ActionState`, so one place d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
@@ -19,10 +18,10 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from reverie.ui.appearance import Icons
 from reverie.ui.translation import translatable as _
 from reverie.ui.translation import translated
+from reverie.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ActionState:
+class ActionState(Struct, frozen=True):
     """What decides whether an action is possible."""
 
     home: bool = False
@@ -61,8 +60,7 @@ def always(_now: ActionState) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSpec:
+class ActionSpec(Struct, frozen=True):
     """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
     window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree or of the
     editor work only while that has the focus, so that Del and Ctrl+Z stay the editor's own in the editor, and
@@ -83,8 +81,7 @@ class ActionSpec:
     """It takes something away, so the palette never suggests it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionRow:
+class ActionRow(Struct, frozen=True):
     """An action as the palette lists it: texts in the shown language, without mnemonics."""
 
     id: str

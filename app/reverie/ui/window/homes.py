@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,6 +43,7 @@ from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 from reverie.ui.window.machines import MachineHomes
 from reverie.ui.window.palette import Entry
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents, LostStore, Workspace
@@ -64,8 +64,7 @@ _ACCESSIBLE = int(Qt.ItemDataRole.AccessibleTextRole)
 Kind = Literal["home", "project", "workspace", "orphans", "orphan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A row of the picker. `path` is the project's or the orphan's; `marks` are words such as "archived"."""
 
     kind: Kind

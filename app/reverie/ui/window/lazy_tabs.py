@@ -12,7 +12,6 @@ Threading: GUI thread; the imports are a job. Failure: an import that fails is a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -25,6 +24,7 @@ from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed, View
 from reverie.ui.window.homes import OpenHomes
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
@@ -42,8 +42,7 @@ _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
 """The places of the tabs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TabContext:
+class TabContext(Struct, frozen=True):
     """What the tabs are built with."""
 
     icons: Icons

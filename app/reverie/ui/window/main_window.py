@@ -18,7 +18,6 @@ import gc
 import logging
 import os
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +37,7 @@ from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.style import ALT, show_mnemonics
 from reverie.ui.window.splash_tree import SplashTree
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState

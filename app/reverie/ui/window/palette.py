@@ -11,7 +11,6 @@ Threading: GUI thread; nothing is read from disk. Imported late, because of `rap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from PySide6.QtCore import (
@@ -46,6 +45,7 @@ from reverie.ui.settings import pages
 from reverie.ui.translation import tr, translated
 from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule
+from reverie.values import Struct, fields_of, replace
 
 # Ranking: what starts with the typed text, or has a word that does, comes before what contains it; then
 # initials ("cn" for "Consolidate now") and typing errors. Typing errors are looked for in `MOST_FUZZY`
@@ -114,8 +114,7 @@ Index = QModelIndex | QPersistentModelIndex
 Kind = Literal["command", "setting", "place", "memory"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line."""
 
     kind: Kind
@@ -164,10 +163,10 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "can_consolidate": tr("A consolidation is not possible now."),
         "services": tr("No background services run here."),
     }
-    for field in fields(ActionState):
-        possible: dict[str, Any] = {field.name: True}
-        if field.name in reasons and rule(replace(now, **possible)):
-            return reasons[field.name]
+    for name in fields_of(ActionState):
+        possible: dict[str, Any] = {name: True}
+        if name in reasons and rule(replace(now, **possible)):
+            return reasons[name]
     both = replace(now, open_file=True, modified=True, writable=True)
     return reasons["open_file"] if rule(both) else tr("Not possible now.")
 

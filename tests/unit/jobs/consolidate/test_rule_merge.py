@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from reverie.agents.scopes import Caps
 from reverie.jobs.consolidate.rules.merge import merge
+from reverie.values import replace
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from reverie.jobs.consolidate.rules.plan import NO_CHANGES, Note, PlannedGroup, 
 from reverie.jobs.consolidate.rules.reading import fold_line
 from reverie.memory import front_matter as frontmatter
 from reverie.runs.guard import judge_retention
+from reverie.values import replace
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)
 DESCRIBED = "---\ndescription: Something said\n---\n"

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from reverie.runs.result import Progress, RunResult
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 

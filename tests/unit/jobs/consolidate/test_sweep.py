@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from reverie.runs.guard import Guard
 from reverie.runs.result import Progress
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 SCENARIOS = [
     json.loads(line)

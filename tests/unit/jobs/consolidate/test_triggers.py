@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from reverie.runs.record import RunRecord
 from reverie.runs.result import Progress
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 ACME, PIPELINE = "a1f3c9e2b7", "c04d8e91aa"
 SUMMARY = "summary-1786528627809-k2ekv5pnb"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reverie.agents.capabilities import Thread
 from reverie.jobs.extraction.state import LOOKED_AT, SKIP_WORDS, SelectionLimits, select
+from reverie.values import replace
 
 NOW = 10_000_000_000
 DAY = 86_400_000

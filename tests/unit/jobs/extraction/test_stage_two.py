@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +14,7 @@ from helpers.profiles import examples
 from reverie.errors import Unavailable
 from reverie.jobs.extraction.stage_two import DirectoryTrace, Staging, merged, references_problem
 from reverie.jobs.extraction.state import ExtractState, ThreadRow
+from reverie.values import replace
 
 HEAD = "thread_id: t\ncwd: /p\nrollout_path: /r\nupdated_at: 2026-02-09T10:0{n}:00+00:00\n\n"
 BODY = (

@@ -7,7 +7,6 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from reverie.jobs.notes.service import NotesService, notes_lease_name
 from reverie.llm.client import EngineResult
 from reverie.services.background import open_notes
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 Act = Callable[[NotesTask, NotesDraft], None]
 TEMPLATE = default_template()

@@ -6,7 +6,6 @@ import json
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from reverie.llm.client import Account, EngineResult
 from reverie.memory.store import sha256_of_text
 from reverie.services.background import writer_dependencies
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 MEMORY = "memories/acme-api-1d659342.md"

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from reverie.agents.scopes import Caps
@@ -33,6 +32,7 @@ from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.runs.guard import folded_words
 from reverie.text.summaries import utf16_length
+from reverie.values import Struct, field
 
 # Carrying passages over: after the same line, else to the end of the section of the same name, else to the
 # end. Never inside a paragraph, code, or between an entry and what is nested in it.
@@ -409,8 +409,7 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Front:
+class _Front(Struct, frozen=True):
     """`text` up to the body, `description` to set, `line` a description that goes into the body instead."""
 
     text: str

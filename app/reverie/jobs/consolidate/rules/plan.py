@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from reverie.agents.capabilities import ComparableText, Records
@@ -66,14 +65,14 @@ from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
+from reverie.values import Struct, replace
 
 # Records of one file that say the same: first those that the home itself finds equal, then by the test for
 # any two notes (`similarity`). The best founded one takes over what the others know, unless that loses
 # something.
 
 
-@dataclass(frozen=True, slots=True)
-class RecordMerge:
+class RecordMerge(Struct, frozen=True):
     """`others` say the same as `target`, the best founded of them first."""
 
     records: Records
@@ -85,8 +84,7 @@ class RecordMerge:
         return self.records.merged([self.target.text, *(note.text for note in self.others[:count])]) or ""
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordText:
+class _RecordText(Struct, frozen=True):
     """A record's own words, which its name is none of."""
 
     text: str
@@ -316,8 +314,7 @@ def _value(text: str, caps: Caps, name: Sequence[str], folders: Sequence[str]) -
     return _telling_words(_said_words(text, caps), name, folders)
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What a passage begins with, as plain text."""
 
     kind: str
@@ -506,8 +503,7 @@ _MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
 _PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
     through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
     the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
@@ -532,8 +528,7 @@ class Note:
     """When its file was last written, UTC; 0 where nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One memory command, with the argument names of formats/mux.md section 6."""
 
     command: Literal["str_replace", "insert", "create", "delete"]
@@ -541,8 +536,7 @@ class Operation:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedGroup:
+class PlannedGroup(Struct, frozen=True):
     """Operations that belong together, in order; `reason` is one sentence for people."""
 
     kind: GroupKind
@@ -550,8 +544,7 @@ class PlannedGroup:
     operations: tuple[Operation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RulesPlan:
+class RulesPlan(Struct, frozen=True):
     """`left_over` counts the groups that were found and did not fit the budget. Once it is used up
     near-duplicates are not looked for any more, so there may be more of those. `alike`: pairs that say the
     same in part and that no rule can merge as a person would; they are left as they are."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from reverie.jobs.consolidate.rules.wording import (
@@ -25,6 +24,7 @@ from reverie.jobs.consolidate.rules.wording import (
     word,
 )
 from reverie.memory import front_matter, yaml12
+from reverie.values import Struct, replace
 
 # Passages: the smallest stretches of Markdown that can be moved without breaking a sentence. Judging splits
 # them into statements; merging carries them whole. Front matter is the caller's business.
@@ -46,8 +46,7 @@ _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
 _WRAP_LENGTH = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """`lines` are verbatim without line ends, `first` is the zero-based number of the first one in the text
     parsed.
 
@@ -294,8 +293,7 @@ def table_cells(line: str) -> list[str]:
 # note is not merged until its description was repaired.
 
 
-@dataclass(frozen=True, slots=True)
-class FrontKey:
+class FrontKey(Struct, frozen=True):
     """One key at the margin of a block. `meaning` is equal for equal values, however they are written;
     `lines` are its own and those below it up to the next key, without line ends."""
 
@@ -304,8 +302,7 @@ class FrontKey:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrontKeys:
+class FrontKeys(Struct, frozen=True):
     """`movable`: the block is a plain indented mapping without anchors, so that its keys can stand elsewhere.
     `preamble` are the lines above the first key, `description` is the one given, if it is text."""
 
@@ -379,8 +376,7 @@ class NoteLike(Protocol):
     def text(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`:
     many notes have this line, so that it says nothing about the subject of this one."""
 
@@ -398,8 +394,7 @@ class Statement:
     common: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NoteReading:
+class NoteReading(Struct, frozen=True):
     """A note taken apart. `name` are the words of the file name, `folders` those of its folders, both
     unstemmed; `head` joins name, description and title; `everything` holds every word of the note; `doubted`:
     the front matter says that something does not hold, `described_state` the words of the description that

@@ -17,7 +17,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import NamedTuple
@@ -42,6 +41,7 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.memory import front_matter
 from reverie.runs.guard import folded_words
+from reverie.values import Struct
 
 # Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds
 # of difference, never words of a note: memory text may hold secrets, and reasons are logged.
@@ -179,8 +179,7 @@ _FEW = 20
 _SHOWN_REASONS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """`score` is the share of the smaller note found in the other one (0 to 1), whatever vetoes say;
     `reasons` are for people and quote no memory text."""
 
@@ -331,8 +330,7 @@ _PARTNERS = 4
 _LEAST_SHARED = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class CandidatePair:
+class CandidatePair(Struct, frozen=True):
     """Two positions in the given order, `first < second`, and the share of rare words they have in common."""
 
     first: int

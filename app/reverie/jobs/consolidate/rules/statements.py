@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 from reverie.jobs.consolidate.rules.reading import Statement
@@ -36,6 +35,7 @@ from reverie.jobs.consolidate.rules.wording import (
     excluding_words,
     read_wording,
 )
+from reverie.values import Struct, field
 
 # A pair of statements with at least this much of both in common says the same, unless a veto speaks.
 SAME = 0.5
@@ -53,8 +53,7 @@ _FUZZY_PAIRS = 2500
 _VALUE_KINDS = ("number", "identifier", "name")
 
 
-@dataclass(frozen=True, slots=True)
-class WordingMatch:
+class WordingMatch(Struct, frozen=True):
     """Tokens two statements share, as pairs of token numbers, with their weight."""
 
     pairs: tuple[tuple[int, int], ...]
@@ -62,8 +61,7 @@ class WordingMatch:
     dice: float
 
 
-@dataclass(slots=True)
-class StatementLink:
+class StatementLink(Struct):
     """Statement `small` of the smaller note says the same as statement `large` of the other one."""
 
     small: int
@@ -71,8 +69,7 @@ class StatementLink:
     match: WordingMatch
 
 
-@dataclass(slots=True)
-class Alignment:
+class Alignment(Struct):
     """`small_left`, `large_left`: token numbers by statement that no link covers; `near_misses`: unpaired
     statements that share their context; `score`: the share of the smaller note's weight found in statements
     that are kept."""

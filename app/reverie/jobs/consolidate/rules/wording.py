@@ -13,11 +13,11 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from reverie.resources import resource_table
+from reverie.values import Struct, field
 
 # Words that the judgement of near-duplicates knows, and two questions about them: what is the folded form of
 # a word or a text, and which words exclude each other?
@@ -272,8 +272,7 @@ class Negation(NamedTuple):
     forward: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """One statement. `seen` are all its words with function words, `relations` pairs of (connector, object),
     `negations` what each negation covers, `negative` whether a language whose
     negation has no reach we know (Chinese, Japanese, Korean) negates anything, `marks` what else colours all
