@@ -245,6 +245,19 @@ class ModelService:
     """Sent with every request; their values are secrets."""
 
 
+KeySource = Literal["environment", "keyring", "none needed", "missing", "locked", "not answering"]
+
+
+class ProviderInfo(Struct, frozen=True):
+    """A model service, as people are shown it; no key in it."""
+
+    name: str
+    wire: str
+    base_url: str
+    key_source: KeySource
+    local: bool
+
+
 class AgentDreamConfig(Struct, frozen=True):
     """What the agent's own files say of its consolidation."""
 

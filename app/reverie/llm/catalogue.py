@@ -19,6 +19,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
+from reverie.agents.capabilities import KeySource, ProviderInfo
 from reverie.errors import Unavailable, UserError
 from reverie.files.paths import ask_each
 from reverie.llm.provider import (
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
 
 
 SERVICE = "reverie"
-KeySource = Literal["environment", "keyring", "none needed", "missing", "locked", "not answering"]
 KeyringProblem = Literal["", "locked", "not answering"]
 ASK_S = 20.0
 """How long a keyring may take to answer: long enough for a person to unlock it."""
@@ -276,16 +276,6 @@ class ModelName(Struct, frozen=True):
         return f"{self.provider}:{self.model}"
 
 
-class ProviderInfo(Struct, frozen=True):
-    """A service, as people are shown it; no key in it."""
-
-    name: str
-    wire: str
-    base_url: str
-    key_source: KeySource
-    local: bool
-
-
 class _KnownService(Struct, frozen=True):
     wire: str
     base_url: str
@@ -337,10 +327,10 @@ class Catalogue:
             for name, entry in ((name, self._entry(name)) for name in names)
         )
 
-    def key_names(self) -> frozenset[str]:
-        """The environment variables that may hold a key."""
+    def variables(self) -> frozenset[str]:
+        """The environment variables that may hold a key, or say how a service is reached."""
         names = (*_KNOWN, *self._settings)
-        return frozenset(each for name in names for each in self._entry(name).key_names)
+        return NETWORK_VARIABLES.union(*(self._entry(name).key_names for name in names))
 
     def provider(self, name: str, *, client_factory: ClientFactory | None = None) -> Provider:
         """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""

@@ -18,7 +18,6 @@ a person can fix, unless the job says so (`raises`); a bug is recorded as a fail
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import threading
@@ -511,6 +510,8 @@ class Run(Generic[Thought]):
                 if time.monotonic() >= until:
                     raise
                 self._limits.check()
+                import asyncio  # late: a window knows this module, and runs nothing
+
                 await asyncio.sleep(LEASE_STEP_S)
         with lease:
             yield lease

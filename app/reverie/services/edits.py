@@ -37,7 +37,6 @@ from reverie.resources import resource
 from reverie.runs.transaction import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
-from reverie.services.failures import RecordEdits
 from reverie.services.views import (
     CompanionRestored,
     FilesChanged,
@@ -222,6 +221,8 @@ class UserEdits:
         elif isinstance(step, CompanionRestored):
             CompanionFiles(self._parts).take_back(step, warnings)
         else:
+            from reverie.services.failures import RecordEdits  # late: for one kind of agent
+
             RecordEdits(self._parts).change(step, warnings)
 
     def _rename_back(self, step: Renamed, warnings: list[str]) -> None:

@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig, ModelService
+from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig, ModelService, ProviderInfo
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
-from reverie.llm.catalogue import NETWORK_VARIABLES, ProviderInfo
 from reverie.services.views import ConsentView
 from reverie.text.phrase import phrase
 from reverie.values import Struct
@@ -84,7 +83,7 @@ class ModelServices:
     def variables(self) -> frozenset[str]:
         """The variables of the environment that say with which key a service is asked, and over which
         proxy."""
-        return self._catalogue.key_names() | NETWORK_VARIABLES
+        return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
         """One model of one service. Raises `ProviderError`."""

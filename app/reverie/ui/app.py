@@ -17,6 +17,8 @@ import gc
 import hashlib
 import logging
 import os
+import platform
+import queue
 import re
 import shutil
 import signal
@@ -293,10 +295,7 @@ class CrashReporter(QObject):
 
 def diagnostics(text: str, records: RecentRecords) -> str:
     """What may be copied and sent: see the module."""
-    # Late: for nobody who meets no mistake.
-    import platform
-
-    from reverie.text.redact import redact
+    from reverie.text.redact import redact  # late: for nobody who meets no mistake
 
     about = f"Reverie {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {sys.platform}"
     last = list(records.lines)[-LINES_TOLD:]
@@ -637,7 +636,6 @@ class Log:
             return
         # Late: a job calls this once the window is on screen.
         import logging.handlers
-        import queue
 
         self._root.removeHandler(waiting)
         try:

@@ -10,6 +10,7 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
+import tomllib
 from functools import lru_cache
 from pathlib import Path
 
@@ -555,8 +556,6 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         return WindowStyle()
     if b"window" not in content:
         return WindowStyle()
-    import tomllib  # late: few have such settings
-
     try:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):

@@ -9,6 +9,7 @@ Threading: any.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -72,8 +73,6 @@ def lines_shortened(text: str, most: int = LONGEST_LINE) -> str:
 def as_tooltip(*lines: str) -> str:
     """Plain lines as a tool tip that Qt cannot take for markup, and that a screen reader is told as it is.
     Broken into lines of a readable length here, because Qt does that with markup only."""
-    import textwrap  # late: no name is painted with it
-
     shown = [
         textwrap.fill(each, _TIP_CHARS, break_on_hyphens=False)
         for line in lines

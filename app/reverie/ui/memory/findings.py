@@ -40,6 +40,7 @@ from reverie.agents.memory_index import (
 from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import UserError
+from reverie.memory.lint import with_reason
 from reverie.memory.listing import MemoryFile, is_over_cap
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
@@ -263,9 +264,6 @@ class LintControl(QObject):
         path = file.buffer.address.path if file is not None and here else ""
         findings, listed = self._of(path), self._listed(path)
         if listed is not None and is_over_cap(listed.unseen_reason):
-            # Late: it brings the rules of lint, which the window needs for this alone.
-            from reverie.memory.lint import with_reason
-
             findings = with_reason(findings, listed.unseen_reason)
         self.findings.show_findings(findings)
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
+from reverie.memory.lint import LintFinding
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, MARGIN, Icons
 from reverie.ui.display_text import as_tooltip, visible
@@ -34,7 +35,6 @@ from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.context.view import LoadState
-    from reverie.memory.lint import LintFinding
     from reverie.services.claims import ClaimReport
     from reverie.ui.editor.pane import EditorPane
     from reverie.ui.memory.edits import HandControl, ShownPlace
@@ -82,9 +82,6 @@ def count_words(claims: Iterable[CheckedClaim]) -> str:
 
 def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, ...]]:
     """By memory path, as the trees and the list of warnings show them."""
-    # Late: it brings the rules of lint, which a window without stale statements does not need.
-    from reverie.memory.lint import LintFinding
-
     found: dict[str, tuple[LintFinding, ...]] = {}
     for claim in claims:
         said = ". ".join(part for part in (claim_words(claim), evidence_words(claim)) if part)

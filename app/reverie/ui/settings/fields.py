@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.llm.catalogue import ProviderInfo
+from reverie.agents.capabilities import ProviderInfo
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.dialogs import is_model_name
 from reverie.ui.display_text import as_tooltip, key_source, probe_state, visible

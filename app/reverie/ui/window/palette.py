@@ -5,7 +5,7 @@ An action that is not possible now is listed greyed, with what it needs: found b
 would make it possible. What Enter may do without a choice is never a guess, nor something impossible or
 destructive.
 
-Threading: GUI thread; nothing is read from disk. Imported late, because of `rapidfuzz`.
+Threading: GUI thread; nothing is read from disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
-from rapidfuzz import fuzz
 
 from reverie.ui.appearance import GAP, Icons, dimmed, icon_size, readable, row_height, theme_of
 from reverie.ui.display_text import as_tooltip, visible
@@ -84,6 +83,8 @@ def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
         return INITIALS
     if len(typed) < _SHORTEST_FUZZY:
         return 0.0
+    from rapidfuzz import fuzz  # late: with all of its modules, for whoever types into the palette
+
     return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
 
 

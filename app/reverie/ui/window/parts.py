@@ -8,7 +8,6 @@ Threading: GUI thread; imported in a job. Failure: none of its own.
 
 from __future__ import annotations
 
-import textwrap  # noqa: F401 - tool tips need it (`display_text.as_tooltip`)
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
