@@ -273,7 +273,7 @@ def test_a_home_of_another_agent_is_told_so(
 def test_the_background_services_extract_only_when_that_is_switched_on(home: Path, profile: Path) -> None:
     def start(event: str) -> None:
         parts = parts_of(home, profile)
-        host = Host(parts, own_watcher=False)
+        host = Host(parts)
         host.start()
         wait_until(lambda: any(entry.event == event for entry in parts.activity.read()), event)
         host.stop()

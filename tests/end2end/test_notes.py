@@ -297,7 +297,7 @@ def test_a_host_keeps_the_notes_of_a_session_that_grows(home: Path, profile: Pat
     write_settings(profile, "[notes]\nenabled = true\n")
     say(home, ("Small", "Yes.", 2_000))
     parts = open_home_again(home, profile)
-    host = Host(parts, own_watcher=False)
+    host = Host(parts)
     host.start()
     try:
         assert host.wait_until_ready(30)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ from reverie.cli import main
 from reverie.cli import runs as watch
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.engine.client import EngineClient
+from reverie.engine.process import LINGER_S
+from reverie.engine.reach import reach
+from reverie.errors import UserError
+from reverie.files.locks import is_running
 from reverie.profile import Profile
 from reverie.services.host import Host
 
@@ -136,6 +142,34 @@ def test_it_ends_with_a_sentence_once_another_home_is_in_the_place_of_this_one(
         assert process.returncode == 1
         assert "Another home was put in the place" in err
         assert len(err.splitlines()) == 1
+
+
+def test_it_keeps_one_engine_for_commands_also_after_that_died_and_takes_it_along(place: Place) -> None:
+    profile = Profile.under(place.profile)
+
+    def engine() -> int:
+        try:
+            channel = reach(profile)
+        except OSError:
+            return 0
+        client = EngineClient(lambda: channel)
+        try:
+            return client.pid if client.services.surroundings else 0
+        except UserError:
+            return 0
+        finally:
+            client.stop()
+
+    with place.watching() as process:
+        wait_until(lambda: engine() not in (0, process.pid))
+        first = engine()
+        time.sleep(LINGER_S + 0.5)  # else it would end a moment after its last client
+        assert engine() == first
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: engine() not in (0, first))
+        last = engine()
+        stop(process)
+    wait_until(lambda: not is_running(last))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

@@ -8,12 +8,14 @@ Late imports: each command imports its own job. Engines load pydantic and asynci
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -55,12 +57,14 @@ from reverie.values import as_dict
 if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.state import ExtractProgress
+    from reverie.profile import Profile
     from reverie.runs.result import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.host import HostStatus
     from reverie.services.traces import TraceDetail, TraceSummary
 
+log = logging.getLogger("reverie.engine")
 
 # `sweep` and `harvest`: what the background services do, once and by hand.
 
@@ -526,13 +530,17 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
 #
 # A second one for the same home says who has the lease and exits 1. With `--json` each change of the state
 # is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` comes when every
-# transcript was looked at once, so that what is said from then on counts.
+# transcript was looked at once, so that what is said from then on counts. The services run in this process;
+# the engine of the profile is kept beside it.
 
 
 _LOST, _SIGNAL = "lost", "signal"
 _READY_S = 0.2
 # The system may hand a signal to any thread, and then nothing wakes the one that runs the handlers.
 _LOOK_S = 0.5
+# How often to look for the engine that is kept, and after it could not be started.
+_KEPT_S = 2.0
+_NO_ENGINE_S = 60.0
 
 
 def watch(session: Invocation) -> int:
@@ -549,7 +557,7 @@ def watch(session: Invocation) -> int:
             reasons.put(_LOST)
 
     host = Host(parts, purpose="reverie watch", on_status=on_status)
-    with _until_signal(reasons):
+    with _until_signal(reasons), _engine_kept(session.profile):
         try:
             status = host.start()
             if status.state != "hosting":
@@ -574,6 +582,38 @@ def watch(session: Invocation) -> int:
         return FAILED
     _print_status(session, parts, host.status)
     return DONE
+
+
+@contextmanager
+def _engine_kept(profile: Profile) -> Iterator[None]:
+    """Keep the engine of the profile, for commands that come now and then: it ends with its last client. One
+    that dies, or cannot be started, is tried again; the services do without."""
+    # Late: no other command here starts an engine.
+    from reverie.engine.client import EngineClient
+    from reverie.engine.reach import connect
+
+    client, over = EngineClient(partial(connect, profile)), threading.Event()
+
+    def keep() -> None:
+        wait_s = 0.0
+        while not over.wait(wait_s):
+            wait_s = _KEPT_S
+            if client.is_connected:
+                continue
+            try:
+                _greeted = client.services.surroundings
+            except UserError as error:
+                log.info("no engine: %s", error)
+                wait_s = _NO_ENGINE_S
+
+    thread = threading.Thread(target=keep, name="reverie-keep-engine", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        client.stop()
+        thread.join(_KEPT_S)
 
 
 def _first(reasons: SimpleQueue[str]) -> str:

@@ -28,7 +28,7 @@ from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.context.view import LoadState
 from reverie.engine.codec import pack
 from reverie.engine.history import HistoryRecorder, Listener
-from reverie.engine.hosting import HomeHost, WatchedPaths, parted
+from reverie.engine.hosting import HomeHost, host_until
 from reverie.engine.place import surroundings
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
@@ -91,14 +91,11 @@ class HomeUpdate(Struct, frozen=True):
 
 class HomeWatch:
     """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
-    `index`; `to_host` gets what the background services follow."""
+    `index`."""
 
-    def __init__(self, workbench: Workbench, index: EngineSearch, to_host: Callable[[Changes], None]) -> None:
+    def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
         self._workbench = workbench
         self._index = index
-        self._to_host = to_host
-        self._shown = self._hosted = WatchedPaths()
-        self._host_targets: tuple[WatchTarget, ...] = ()
         self._watcher: Watcher | None = None
         self._recorder = self._new_recorder()
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
@@ -115,18 +112,6 @@ class HomeWatch:
             self._watcher.set_targets(self._targets())
             self._watcher.start()
             return self._watcher.state()
-
-    def see_to(self, client: ClientConnection) -> None:
-        """As `add`, unless this client hears already."""
-        if client not in self._contexts:
-            self.add(client, None)
-
-    def watch_also(self, targets: Sequence[WatchTarget]) -> None:
-        """Watch these, too, for the background services, instead of those of before."""
-        with self._lock:
-            self._host_targets, self._hosted = tuple(targets), WatchedPaths.of(targets)
-            if self._watcher is not None:
-                self._watcher.set_targets(self._targets())
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
         """A client that hears already looks at `context` now, or what it looks at has other places."""
@@ -165,9 +150,8 @@ class HomeWatch:
 
     def _targets(self) -> tuple[WatchTarget, ...]:
         contexts = dict.fromkeys(self._contexts.values())
-        shown = [each for context in contexts for each in self._workbench.watch_targets(context)]
-        self._shown = WatchedPaths.of(shown)
-        return tuple(dict.fromkeys((*shown, *self._host_targets)))
+        targets = (each for context in contexts for each in self._workbench.watch_targets(context))
+        return tuple(dict.fromkeys(targets))
 
     def _new_recorder(self) -> HistoryRecorder:
         root = self._workbench.parts.home.root
@@ -181,17 +165,12 @@ class HomeWatch:
         )
 
     def _deliver(self, changes: Changes) -> None:
-        shown, hosted = parted(changes, self._shown, self._hosted)
-        if shown is not None:
-            # Views first: the history is behind them.
-            self._tell(HomeChanged(self._workbench.parts.home.root, shown))
-            self._recorder.note(shown)
+        # Views first: the history is behind them.
+        self._tell(HomeChanged(self._workbench.parts.home.root, changes))
+        self._recorder.note(changes)
         # The first delivery says that the watches are in place: from then on a full scan misses nothing.
         self._recorder.start()
-        if shown is not None:
-            self._index.note(self._workbench.home_id, shown)
-        if hosted is not None:
-            self._to_host(hosted)
+        self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
         self._tell(Notice(self._workbench.parts.home.root, sentence))
@@ -209,8 +188,8 @@ class HomeEngine(Workbench):
         super().__init__(parts)
         self._index = index
         self._workers = workers
-        self._hosting = HomeHost(parts, watch_for=self._watch_too, on_targets=self._follow_too)
-        self._watch = HomeWatch(self, index, self._hosting.deliver)
+        self._hosting = HomeHost(parts, workers)
+        self._watch = HomeWatch(self, index)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
         # Not from 1: a client must not take what the engine before sent it for something of this one.
@@ -278,11 +257,10 @@ class HomeEngine(Workbench):
         self.parts.forget_settings()
         self._hosting.settle()
 
-    def _watch_too(self, client: ClientConnection) -> None:
-        self._watch.see_to(client)
-
-    def _follow_too(self, targets: Sequence[WatchTarget]) -> None:
-        self._watch.watch_also(targets)
+    def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
+        """Host the background services until `cancel`; each state is reported. What a process of its own
+        does: a client asks for `host`."""
+        host_until(self.parts, progress, cancel)
 
     @property
     def is_recorded(self) -> bool:
@@ -453,6 +431,7 @@ class HomeEngine(Workbench):
 
 RUNS = frozenset(
     {
+        "run_host",
         "start_dream",
         "apply_review",
         "reviews.apply",

@@ -1,57 +1,145 @@
 """The background services of one home in the engine: one host, for all clients that want them.
 
 They run while a client asks for them, none of those that ask has paused them, and the settings want them;
-with the last of these clients they end. The home's one watcher serves the host, too: what only the host
-follows, such as transcripts, goes to no client, and nothing goes to the host that it does not follow.
+with the last of these clients they end. The host is a process of its own (`HostApart`), so that a busy run
+slows no view and no search; it watches what it follows, such as transcripts, by itself. When it dies what it
+had under way is put in order, and it is started again.
 
-Threading: any thread; starting and stopping block for up to about two seconds, and exclude each other. A
-client hears of each state in its order. Failure: what the host cannot do is in its status and in Activity; a
-home that cannot be watched is a `UserError`, and the next question tries again.
+Threading: any thread; starting returns at once, stopping blocks for up to about three seconds, and they
+exclude each other. A client hears of each state in its order. Failure: what the host cannot do is in its
+status and in Activity, and is tried again.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
-from reverie.engine.server import ClientConnection
-from reverie.engine.wire import HostChanged
+from reverie.engine.codec import decode, pack
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
+from reverie.engine.wire import CallMessage, HostChanged
 from reverie.errors import UserError
-from reverie.files.watch import Changes
-from reverie.files.watch_sources import WatchTarget
-from reverie.services.host import Host, HostStatus, services_wanted
-from reverie.values import Struct, replace
+from reverie.services.host import RETRY_S, Host, HostStatus, services_wanted
 
 if TYPE_CHECKING:
+    from reverie.runs.run import RunDependencies
     from reverie.services.container import HomeContainer
 
 log = logging.getLogger("reverie.engine")
 
 PAUSED_ELSEWHERE = "The background services are paused in another window."
+STARTING = "The background services are being started."
+PURPOSE = "the window"
+"""Who hosts, for a person: what the engine does is done for its windows."""
+_LOOK_S = 0.2
+
+
+class RunsHost(Protocol):
+    """What does a run in a process of its own; see `engine.workers.Workers`."""
+
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Do the run that was called for."""
+
+
+def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
+    """Host the services of a home in this process until `cancel`; each state is reported."""
+    host = Host(parts, purpose=PURPOSE)
+    told: HostStatus | None = None
+    try:
+        host.start()
+        while True:
+            if host.status != told:
+                told = host.status
+                progress(told)
+            if cancel.wait(_LOOK_S):
+                return
+    finally:
+        host.stop()
+
+
+class _HostControl(CallControl):
+    """The host as a call of the engine itself."""
+
+    def __init__(self, call: CallMessage, heard: Callable[[HostStatus], None]) -> None:
+        super().__init__(NOBODY, call)
+        self._heard = heard
+
+    def report(self, value: bytes) -> None:
+        self._heard(decode(value, HostStatus))
+
+
+class HostApart:
+    """The host of one home in a process of its own. `on_status` is told each state."""
+
+    def __init__(
+        self, parts: HomeContainer, workers: RunsHost, *, on_status: Callable[[HostStatus], None]
+    ) -> None:
+        self._parts = parts
+        self._workers = workers
+        self._on_status = on_status
+        self._control: _HostControl | None = None
+        self._thread: threading.Thread | None = None
+        self.status = HostStatus("stopped")
+
+    def start(self) -> HostStatus:
+        """Start it unless it was; what that came to for now."""
+        if self._control is None:
+            home = self._parts.home
+            call = CallMessage(0, home.root, self._parts.home_id, "run_host", pack([]))
+            control = self._control = _HostControl(call, lambda status: self._heard(control, status))
+            self._set(HostStatus("waiting", message=STARTING))
+            self._thread = threading.Thread(
+                target=self._keep, args=(control,), name="reverie-host", daemon=True
+            )
+            self._thread.start()
+        return self.status
+
+    def stop(self) -> None:
+        """End it, with what it has under way. Calling it again is harmless."""
+        control, self._control = self._control, None
+        if control is not None:
+            control.cancel.set()
+            assert self._thread is not None
+            self._thread.join()
+        if self.status.state != "stopped":
+            self._set(HostStatus("stopped"))
+
+    def _keep(self, control: _HostControl) -> None:
+        while not control.cancel.is_set():
+            try:
+                self._workers.run(control, self._parts.run_dependencies)
+            except CallStopped:
+                return
+            except UserError as error:
+                # Also where its process had to be ended because it did not stop in time.
+                log.info("the background services ended: %s", error)
+                self._heard(control, HostStatus("waiting", message=str(error)))
+            control.cancel.wait(RETRY_S)
+
+    def _heard(self, control: _HostControl, status: HostStatus) -> None:
+        if not control.cancel.is_set() and status.state != "stopped":
+            self._set(status)
+
+    def _set(self, status: HostStatus) -> None:
+        if status != self.status:
+            self.status = status
+            self._on_status(status)
 
 
 class HomeHost:
-    """The host of one home. `watch_for`: see that the home is watched for this client; `on_targets`: as in
-    `Host`."""
+    """The host of one home for the clients that ask for it. Without `workers` it is in this process."""
 
-    def __init__(
-        self,
-        parts: HomeContainer,
-        *,
-        watch_for: Callable[[ClientConnection], None],
-        on_targets: Callable[[Sequence[WatchTarget]], None],
-    ) -> None:
+    def __init__(self, parts: HomeContainer, workers: RunsHost | None = None) -> None:
         self._parts = parts
-        self._watch_for = watch_for
         self._paused: dict[ClientConnection, bool] = {}
         self._held_up = False
         self._lock = threading.Lock()
-        # For a person it is the window's, as all that is done for it here.
-        self._host = Host(
-            parts, purpose="the window", own_watcher=False, on_targets=on_targets, on_status=self._tell
+        self._host: Host | HostApart = (
+            Host(parts, purpose=PURPOSE, on_status=self._tell)
+            if workers is None
+            else HostApart(parts, workers, on_status=self._tell)
         )
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
@@ -72,10 +160,6 @@ class HomeHost:
     def settle(self) -> None:
         """The settings may have changed. Returns at once."""
         threading.Thread(target=self._follow_settings, name="reverie-settle", daemon=True).start()
-
-    def deliver(self, changes: Changes) -> None:
-        """What was seen of `on_targets`."""
-        self._host.deliver(changes)
 
     def _follow_settings(self) -> None:
         with self._lock:
@@ -98,8 +182,6 @@ class HomeHost:
             if self._held_up != was_held_up:
                 self._tell(self._host.status)
             return
-        for client in self._paused:
-            self._watch_for(client)
         if self._host.status.state == "stopped":
             self._parts.forget_settings()  # while nobody hosted, nobody watched them
         self._host.start()
@@ -113,43 +195,3 @@ class HomeHost:
         if self._held_up and not self._paused.get(client, True):
             return HostStatus("waiting", message=PAUSED_ELSEWHERE)
         return status
-
-
-class WatchedPaths(Struct, frozen=True):
-    """The paths of which some targets are told."""
-
-    files: frozenset[Path] = frozenset()
-    directories: frozenset[Path] = frozenset()
-    """With what is directly in them."""
-    trees: tuple[Path, ...] = ()
-    above: frozenset[Path] = frozenset()
-    """Directories that hold one of them: a change of such a one may be one of theirs."""
-
-    @classmethod
-    def of(cls, targets: Sequence[WatchTarget]) -> Self:
-        """Those of these targets."""
-        return cls(
-            frozenset(target.path / name for target in targets for name in target.only),
-            frozenset(target.path for target in targets if not target.only and not target.recursive),
-            tuple(target.path for target in targets if not target.only and target.recursive),
-            frozenset(parent for target in targets for parent in (target.path / "any").parents),
-        )
-
-    def has(self, path: Path) -> bool:
-        """Whether a change of `path` is for them."""
-        if path in self.files or path in self.above or path.parent in self.directories:
-            return True
-        return any(path.is_relative_to(tree) for tree in self.trees)
-
-
-def parted(
-    changes: Changes, views: WatchedPaths, host: WatchedPaths
-) -> tuple[Changes | None, Changes | None]:
-    """What of these changes is for the views, and what for the host; None: nothing."""
-    hosted = frozenset(path for path in changes.paths if host.has(path))
-    shown = changes.paths - frozenset(path for path in hosted if not views.has(path))
-    return _with_paths(changes, shown), _with_paths(changes, hosted)
-
-
-def _with_paths(changes: Changes, paths: frozenset[Path]) -> Changes | None:
-    return replace(changes, paths=paths) if paths or changes.rescan else None

@@ -15,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -156,15 +156,11 @@ class HostSession:
         parts: HomeContainer,
         lease: Lease,
         services: Callable[[HomeContainer, threading.Event], HostServices],
-        *,
-        on_targets: Callable[[Sequence[WatchTarget]], None] | None,
     ) -> None:
-        """`on_targets`: as `Host`; None: it watches by itself."""
         self._parts = parts
         self.lease = lease
         self._cancel = threading.Event()
         self._services = services(parts, self._cancel)
-        self._on_targets = on_targets
         self._watcher: Watcher | None = None
         self._began = parts.clock()
         self._wake = threading.Condition()
@@ -206,10 +202,7 @@ class HostSession:
             threading.Thread(target=self._until_stopped, args=(work,), name=name, daemon=True)
             for name, work in zip(names, works, strict=True)
         ]
-        if self._on_targets is None:
-            self._watch()
-        else:
-            self._follow_places()
+        self._watch()
         for thread in self._threads:
             thread.start()
 
@@ -222,8 +215,6 @@ class HostSession:
         deadline = time.monotonic() + _STOP_S
         if self._watcher is not None:
             self._watcher.stop()
-        elif self._on_targets is not None:
-            self._on_targets(())
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
@@ -390,11 +381,8 @@ class HostSession:
 
     def _follow_places(self) -> None:
         """Have what is followed now watched."""
-        targets = self._targets()
         if self._watcher is not None:
-            self._watcher.set_targets(targets)
-        elif self._on_targets is not None and not self._cancel.is_set():
-            self._on_targets(targets)
+            self._watcher.set_targets(self._targets())
 
     def _targets(self) -> list[WatchTarget]:
         """The transcripts in use, and what tells that others came into use (design.md section 4)."""
@@ -457,8 +445,7 @@ def services_wanted(parts: HomeContainer) -> bool:
 
 
 class Host:
-    """The host of one home in this process. `purpose` tells others who holds the lease. With `own_watcher`
-    it watches by itself; else somebody calls `deliver`, and watches what `on_targets` is told."""
+    """The host of one home in this process. `purpose` tells others who holds the lease."""
 
     def __init__(
         self,
@@ -466,15 +453,12 @@ class Host:
         *,
         purpose: str = "background services",
         services: Callable[[HomeContainer, threading.Event], HostServices] = home_services,
-        own_watcher: bool = True,
-        on_targets: Callable[[Sequence[WatchTarget]], None] = lambda _targets: None,
         retry_s: float = RETRY_S,
         on_status: Callable[[HostStatus], None] = lambda _status: None,
     ) -> None:
         self._parts = parts
         self._purpose = purpose
         self._services = services
-        self._on_targets = None if own_watcher else on_targets
         self._retry_s = retry_s
         self._on_status = on_status
         self._lock = threading.RLock()
@@ -589,7 +573,7 @@ class Host:
 
     def _begin(self, lease: Lease) -> HostSession:
         try:
-            session = HostSession(self._parts, lease, self._services, on_targets=self._on_targets)
+            session = HostSession(self._parts, lease, self._services)
             session.start()
         except BaseException:
             lease.release()
