@@ -26,8 +26,7 @@ from helpers.samples import copy_sample
 from reverie.cli import homes, main
 from reverie.engine import client as client_module
 from reverie.engine.client import EngineClient
-from reverie.engine.place import socket_path
-from reverie.engine.reach import connect
+from reverie.engine.reach import connect, socket_path
 from reverie.files.locks import is_running
 from reverie.profile import Profile
 from unit.engine.test_run_workers import until

@@ -15,7 +15,7 @@ from reverie.context.assembly import assemble
 from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
 from reverie.context.view import ContextView
-from reverie.engine.codec import decode, encode
+from reverie.engine.wire import decode, encode
 from reverie.memory.listing import ScopeListing, scan_scope
 from reverie.values import replace
 

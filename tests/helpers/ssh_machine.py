@@ -19,7 +19,7 @@ from pathlib import Path
 
 from helpers.isolation import home_environment
 from helpers.samples import copy_sample
-from reverie.engine.address import MachineAddress
+from reverie.engine.start import MachineAddress
 from reverie.profile import Profile
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ui_windows import ACME, INGEST, Windows
 
 from helpers.samples import copy_sample
-from reverie.engine.address import MachineAddress
+from reverie.engine.start import MachineAddress
 from reverie.profile import Profile
 from reverie.ui.single_instance import Instance, OpenRequest, decoded
 

@@ -49,8 +49,6 @@ WHY_ALONE: dict[str, str] = {
     "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
     "files.watch_observer": "imports watchdog, late and on the watcher's thread",
     "services.commands": "looks and runs that commands ask for; loaded with the first one",
-    "engine.hosting": "one host for several clients, and its own lock; the engine keeps the homes",
-    "engine.history": "a thread and its rules; the engine keeps the homes and their clients",
     "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",
     "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",
     "jobs.extraction.service": "the door of its package",

@@ -31,7 +31,7 @@ from reverie.cli.answers import (
 from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
-from reverie.engine.place import socket_path, surroundings
+from reverie.engine.reach import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.files.log_file import wanted_level
 from reverie.files.paths import own_is_there

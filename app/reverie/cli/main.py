@@ -32,8 +32,8 @@ from reverie.files.paths import DiskCheck
 
 if TYPE_CHECKING:
     from reverie.agents.discovery import TroubledPlace
-    from reverie.engine.address import MachineAddress
     from reverie.engine.client import EngineClient
+    from reverie.engine.start import MachineAddress
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
 
@@ -262,7 +262,7 @@ def _time(text: str) -> int:
 
 def _host(text: str) -> MachineAddress:
     # Late: only the window takes one.
-    from reverie.engine.address import parse_address
+    from reverie.engine.start import parse_address
 
     try:
         return parse_address(text)

@@ -26,9 +26,7 @@ from typing import Any, cast
 
 from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
-from reverie.engine.codec import WireError, coder, decode, pack, unpack
 from reverie.engine.engine import RUNS, EngineServices, HomeEngine
-from reverie.engine.interface import Method, is_service, method_of
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -40,10 +38,18 @@ from reverie.engine.wire import (
     Event,
     Failed,
     Hello,
+    Method,
     ProgressMessage,
     Refused,
     Stopped,
     WelcomeMessage,
+    WireError,
+    coder,
+    decode,
+    is_service,
+    method_of,
+    pack,
+    unpack,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours

@@ -20,9 +20,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from reverie.engine.codec import pack, unpack
 from reverie.engine.server import NOBODY, CallControl, CallStopped
-from reverie.engine.wire import CallMessage, IndexChanged
+from reverie.engine.wire import CallMessage, IndexChanged, pack, unpack
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped

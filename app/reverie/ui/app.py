@@ -52,9 +52,8 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from reverie import __version__
 from reverie.clock import Clock, system_clock
-from reverie.engine.address import MachineAddress
 from reverie.engine.asking import never_wait
-from reverie.engine.start import StartingEngine
+from reverie.engine.start import MachineAddress, StartingEngine
 from reverie.errors import UserError
 from reverie.files.log_file import asked_by, log_handler
 from reverie.files.paths import MOST_LIMITS, ask_each, open_regular

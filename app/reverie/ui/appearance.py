@@ -30,8 +30,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.engine.address import MachineAddress
-from reverie.engine.start import StartingEngine
+from reverie.engine.start import MachineAddress, StartingEngine
 from reverie.files.paths import read_regular
 from reverie.resources import resource
 from reverie.values import Struct

@@ -18,8 +18,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 
 from reverie.clock import Clock
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import connect
-from reverie.engine.remote import RemoteMachine
+from reverie.engine.reach import RemoteMachine, connect
 from reverie.engine.start import StartingEngine
 from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.errors import UserError

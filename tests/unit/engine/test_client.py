@@ -23,12 +23,11 @@ from reverie.engine import engine as engines
 from reverie.engine import reach as reaching
 from reverie.engine.asking import CallCancelled
 from reverie.engine.client import EngineBug, EngineClient, EngineGone
-from reverie.engine.codec import pack
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect, stdio_channel
 from reverie.engine.start import engine_command
-from reverie.engine.wire import PROTOCOL, CallMessage, Hello
+from reverie.engine.wire import PROTOCOL, CallMessage, Hello, pack
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import is_ours
 from reverie.files.watch import Changes

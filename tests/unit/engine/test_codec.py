@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.engine.codec import WireError, coder, decode, encode
+from reverie.engine.wire import WireError, coder, decode, encode
 
 
 class Colour(enum.Enum):

@@ -22,7 +22,6 @@ from helpers.expect_log import ExpectLog
 from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
 from reverie.engine.asking import CallCancelled
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
-from reverie.engine.codec import coder, decode, encode
 from reverie.engine.reach import socket_channel
 from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnection
 from reverie.engine.wire import (
@@ -43,6 +42,9 @@ from reverie.engine.wire import (
     Refused,
     Stopped,
     WelcomeMessage,
+    coder,
+    decode,
+    encode,
 )
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
 from reverie.files.lease import LeaseHeld, LeaseHolder

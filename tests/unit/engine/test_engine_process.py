@@ -24,9 +24,8 @@ from reverie.clock import system_clock
 from reverie.engine import process
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
-from reverie.engine.place import socket_path
 from reverie.engine.process import inline_channel, serve
-from reverie.engine.reach import connect, stdio_channel
+from reverie.engine.reach import connect, socket_path, stdio_channel
 from reverie.engine.wire import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running

@@ -14,13 +14,11 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
-from reverie.engine.codec import pack
-from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.history import HistoryRecorder, Listener
+from reverie.engine.engine import HistoryRecorder, HomeEngine, Listener, ProfileEngine
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import CallControl, CallStopped
 from reverie.engine.trees import updated
-from reverie.engine.wire import IndexChanged
+from reverie.engine.wire import IndexChanged, pack
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored

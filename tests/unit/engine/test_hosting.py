@@ -17,9 +17,9 @@ from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.hosting import PAUSED_ELSEWHERE
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
+from reverie.engine.server import PAUSED_ELSEWHERE
 from reverie.engine.wire import Event, HomeChanged, HostChanged
 from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import is_running

@@ -6,9 +6,8 @@ import inspect
 import typing
 from typing import Any
 
-from reverie.engine.codec import coder
 from reverie.engine.engine import EngineServices, HomeEngine
-from reverie.engine.interface import method_of, names_of
+from reverie.engine.wire import coder, method_of, names_of
 from reverie.services.service import LazyService
 from reverie.values import fields_of
 

@@ -15,9 +15,9 @@ from reverie import __version__
 from reverie.agents.scopes import Scope
 from reverie.cli.main import main as command_line
 from reverie.engine import server
-from reverie.engine.address import MachineAddress, parse_address
 from reverie.engine.client import EngineClient
-from reverie.engine.remote import LOST, REFUSED, RemoteMachine, ssh_command
+from reverie.engine.reach import LOST, REFUSED, RemoteMachine, ssh_command
+from reverie.engine.start import MachineAddress, parse_address
 from reverie.errors import Unavailable, UserError
 from unit.engine.test_run_workers import until
 

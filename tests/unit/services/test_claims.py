@@ -17,8 +17,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.claims.checking import CheckedClaim
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.engine.codec import coder
-from reverie.engine.interface import names_of
+from reverie.engine.wire import coder, names_of
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest

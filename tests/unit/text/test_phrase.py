@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from reverie.engine.codec import WireError, decode, encode
+from reverie.engine.wire import WireError, decode, encode
 from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
 
 AGE = plural("1 day ago", "%n days ago", 2)

@@ -23,9 +23,9 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
 from reverie.compose import copy_demo_home
-from reverie.engine.address import MachineAddress
 from reverie.engine.asking import ask
-from reverie.engine.remote import RemoteMachine
+from reverie.engine.reach import RemoteMachine
+from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.files.paths import DiskCheck
 from reverie.profile import Profile

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.clock import Clock
 from reverie.engine.engine import HomeEngine
-from reverie.engine.interface import names_of
+from reverie.engine.wire import names_of
 from reverie.ui.appearance import Icons
 from reverie.ui.background import ServicesView
 from reverie.ui.changes.control import ChangesControl
