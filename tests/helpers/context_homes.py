@@ -11,9 +11,9 @@ from typing import Any
 
 from reverie.agents.base import Home
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
-from reverie.context.assembly import assemble
 from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextView
 from reverie.engine.wire import decode, encode
 from reverie.memory.listing import ScopeListing, scan_scope

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.cli.answers import DONE, print_json, print_text, printable
 from reverie.cli.homes import the_context, the_home
-from reverie.context.assembly import AGENTS, assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import AGENTS, assemble
 from reverie.context.view import PARTS, ContextEntry, ContextPart, ContextView, Gauge, notes, reason
 from reverie.errors import Unavailable
 from reverie.services.workbench import Workbench

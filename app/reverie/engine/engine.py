@@ -499,7 +499,7 @@ class HomeEngine(Workbench):
         """What is needed to say what the agent would be told in `context` at any of `times`; that of the
         first counts as seen. The listings are those of the trees that the client was sent last."""
         # Late: the client's end needs the signature alone.
-        from reverie.context.assembly import assemble
+        from reverie.context.recipes import assemble
         from reverie.context.view import Glances
 
         parts = self.parts
@@ -516,7 +516,7 @@ class HomeEngine(Workbench):
         """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
         an agent of which that is not known. Nothing counts as seen by it."""
         # Late, as above.
-        from reverie.context.assembly import AGENTS, assemble
+        from reverie.context.recipes import AGENTS, assemble
         from reverie.context.view import load_states
 
         if self.parts.home.kind not in AGENTS:

@@ -14,8 +14,8 @@ from PySide6.QtCore import QObject, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSlider, QWidget
 
-from reverie.context.assembly import AGENTS, assemble
 from reverie.context.facts import ContextFacts
+from reverie.context.recipes import AGENTS, assemble
 from reverie.context.view import (
     NOTES,
     PARTS,

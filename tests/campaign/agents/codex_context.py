@@ -30,8 +30,8 @@ from reverie.agents.codex.prompt import memory_pieces
 from reverie.agents.codex.store import version_in_use
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextView
 from reverie.llm.provider import Message as AgentMessage
 from reverie.llm.provider import ModelRequest, ModelTurn, Provider, ToolResult, ToolSpec, UserMessage

@@ -23,7 +23,7 @@ from reverie.agents.transcripts import Boundary
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.context.gather import gather
-from reverie.context.mux import assemble, hot_set
+from reverie.context.recipes import hot_set, mux_context
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands
@@ -186,7 +186,7 @@ def _hot_sets(programs: Programs, place: Path) -> Outcome:
                 ours = hot_set(facts, now, {}).block
                 if not _same_block(ours, theirs["block"] if theirs["items"] else ""):
                     problems.append(f"seed {seed}, {workspace_id}: the hot sets differ")
-                part = assemble(facts, now, {}).part("index")
+                part = mux_context(facts, now, {}).part("index")
                 lines = [line for line in index["text"].split("\n") if line.startswith("- /memories/")]
                 if part is None or part.text != "\n".join(lines):
                     problems.append(f"seed {seed}, {workspace_id}: the index lines differ")

@@ -24,8 +24,8 @@ from reverie.agents.codex.prompt import (
 )
 from reverie.agents.codex.store import version_in_use
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench

@@ -16,9 +16,9 @@ from reverie.agents.codex.home import CodexHome
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench

@@ -9,8 +9,8 @@ import pytest
 from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import NAME, Change, ContextView, Glances, key_of, since
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer

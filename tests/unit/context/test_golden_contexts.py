@@ -17,8 +17,8 @@ from reverie.agents.loki.home import LokiHome
 from reverie.agents.mux.home import MuxHome
 from reverie.cli.context_report import lines
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench

@@ -15,8 +15,8 @@ import pytest
 from helpers.context_homes import NOW, PINNED, WORKSPACE, memory_path_of, mux_home, used
 from helpers.samples import snapshot
 from reverie.compose import open_parts
-from reverie.context.assembly import assemble
 from reverie.context.gather import gather
+from reverie.context.recipes import assemble
 from reverie.context.view import ContextPart, ContextView
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench

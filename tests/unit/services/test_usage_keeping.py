@@ -11,7 +11,7 @@ from helpers.benches import again, sample_parts, workspace
 from helpers.samples import snapshot
 from helpers.watching import wait_until
 from reverie.context.gather import gather
-from reverie.context.mux import assemble
+from reverie.context.recipes import mux_context
 from reverie.files.watch import Changes
 from reverie.services.container import HomeContainer
 from reverie.services.host import EVENT, Host, keep_usage
@@ -106,7 +106,7 @@ def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts:
         view = Workbench(parts).view(context)
         files = [file for listing in view.scopes.values() for file in listing.files]
         facts = gather(parts.home, context, view.scopes, times=(0,))
-        listed = [entry for part in assemble(facts, 0, {}).parts for entry in part.entries]
+        listed = [entry for part in mux_context(facts, 0, {}).parts for entry in part.entries]
         return (
             {file.rel for file in files if file.usage.unknown_to_agent},
             {entry.path for entry in listed if entry.pin_unknown},
