@@ -20,7 +20,7 @@ from reverie.compose import open_parts
 from reverie.errors import StoreError, UserError
 from reverie.files.paths import is_directory, is_there
 from reverie.services.claims import ClaimReport, ProjectClaims
-from reverie.services.contexts import asked_context
+from reverie.services.container import asked_context
 from reverie.services.workbench import Workbench
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from reverie.errors import UserError
 from reverie.files.paths import is_directory
 from reverie.jobs.consolidate.findings import RelatedNote
 from reverie.services.claims import ProjectClaims
-from reverie.services.contexts import asked_context, shown_contexts
+from reverie.services.container import asked_context, shown_contexts
 from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
 from reverie.services.workbench import Workbench
 from reverie.text.summaries import some

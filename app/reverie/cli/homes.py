@@ -35,8 +35,7 @@ from reverie.engine.reach import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.files.log_file import wanted_level
 from reverie.files.paths import own_is_there
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.contexts import asked_context
+from reverie.services.container import HomeContainer, asked_context, rooted_files
 from reverie.services.workbench import Workbench
 from reverie.values import Struct
 

@@ -45,14 +45,13 @@ from reverie.files.watch_sources import WatchTarget
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.lint import no_check
 from reverie.profile import Profile
-from reverie.services.contexts import asked_context
+from reverie.services.container import asked_context
 from reverie.services.drafts import LostSave
 from reverie.services.host import HostStatus
 from reverie.services.lint import LintResult
 from reverie.services.search import SearchAnswer, SearchPlace, SearchStopped, feed_catalogue
-from reverie.services.service import service_made_by
 from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
-from reverie.services.workbench import Workbench
+from reverie.services.workbench import Workbench, service_made_by
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

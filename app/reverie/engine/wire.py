@@ -50,7 +50,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.services.drafts import LostSave
 from reverie.services.host import HostStatus
-from reverie.services.service import LazyService
+from reverie.services.workbench import LazyService
 from reverie.text.phrase import Phrase, plain
 from reverie.values import Struct, fields_of
 

@@ -38,8 +38,7 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED
 from reverie.runs.guard import line_key
 from reverie.services.changes import ChangeSet
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.contexts import Contexts, roots_of
+from reverie.services.container import Contexts, HomeContainer, rooted_files, roots_of
 from reverie.services.views import HandChange, Undo
 from reverie.values import Struct
 

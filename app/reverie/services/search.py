@@ -46,7 +46,7 @@ from reverie.memory.search.query import (
     snippet_of,
     term_hits,
 )
-from reverie.services.contexts import shown_contexts
+from reverie.services.container import shown_contexts
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:

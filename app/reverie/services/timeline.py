@@ -31,8 +31,7 @@ from reverie.memory.paths import (
 )
 from reverie.memory.store import sha256_of_bytes
 from reverie.runs.record import RunKind
-from reverie.services.container import rooted_files
-from reverie.services.contexts import roots_of
+from reverie.services.container import rooted_files, roots_of
 from reverie.services.edits import kept_file
 from reverie.services.views import HandChange
 from reverie.values import Struct

@@ -18,8 +18,7 @@ from reverie.errors import StoreError, Unavailable
 from reverie.memory.history.reader import Deletion
 from reverie.memory.paths import memory_path
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.contexts import Contexts
+from reverie.services.container import Contexts, HomeContainer, rooted_files
 from reverie.services.edits import UserEdits
 from reverie.services.views import HandChange, Undo
 from reverie.values import Struct, field

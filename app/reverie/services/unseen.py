@@ -30,8 +30,7 @@ from reverie.memory.history.roots import LARGEST_BYTES, VersionChange
 from reverie.memory.paths import companion_place
 from reverie.memory.store import sha256_of_bytes
 from reverie.services.changes import ChangeSet
-from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.contexts import roots_of
+from reverie.services.container import HomeContainer, rooted_files, roots_of
 from reverie.services.edits import companion_targets
 from reverie.services.views import HandChange, Relevance, Undo, UnseenChange, UnseenKind
 

@@ -4,9 +4,10 @@ Nothing here tells a view to refresh: changes reach views through the watcher on
 Reading creates nothing inside the home; what the first opening needs (history, what the user has seen) goes
 to Reverie's own directories.
 
-Late imports: what shows the trees and edits memories is imported at the top. What loads pydantic, asyncio or
-the rules of duplicates (40 to 400 ms) is imported by the method that needs it, since a window opens with the
-trees alone.
+Late imports: what shows the trees and edits memories is imported at the top. The larger subjects are services
+of their own (`LazyService`), and what loads pydantic, asyncio or the rules of duplicates (40 to 400 ms) is
+imported by whoever asks for it first, at either end of the wire, since a window opens with the trees alone.
+Two threads may make the same service twice, which is harmless.
 
 Threading: every method blocks on disk; never call one on the GUI thread. Failure: `UserError` for what a
 person can fix; anything else is a bug and propagates.
@@ -18,7 +19,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from reverie.agents.base import Companion, Home, TitlesRead
 from reverie.agents.scopes import (
@@ -56,7 +57,6 @@ from reverie.services.edits import (
 )
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
-from reverie.services.service import service, service_made_by
 from reverie.services.timeline import RestorePlan
 from reverie.services.unseen import SeenLog, UnseenService, author_of, relevant, watch_targets
 from reverie.services.views import (
@@ -75,7 +75,6 @@ from reverie.services.views import (
 
 if TYPE_CHECKING:
     from reverie.services.background import ExtractionService, SessionNotesService
-    from reverie.services.change_log import ChangeLogService
     from reverie.services.claims import ClaimService
     from reverie.services.commands import CommandViews, RunsByHand
     from reverie.services.duplicates import DuplicateService
@@ -85,10 +84,48 @@ if TYPE_CHECKING:
     from reverie.services.memory_index import IndexService
     from reverie.services.models import Models
     from reverie.services.orphans import OrphanService
-    from reverie.services.run_views import ActivityService, ReviewService
+    from reverie.services.run_views import ActivityService, ChangeLogService, ReviewService
     from reverie.services.timeline import TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
     from reverie.services.trash import TrashService
+
+T = TypeVar("T")
+
+
+class LazyService(Generic[T]):
+    """A service as an attribute of a workbench. `load` imports its class, `make` makes one."""
+
+    def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
+        self.load = load
+        self._make = make
+        self.__doc__ = load.__doc__
+        self._name = ""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, workbench: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, workbench: object, owner: type) -> T: ...
+    def __get__(self, workbench: Any, owner: type) -> Self | T:
+        if workbench is None:
+            return self
+        kind = self.load()
+        made = kind(workbench.parts) if self._make is None else self._make(workbench, kind)  # type: ignore[call-arg]
+        # Found from now on without coming here.
+        workbench.__dict__[self._name] = made
+        return made
+
+
+def service(load: Callable[[], type[T]]) -> LazyService[T]:
+    """The service whose class `load` returns, made with the parts of the home."""
+    return LazyService(load)
+
+
+def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
+    """The same, made by `make(workbench, class)`."""
+    return lambda load: LazyService(load, make)
 
 
 LOOK_AGAIN = "reverie-coverage"
@@ -122,7 +159,7 @@ class Workbench:
     @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.timeline))
     def change_log() -> type[ChangeLogService]:
         """Every change set of this home."""
-        from reverie.services import change_log as module
+        from reverie.services import run_views as module
 
         return module.ChangeLogService
 

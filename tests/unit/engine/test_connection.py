@@ -52,7 +52,7 @@ from reverie.files.locks import ProcessId
 from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.services.service import service_made_by
+from reverie.services.workbench import service_made_by
 
 HOME = Path("/home/somebody/.mux")
 LIMIT_S = 10.0

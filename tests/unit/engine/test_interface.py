@@ -8,7 +8,7 @@ from typing import Any
 
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.wire import coder, method_of, names_of
-from reverie.services.service import LazyService
+from reverie.services.workbench import LazyService
 from reverie.values import fields_of
 
 # These take or give what only one process has: callables, watchers, readers, models.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from reverie.memory.history.reader import Cursor
     from reverie.runs.record import Parts
     from reverie.runs.result import RunResult
-    from reverie.services.change_log import ChangeLogPage, LoggedChange
+    from reverie.services.run_views import ChangeLogPage, LoggedChange
     from reverie.services.timeline import RestorePlan, TimelineTarget
     from reverie.services.trash import TrashEntry, TrashPage
     from reverie.services.views import ReviewView, RunSummary, Undo

@@ -32,7 +32,7 @@ from reverie.ui.widgets.layouts import column, row_of, scrolled
 
 if TYPE_CHECKING:
     from reverie.memory.lint import LintFinding
-    from reverie.services.change_log import ChangeLogPage, LoggedChange
+    from reverie.services.run_views import ChangeLogPage, LoggedChange
     from reverie.ui.editor.control import EditorControl
     from reverie.ui.editor.pane import EditorPane
     from reverie.ui.memory.edits import ShownPlace
