@@ -22,7 +22,7 @@ from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.profile import Profile
 from reverie.resources import resource
-from reverie.text.phrase import phrase
+from reverie.text.summaries import phrase
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext

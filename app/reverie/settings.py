@@ -21,8 +21,7 @@ from tomlkit.exceptions import TOMLKitError
 from reverie.clock import Clock, system_clock
 from reverie.errors import user_error_from_os
 from reverie.files.atomic import atomic_write
-from reverie.files.directory import ensure_private
-from reverie.files.paths import read_regular, real_path
+from reverie.files.directory import ensure_private, read_regular, real_path
 
 
 class _Section(BaseModel):

@@ -16,7 +16,7 @@ from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
 from reverie.memory.diff import word_spans
 from reverie.resources import resource
-from reverie.text.phrase import phrase, plain, plural, together
+from reverie.text.summaries import phrase, plain, plural, together
 from reverie.ui.traces.checks import answer_of
 from reverie.ui.translation import said
 

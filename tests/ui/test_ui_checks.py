@@ -17,7 +17,7 @@ from reverie.doctor.findings import FindingView, FixOffer
 from reverie.errors import UserError
 from reverie.files.log_file import is_debug, set_debug
 from reverie.settings import load_settings
-from reverie.text.phrase import plain
+from reverie.text.summaries import plain
 from reverie.ui.appearance import Icons, contrast, dark_palette
 from reverie.ui.traces.checks import ChecksView
 from reverie.values import replace

@@ -32,7 +32,7 @@ from reverie.agents.scopes import (
     ScopeUnavailable,
 )
 from reverie.errors import Unavailable
-from reverie.files.paths import is_directory
+from reverie.files.directory import is_directory
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from reverie.agents.scopes import Scope, ScopeRoot
-from reverie.text.phrase import NOTHING, Phrase
+from reverie.text.summaries import NOTHING, Phrase
 from reverie.values import Struct
 
 

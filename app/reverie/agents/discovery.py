@@ -7,7 +7,7 @@ directory are arguments; the disk is only read.
 Each place is looked at on its own and has a few seconds to answer, so that one bad home never hides the good
 ones: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
 
-Threading: blocks on disk, in threads of its own (`files.paths.ask_each`). Failure: `Unavailable` for a
+Threading: blocks on disk, in threads of its own (`files.directory.ask_each`). Failure: `Unavailable` for a
 directory that is no home, or cannot be looked at.
 """
 
@@ -26,7 +26,7 @@ from reverie.agents.loki import locations as loki_names
 from reverie.agents.mux import home as mux
 from reverie.agents.mux import locations as mux_location
 from reverie.errors import Unavailable, UserError, user_error_from_os
-from reverie.files.paths import ask_each
+from reverie.files.directory import ask_each
 from reverie.values import Struct
 
 ANSWER_S = 3.0

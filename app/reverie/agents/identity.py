@@ -29,8 +29,7 @@ from typing import Any, Literal, overload
 
 from reverie.clock import Clock
 from reverie.errors import StoreError, Unavailable, user_error_from_os
-from reverie.files.directory import ensure_private
-from reverie.files.paths import real_path
+from reverie.files.directory import ensure_private, real_path
 from reverie.files.sidecar import Change, Sidecar
 from reverie.values import Struct
 

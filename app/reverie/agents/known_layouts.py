@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.reading import entries_in, file_names, read_json
 from reverie.agents.scopes import Refusal
 from reverie.errors import UserError
-from reverie.files.paths import is_directory, is_file, is_there, open_regular, read_regular
+from reverie.files.directory import is_directory, is_file, is_there, open_regular, read_regular
 
 if TYPE_CHECKING:
-    from reverie.agents.database_copy import Database, Row
+    from reverie.files.sqlite import Database, Row
 
 WHOLE_HOME = ""
 CODEX_MEMORIES = "memories"
@@ -172,7 +172,7 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
     """Evidence in the databases of memory jobs. `elsewhere`: see `codex.threads.database_places`."""
     from reverie.agents.codex.threads import database_places
-    from reverie.agents.database_copy import Database
+    from reverie.files.sqlite import Database
 
     found: list[str] = []
     for place in database_places(home, elsewhere) if cache is not None else ():
@@ -269,7 +269,7 @@ def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
     path = memory / _LOKI_DATABASE
     if cache is None or not is_file(path):
         return ()
-    from reverie.agents.database_copy import Database
+    from reverie.files.sqlite import Database
 
     rows: tuple[Row, ...] = ()
     with contextlib.suppress(UserError):  # who reads it says that it cannot be read

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
-from reverie.files.paths import read_regular
+from reverie.files.directory import read_regular
 from reverie.resources import resource_table
 
 

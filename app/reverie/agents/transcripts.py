@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
-from reverie.files.paths import open_regular
+from reverie.files.directory import open_regular
 from reverie.values import Struct, field, replace
 
 SHOWN_CHARS = 200_000

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.errors import Unavailable
-from reverie.files.paths import is_directory, is_file, is_irregular, is_there
+from reverie.files.directory import is_directory, is_file, is_irregular, is_there
 from reverie.memory.history.objects import libgit2
 from reverie.values import Struct, field
 

@@ -18,7 +18,7 @@ from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_tex
 from reverie.cli.homes import every_home
 from reverie.compose import open_parts
 from reverie.errors import StoreError, UserError
-from reverie.files.paths import is_directory, is_there
+from reverie.files.directory import is_directory, is_there
 from reverie.services.claims import ClaimReport, ProjectClaims
 from reverie.services.container import asked_context
 from reverie.services.workbench import Workbench

@@ -17,7 +17,7 @@ from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
-from reverie.files.paths import is_there
+from reverie.files.directory import is_there
 
 if TYPE_CHECKING:
     from reverie.cli.main import Invocation

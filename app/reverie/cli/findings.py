@@ -19,7 +19,7 @@ from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_tex
 from reverie.cli.homes import every_home
 from reverie.compose import open_parts
 from reverie.errors import UserError
-from reverie.files.paths import is_directory
+from reverie.files.directory import is_directory
 from reverie.jobs.consolidate.findings import RelatedNote
 from reverie.services.claims import ProjectClaims
 from reverie.services.container import asked_context, shown_contexts

@@ -33,8 +33,8 @@ from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.engine.reach import socket_path, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
+from reverie.files.directory import own_is_there
 from reverie.files.log_file import wanted_level
-from reverie.files.paths import own_is_there
 from reverie.services.container import HomeContainer, asked_context, rooted_files
 from reverie.services.workbench import Workbench
 from reverie.values import Struct

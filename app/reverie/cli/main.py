@@ -28,7 +28,7 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
 from reverie.errors import UserError
-from reverie.files.paths import DiskCheck
+from reverie.files.directory import DiskCheck
 
 if TYPE_CHECKING:
     from reverie.agents.discovery import TroubledPlace

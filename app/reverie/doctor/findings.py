@@ -20,8 +20,7 @@ from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, Scope
 from reverie.clock import DAY_MS, HOUR_MS, Clock
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
-from reverie.files.directory import ensure_private, walk_paths
-from reverie.files.paths import is_link, open_regular
+from reverie.files.directory import ensure_private, is_link, open_regular, walk_paths
 from reverie.files.sidecar import parse_object
 from reverie.jobs.writer.state import coerced
 from reverie.llm.trace_facts import RunEvidence, RunVerdict, facts_of, judge
@@ -31,7 +30,7 @@ from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import write_locks
 from reverie.profile import Profile
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
-from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
+from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, together
 from reverie.values import Struct
 
 if TYPE_CHECKING:

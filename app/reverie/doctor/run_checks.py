@@ -57,8 +57,7 @@ from reverie.jobs.writer.service import writer_lease_name
 from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
-from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
-from reverie.text.summaries import some
+from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, some, together
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -26,10 +26,9 @@ from reverie.files.lease import Leases
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.settings import load_settings
-from reverie.text.phrase import plain
 from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
-from reverie.text.summaries import some
+from reverie.text.summaries import plain, some
 from reverie.values import Struct
 
 # How Reverie was installed, and so which command repairs it. An unknown way counts as pip, whose advice is

@@ -21,7 +21,7 @@ from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.engine.start import NamesWanted
 from reverie.errors import Unavailable, UserError
-from reverie.files.paths import ask_each
+from reverie.files.directory import ask_each
 from reverie.memory.listing import ScopeListing, name_only, names_only
 from reverie.profile import Profile
 from reverie.services.window_state import read_remembered

@@ -51,7 +51,7 @@ from reverie.files.watch import Changes
 from reverie.services.drafts import LostSave
 from reverie.services.host import HostStatus
 from reverie.services.workbench import LazyService
-from reverie.text.phrase import Phrase, plain
+from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, fields_of
 
 _BROKEN_TEXT = 1

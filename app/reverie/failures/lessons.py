@@ -34,7 +34,7 @@ from reverie.agents.loki.records import (
     read_record,
     text_of,
 )
-from reverie.files.paths import is_directory, is_file, is_there, read_regular
+from reverie.files.directory import is_directory, is_file, is_there, read_regular
 from reverie.values import Struct, replace
 
 # The block exactly as loki-mode would inject it, and why it differs from Reverie's (formats/loki.md

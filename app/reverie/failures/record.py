@@ -28,9 +28,8 @@ from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.failures.crash import PrivatePlaces, minimal, newest_file, phase_of, redact_text, scrubbed
 from reverie.failures.lessons import error_entry, is_on
 from reverie.files.atomic import replace_file
-from reverie.files.directory import Directory, SwappedError
+from reverie.files.directory import Directory, SwappedError, is_directory, read_regular
 from reverie.files.locks import lock_beside
-from reverie.files.paths import is_directory, read_regular
 from reverie.files.rooted import EscapesRoot, opened_below
 from reverie.values import Struct
 

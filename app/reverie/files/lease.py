@@ -30,9 +30,8 @@ from types import TracebackType
 from typing import Self
 
 from reverie.errors import Busy, Unavailable, UserError
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.locks import ProcessId, is_alive, is_ours, this_process
-from reverie.files.paths import own_is_there
 from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
 from reverie.values import Struct
 

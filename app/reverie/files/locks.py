@@ -25,8 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reverie.errors import Busy, user_error_from_os
-from reverie.files.directory import ensure_private
-from reverie.files.paths import real_path
+from reverie.files.directory import ensure_private, real_path
 from reverie.values import Struct
 
 if sys.platform == "win32":

@@ -10,8 +10,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from reverie.files.directory import ensure_private
-from reverie.files.paths import open_regular
+from reverie.files.directory import ensure_private, open_regular
 
 # How much is logged: what the environment asks for (`REVERIE_DEBUG=1`, `REVERIE_LOG_LEVEL=debug|info`), or
 # what a person switched on in the window, because a desktop launch inherits no shell variables.

@@ -60,11 +60,14 @@ from reverie.files.directory import (
     Directory,
     SwappedError,
     everything_below,
+    has_too_many_links,
+    is_directory,
     is_itself,
+    is_there,
     listed_name,
+    real_path,
     remove_tree,
 )
-from reverie.files.paths import has_too_many_links, is_directory, is_there, real_path
 from reverie.values import Struct, field
 
 # Containment: how a relative path becomes an open directory. Names are opened one below the other, following

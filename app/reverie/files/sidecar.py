@@ -27,9 +27,8 @@ from typing import Any, Literal, NoReturn
 from reverie.clock import Clock
 from reverie.errors import Conflict, user_error_from_os
 from reverie.files.atomic import ATTEMPTS, create_file, replace_file
-from reverie.files.directory import Directory, SwappedError
+from reverie.files.directory import Directory, SwappedError, real_path
 from reverie.files.locks import file_lock
-from reverie.files.paths import real_path
 from reverie.values import Struct
 
 # JSON as the agents' JavaScript reads and writes it. `parse_object` refuses what `JSON.parse` refuses (NaN,

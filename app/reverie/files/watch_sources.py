@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Protocol
 
-from reverie.files.paths import real_path
+from reverie.files.directory import real_path
 from reverie.values import Struct, field
 
 # Where the watched things really are: targets resolved to directories to watch, and events routed back.

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from reverie.agents.capabilities import KeySource, ProviderInfo
 from reverie.errors import Unavailable, UserError
-from reverie.files.paths import ask_each
+from reverie.files.directory import ask_each
 from reverie.llm.provider import (
     Malformed,
     ModelRequest,

@@ -26,8 +26,7 @@ from reverie.agents.reading import as_list, objects_of
 from reverie.clock import Clock, system_clock
 from reverie.errors import Conflict, StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
-from reverie.files.directory import ensure_private
-from reverie.files.paths import read_regular
+from reverie.files.directory import ensure_private, read_regular
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar, parse_object, stringify
 from reverie.llm.provider import (

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from reverie.agents.reading import as_list, as_object, as_text
 from reverie.llm.trace import NO_OP_TOOL
-from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
+from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, together
 from reverie.values import Struct, replace
 
 WRITER = "writer"

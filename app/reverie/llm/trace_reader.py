@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from reverie.errors import UserError, user_error_from_os
-from reverie.files.paths import open_regular
+from reverie.files.directory import open_regular
 from reverie.values import Struct
 
 # A JSON document on disk, read in parts, because a trace may have 200 MB. `JSON.stringify(value, null, 2)`

@@ -23,8 +23,7 @@ from reverie.agents.scopes import COMPANIONS
 from reverie.agents.transcripts import MemoryCall
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable, UserError
-from reverie.files.directory import ensure_private
-from reverie.files.paths import own_is_there
+from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import make_private, refuse_irregular, set_aside, use_kept_journal, why
 from reverie.memory.commands import MUTATING, insert_after, normalise, replace_once
 from reverie.memory.history.roots import SeenChange, Share

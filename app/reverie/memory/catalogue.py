@@ -30,9 +30,16 @@ from typing import Literal, NamedTuple, TypeVar
 from reverie.agents.base import Companion, Home, HomeContents
 from reverie.agents.scopes import COMPANIONS, Caps, Scope, ScopeRoot
 from reverie.errors import NotRegularFileError, Unavailable, UserError, user_error_from_os
-from reverie.files.directory import Directory, Stamp, SwappedError, at_rest, ensure_private, stamp_of
+from reverie.files.directory import (
+    Directory,
+    Stamp,
+    SwappedError,
+    at_rest,
+    ensure_private,
+    own_is_there,
+    stamp_of,
+)
 from reverie.files.locks import file_lock
-from reverie.files.paths import own_is_there
 from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry

@@ -22,9 +22,16 @@ from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_temporary
-from reverie.files.directory import Directory, SwappedError, everything_below
+from reverie.files.directory import (
+    Directory,
+    SwappedError,
+    everything_below,
+    is_directory,
+    is_file,
+    is_link,
+    own_is_there,
+)
 from reverie.files.locks import file_lock, lock_beside
-from reverie.files.paths import is_directory, is_file, is_link, own_is_there
 from reverie.memory.attribution import OUTSIDE, AgentWrites, ShareAssigner, WriteLog
 from reverie.memory.history.history import History, SnapshotSource
 from reverie.memory.history.reader import HistoryPlace

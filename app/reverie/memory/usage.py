@@ -35,9 +35,8 @@ from reverie.agents.scopes import ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import temporary_name
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import file_lock
-from reverie.files.paths import read_regular
 from reverie.files.sidecar import Sidecar, parse_object, stringify
 from reverie.memory import usage_rules
 from reverie.memory.usage_rules import (

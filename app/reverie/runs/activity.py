@@ -25,9 +25,8 @@ from typing import Any
 
 from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, open_regular
 from reverie.files.locks import file_lock
-from reverie.files.paths import open_regular
 from reverie.text.redact import redact, redacted
 from reverie.values import Struct, field, replace
 

@@ -28,9 +28,8 @@ from typing import Any, Literal, get_args
 
 from reverie.errors import Busy, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, make_mark
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import held_lock
-from reverie.files.paths import read_regular
 from reverie.memory.diff import ChangedSpan, changed_spans
 from reverie.runs.result import Outcome
 from reverie.text.summaries import some

@@ -40,8 +40,7 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, checkpoint, make_mark, refuse_write_protected, remove_mark
-from reverie.files.directory import SwappedError, ensure_private
-from reverie.files.paths import own_is_there, read_regular
+from reverie.files.directory import SwappedError, ensure_private, own_is_there, read_regular
 from reverie.files.rooted import opened_below
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.record_files import RecordFiles

@@ -44,7 +44,7 @@ from reverie.memory.attribution import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
 from reverie.settings import System1Settings, load_settings
-from reverie.text.phrase import phrase
+from reverie.text.summaries import phrase
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_write_protected, remove_mark
+from reverie.files.directory import is_directory, own_is_there, real_path
 from reverie.files.locks import file_lock, lock_beside
-from reverie.files.paths import is_directory, own_is_there, real_path
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path

@@ -32,8 +32,7 @@ from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, che
 from reverie.claims.repository import MOST_BLOB, ProjectRepository
 from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import replace_file
-from reverie.files.directory import Directory, walk_paths
-from reverie.files.paths import is_link, read_regular, real_path
+from reverie.files.directory import Directory, is_link, read_regular, real_path, walk_paths
 from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.store import sha256_of_bytes

@@ -39,9 +39,8 @@ from reverie.agents.scopes import ProjectGap, ScopeContext, ScopeRoot
 from reverie.clock import Clock
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import ProcessId, is_alive, process_id, this_process
-from reverie.files.paths import read_regular
 from reverie.memory.attribution import WriteLog
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.store import sha256_of_bytes

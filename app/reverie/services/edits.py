@@ -22,9 +22,8 @@ from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import is_write_protected, made_all_the_same, write_protected
-from reverie.files.directory import Directory, SwappedError
+from reverie.files.directory import Directory, SwappedError, is_link, real_path
 from reverie.files.locks import file_lock
-from reverie.files.paths import is_link, real_path
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.paths import MemoryPath, companion_place, memory_path, parse_memory_path

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
-from reverie.files.paths import read_regular
+from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
 from reverie.memory.lint import CHECKED_BYTES, lint, no_check
 from reverie.memory.listing import read_rel

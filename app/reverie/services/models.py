@@ -22,7 +22,7 @@ from reverie.agents.capabilities import AgentDreamConfig, AgentWriterConfig, Mod
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.services.views import ConsentView
-from reverie.text.phrase import phrase
+from reverie.text.summaries import phrase
 from reverie.values import Struct
 
 if TYPE_CHECKING:

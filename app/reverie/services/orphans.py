@@ -24,7 +24,7 @@ from reverie.agents.base import LostStore, Project
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.clock import Clock
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
-from reverie.files.paths import is_directory
+from reverie.files.directory import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union

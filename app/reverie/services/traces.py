@@ -39,7 +39,7 @@ from reverie.agents.transcripts import (
     says,
 )
 from reverie.errors import Ambiguous, StoreError, Unavailable, UserError, user_error_from_os
-from reverie.files.paths import is_there
+from reverie.files.directory import is_there
 from reverie.files.sidecar import stringify
 from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
 from reverie.llm.client import cost_usd
@@ -75,7 +75,7 @@ from reverie.llm.trace_reader import (
 from reverie.llm.vault import Vault
 from reverie.memory.diff import nearest_lines, unified
 from reverie.services.views import ConsentView
-from reverie.text.phrase import Phrase, plain
+from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

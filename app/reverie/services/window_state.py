@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.files.atomic import atomic_write
-from reverie.files.directory import ensure_private
-from reverie.files.paths import read_regular
+from reverie.files.directory import ensure_private, read_regular
 from reverie.profile import Profile
 from reverie.values import Struct, as_dict, fields_of
 

@@ -55,8 +55,8 @@ from reverie.clock import Clock, system_clock
 from reverie.engine.asking import never_wait
 from reverie.engine.start import MachineAddress, StartingEngine
 from reverie.errors import UserError
+from reverie.files.directory import MOST_LIMITS, ask_each, open_regular
 from reverie.files.log_file import asked_by, log_handler
-from reverie.files.paths import MOST_LIMITS, ask_each, open_regular
 from reverie.profile import Profile
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style

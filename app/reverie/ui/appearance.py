@@ -31,7 +31,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.engine.start import MachineAddress, StartingEngine
-from reverie.files.paths import read_regular
+from reverie.files.directory import read_regular
 from reverie.resources import resource
 from reverie.values import Struct
 

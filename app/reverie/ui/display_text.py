@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope
-from reverie.text.phrase import Phrase, phrase, plural
+from reverie.text.summaries import Phrase, phrase, plural
 from reverie.ui.translation import counted, said, tr, translated
 from reverie.ui.translation import translatable as _
 from reverie.values import Struct

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from reverie.text.phrase import Phrase, filled
+from reverie.text.summaries import Phrase, filled
 
 _CONTEXT = "reverie"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reverie.agents.reading import directory_names, file_names, read_json
-from reverie.files.paths import read_regular
+from reverie.files.directory import read_regular
 
 
 def test_a_file_up_to_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:

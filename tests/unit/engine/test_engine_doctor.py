@@ -20,7 +20,7 @@ from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
 from reverie.settings import load_settings
-from reverie.text.phrase import plain
+from reverie.text.summaries import plain
 from reverie.values import replace
 
 ACME = "a1f3c9e2b7"

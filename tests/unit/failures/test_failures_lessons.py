@@ -16,7 +16,7 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error, iso
 from helpers.samples import copy_sample, snapshot
 from reverie.failures.lessons import error_entry, is_on, retrieve
 from reverie.failures.record import Failure, record
-from reverie.files.paths import read_regular
+from reverie.files.directory import read_regular
 
 H = "\nPAST FAILURES TO AVOID:\n"
 DAY = "2026-08-19"

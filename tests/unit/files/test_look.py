@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from reverie.files.paths import MOST_AT_ONCE, ask_each
+from reverie.files.directory import MOST_AT_ONCE, ask_each
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.links import circle, endless_link
-from reverie.files.paths import has_too_many_links, real_path
+from reverie.files.directory import has_too_many_links, real_path
 
 
 def test_links_are_followed_as_the_system_does(tmp_path: Path) -> None:

@@ -11,19 +11,18 @@ import pytest
 import reverie
 from helpers.ordinary_user import without_power
 from reverie.errors import Unavailable
-from reverie.files.paths import is_directory, is_file, is_link, is_there, own_is_there
+from reverie.files.directory import is_directory, is_file, is_link, is_there, own_is_there
 
 RAISING = {"exists", "is_dir", "is_file", "is_symlink", "is_mount"}
 # Who asks here catches what is raised, or asks an entry of a directory that it has listed.
 ASKED_WITH_CARE = {
     "agents/claude/instructions.py",
     "agents/claude/projects.py",
-    "agents/database_copy.py",
+    "files/sqlite.py",
     "doctor/findings.py",
     "doctor/self_checks.py",
     "failures/record.py",
     "files/directory.py",
-    "files/paths.py",
     "jobs/extraction/service.py",
     "memory/history/history.py",
     "memory/history/objects.py",
@@ -62,8 +61,8 @@ def test_a_file_of_our_own_that_cannot_be_reached_is_said(closed: Path, tmp_path
 
 
 def test_nobody_asks_by_a_call_that_raises_without_saying_what_then() -> None:
-    """`Path.exists` and its like raise for a folder that may not be entered: `files.paths` has ones that do
-    not."""
+    """`Path.exists` and its like raise for a folder that may not be entered: `files.directory` has ones that
+    do not."""
     top = Path(reverie.__file__).parent
     found = set()
     for path in top.rglob("*.py"):

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from reverie.engine.wire import WireError, decode, encode
-from reverie.text.phrase import NOTHING, Phrase, phrase, plain, plural, together
+from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, together
 
 AGE = plural("1 day ago", "%n days ago", 2)
 SAID = together(phrase("A run began {age}.", age=AGE), plain("It said {n} %n."))

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from reverie.agents.capabilities import AgentCheck, StatusLine
 from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
-from reverie.files.directory import walk_paths
-from reverie.files.paths import open_regular
-from reverie.text.phrase import phrase, plain, plural, together
+from reverie.files.directory import open_regular, walk_paths
+from reverie.text.summaries import phrase, plain, plural, together
 from reverie.values import Struct
 
 _INDEX_BYTES = 4 << 20

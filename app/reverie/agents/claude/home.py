@@ -102,7 +102,7 @@ from reverie.agents.scopes import (
 from reverie.agents.transcripts import ReadableTranscript, without_escapes
 from reverie.clock import DAY_MS
 from reverie.errors import Unavailable, UserError
-from reverie.files.paths import is_directory
+from reverie.files.directory import is_directory
 from reverie.values import replace
 
 if TYPE_CHECKING:

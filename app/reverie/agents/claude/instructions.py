@@ -24,8 +24,7 @@ from reverie.agents.claude.instruction_text import imports_in, is_limited, loade
 from reverie.agents.claude.settings import Machine, excluded_patterns, nested_worktree
 from reverie.agents.reading import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
 from reverie.agents.scopes import Scope
-from reverie.files.directory import walk_paths
-from reverie.files.paths import is_directory, is_file, is_link, read_regular, real_path
+from reverie.files.directory import is_directory, is_file, is_link, read_regular, real_path, walk_paths
 from reverie.values import Struct
 
 DEEPEST = 4

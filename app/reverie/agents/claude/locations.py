@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reverie.agents.reading import entries_in
-from reverie.files.paths import is_directory, is_file
+from reverie.files.directory import is_directory, is_file
 
 KIND = "claude"
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -40,7 +40,7 @@ from reverie.agents.reading import directory_names, entries_in, read_json
 from reverie.agents.transcripts import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
-from reverie.files.paths import is_directory, is_file, leads_to_directory
+from reverie.files.directory import is_directory, is_file, leads_to_directory
 from reverie.values import Struct, field
 
 # Sessions that run now, or were killed: `sessions/<pid>.json` (sections 12.1.1 and 12.3). A killed process

@@ -29,7 +29,7 @@ from typing import Any
 from reverie.agents.reading import file_names, never_opened, read_json
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
-from reverie.files.paths import is_directory, is_file, is_there, read_regular, real_path
+from reverie.files.directory import is_directory, is_file, is_there, read_regular, real_path
 from reverie.values import Struct
 
 # The repository of a working directory (sections 2 and 12.1.11): its root, all worktrees taken together.

@@ -85,8 +85,8 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
+from reverie.files.directory import is_directory, is_file, open_regular, read_regular
 from reverie.files.locks import is_held
-from reverie.files.paths import is_directory, is_file, open_regular, read_regular
 from reverie.values import replace
 
 CAPS = Caps(

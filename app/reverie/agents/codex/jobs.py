@@ -17,12 +17,12 @@ from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine, Thread
 from reverie.agents.codex import store as codex_store
 from reverie.agents.codex.locations import normalised_cwd
 from reverie.agents.codex.threads import memory_database, state_database
-from reverie.agents.database_copy import Database, Row
 from reverie.agents.scopes import Scope
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import Unavailable
-from reverie.files.paths import is_directory, is_file
-from reverie.text.phrase import phrase, plural, together
+from reverie.files.directory import is_directory, is_file
+from reverie.files.sqlite import Database, Row
+from reverie.text.summaries import phrase, plural, together
 from reverie.values import Struct, field, replace
 
 # Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are

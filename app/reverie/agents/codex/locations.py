@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from reverie.agents.reading import directory_names, entries_in
-from reverie.files.paths import is_directory, is_file, is_there, real_path
+from reverie.files.directory import is_directory, is_file, is_there, real_path
 
 KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")

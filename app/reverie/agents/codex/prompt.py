@@ -22,7 +22,7 @@ from reverie.agents.base import Companion
 from reverie.agents.codex.store import DIRECTORIES, Version, version_in_use
 from reverie.agents.reading import entries_in
 from reverie.agents.scopes import Scope
-from reverie.files.paths import is_directory, is_file, read_regular
+from reverie.files.directory import is_directory, is_file, read_regular
 from reverie.values import Struct
 
 SUMMARY = "memory_summary.md"

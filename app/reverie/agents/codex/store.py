@@ -27,7 +27,7 @@ from reverie.agents.codex.locations import BUCKET, MEMORY_DATABASES, normalised_
 from reverie.agents.reading import entries_in, file_names
 from reverie.agents.scopes import EDITABLE, FileRole, FileRule, Scope
 from reverie.errors import StoreError
-from reverie.files.paths import is_directory, open_regular, read_regular
+from reverie.files.directory import is_directory, open_regular, read_regular
 from reverie.text.summaries import first_heading
 from reverie.values import Struct, replace
 

@@ -22,10 +22,10 @@ from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
-from reverie.agents.database_copy import Database, Row, stamp
 from reverie.agents.reading import as_text, file_names
 from reverie.errors import Unavailable
-from reverie.files.paths import is_file, read_regular
+from reverie.files.directory import is_file, read_regular
+from reverie.files.sqlite import Database, Row, stamp
 from reverie.values import Struct, field, replace
 
 # The databases (sections 1, 2, 4 and 5). Versions give them different numbers: the highest number counts,

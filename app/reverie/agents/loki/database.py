@@ -2,7 +2,7 @@
 holds, in words, merged by id with the files.
 
 Patterns and skills may stand in it alone; episodes stand in the files, too. It is read through a copy
-(`agents.database_copy`) and never written. Every table may be missing, and any row odd: what is no record is
+(`files.sqlite`) and never written. Every table may be missing, and any row odd: what is no record is
 told as such. Threading: blocking. Failure: `Unavailable`.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.database_copy import Database
 from reverie.agents.loki.records import (
     episode_files,
     parse_record,
@@ -25,7 +24,8 @@ from reverie.agents.loki.records import (
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.reading import file_names
 from reverie.errors import UserError
-from reverie.files.paths import is_file
+from reverie.files.directory import is_file
+from reverie.files.sqlite import Database
 
 NAME = "memory.db"
 BESIDE = ("memory.db-wal", "memory.db-shm")

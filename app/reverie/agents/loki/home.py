@@ -52,7 +52,7 @@ from reverie.agents.scopes import (
     ScopeUnavailable,
 )
 from reverie.agents.transcripts import ReadableTranscript
-from reverie.files.paths import is_directory, is_file
+from reverie.files.directory import is_directory, is_file
 
 CAPS = Caps(
     file_bytes=32 << 20,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reverie.files.paths import is_directory, is_file, read_regular
+from reverie.files.directory import is_directory, is_file, read_regular
 
 KIND = "loki"
 STORE = ".loki"

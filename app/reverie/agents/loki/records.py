@@ -21,7 +21,7 @@ from typing import Any
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DATE
 from reverie.agents.reading import as_object, objects_of, texts_of
-from reverie.files.paths import leads_to_directory, read_regular
+from reverie.files.directory import leads_to_directory, read_regular
 from reverie.values import Struct
 
 LARGEST = 32 << 20

@@ -62,9 +62,8 @@ from reverie.agents.mux.locations import (
 from reverie.agents.reading import directory_names, file_names, read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable, user_error_from_os
-from reverie.files.paths import is_directory, is_file, read_regular
-from reverie.text.phrase import phrase, together
-from reverie.text.summaries import some
+from reverie.files.directory import is_directory, is_file, read_regular
+from reverie.text.summaries import phrase, some, together
 from reverie.values import replace
 
 if TYPE_CHECKING:

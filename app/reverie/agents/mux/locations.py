@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reverie.agents.reading import read_json
-from reverie.files.paths import is_directory, is_file, read_regular
+from reverie.files.directory import is_directory, is_file, read_regular
 
 # Names (sections 3, 8 and 14). Two are made from a project path and must not be confused:
 # `project_dir_name` is the directory of the project's memories, `project_id` the file of the older one-file

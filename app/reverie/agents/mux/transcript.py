@@ -45,7 +45,7 @@ from reverie.agents.transcripts import (
     transcript_lines,
 )
 from reverie.errors import UserError
-from reverie.files.paths import is_directory
+from reverie.files.directory import is_directory
 from reverie.values import Struct, field
 
 FILES = ("chat-archive.jsonl", "chat.jsonl")

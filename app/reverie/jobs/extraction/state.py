@@ -24,8 +24,7 @@ from reverie.agents.codex.locations import thread_of_trace, trace_name
 from reverie.agents.codex.prompt import SUMMARY
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import Busy, Unavailable, UserError
-from reverie.files.directory import ensure_private
-from reverie.files.paths import own_is_there
+from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import is_busy, refuse_irregular, why
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity

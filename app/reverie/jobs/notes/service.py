@@ -31,9 +31,8 @@ from reverie.agents.reading import as_count, as_object, as_text
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.errors import StoreError, UserError, user_error_from_os
-from reverie.files.directory import Directory, SwappedError
+from reverie.files.directory import Directory, SwappedError, real_path
 from reverie.files.lease import Lease, LeaseHeld
-from reverie.files.paths import real_path
 from reverie.files.rooted import EscapesRoot, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.model_work import costs_of

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.files.atomic import checkpoint
-from reverie.files.directory import ensure_private
-from reverie.files.paths import open_regular, read_regular
+from reverie.files.directory import ensure_private, open_regular, read_regular
 from reverie.memory.history.objects import (
     TEMPORARY_PREFIX,
     TREE_MODE,

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import UserError
-from reverie.files.directory import Descent, Directory, SwappedError, stamp_of
-from reverie.files.paths import open_regular
+from reverie.files.directory import Descent, Directory, SwappedError, open_regular, stamp_of
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.catalogue import KnownVersion
 from reverie.memory.history.objects import (

@@ -27,7 +27,7 @@ from reverie.engine.asking import ask
 from reverie.engine.reach import RemoteMachine
 from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
-from reverie.files.paths import DiskCheck
+from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons

@@ -14,7 +14,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QWidget
 
-from reverie.files.paths import DiskCheck
+from reverie.files.directory import DiskCheck
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.jobs import Lane, repeating
