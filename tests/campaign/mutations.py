@@ -208,7 +208,7 @@ MUTATIONS = (
     ),
     Mutation(
         "secrets in memories never reach a request",
-        "llm/vault.py",
+        "llm/loop.py",
         "            return self._settled(text)\n        return self._settled(self._with_tokens",
         "            return text\n        return self._settled(self._with_tokens",
         ("tests/unit/llm/test_vault.py",),

@@ -23,7 +23,7 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
-from reverie.runs.result import Progress
+from reverie.runs.record import Progress
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 

@@ -21,7 +21,7 @@ from helpers.model_server import Call, ModelServer, Reply
 from reverie.files.lease import Leases
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models
 

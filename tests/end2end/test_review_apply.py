@@ -17,7 +17,7 @@ from reverie.clock import DAY_MS, HOUR_MS
 from reverie.compose import open_parts
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.profile import Profile
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.services.views import ReviewFile, ReviewGroup, ReviewView
 from reverie.services.workbench import Workbench
 

@@ -12,7 +12,7 @@ from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunResult
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 

@@ -23,7 +23,7 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.services.run_views import LoggedChange, LoggedFile
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control

@@ -13,7 +13,7 @@ from ui_values import HOUR, NOW, missing, never, row, status
 
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunResult
 from reverie.services.views import HarvestRow, RunSummary, Spent
 from reverie.ui.appearance import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words

@@ -11,7 +11,7 @@ from ui_windows import Driver, Windows
 
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.jobs.consolidate.noticed import NoticedPair
+from reverie.jobs.consolidate.overlay import NoticedPair
 from reverie.ui.memory.duplicates import aligned
 from reverie.ui.memory.worth_a_look import only_here
 

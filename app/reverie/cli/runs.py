@@ -48,8 +48,7 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
-from reverie.runs.record import numbers_taken, taken_as_json
-from reverie.runs.result import card_from_json, sentence
+from reverie.runs.record import card_from_json, numbers_taken, sentence, taken_as_json
 from reverie.services.host import Host
 from reverie.text.summaries import some
 from reverie.values import as_dict
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.state import ExtractProgress
     from reverie.profile import Profile
-    from reverie.runs.result import RunResult
+    from reverie.runs.record import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.host import HostStatus

@@ -17,10 +17,9 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
-from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, FunctionTool, Tool, run_agent
+from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, FunctionTool, Tool, Vault, run_agent
 from reverie.llm.provider import Provider, TokenUsage, ToolOutcome, ToolSpec, UserMessage
 from reverie.llm.trace import Trace, TraceHead
-from reverie.llm.vault import Vault
 from reverie.memory.commands import COMMANDS
 from reverie.resources import resource
 from reverie.values import Struct, field, replace

@@ -27,7 +27,7 @@ from reverie.text.redact import redact
 from reverie.values import Struct, field
 
 # Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
-# record. They never hold a key or a header. Their text has been through the vault (`llm.vault`): it has
+# record. They never hold a key or a header. Their text has been through the vault (`llm.loop`): it has
 # placeholders where the memories have secrets.
 
 

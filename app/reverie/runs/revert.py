@@ -26,8 +26,10 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.record import (
+    Outcome,
     Parts,
     RunRecord,
+    RunResult,
     hunk_count,
     joined,
     lines_of_bytes,
@@ -36,7 +38,6 @@ from reverie.runs.record import (
     version_without,
     whole_where_complete,
 )
-from reverie.runs.result import Outcome, RunResult
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
 from reverie.runs.transaction import FileIntent, Journal, Transaction
 from reverie.text.summaries import left_as_before, some, was_left

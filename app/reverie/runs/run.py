@@ -38,8 +38,17 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunKind, RunRecord, RunStore, not_applied
-from reverie.runs.result import SUCCEEDED, Op, Outcome, Progress, RunResult
+from reverie.runs.record import (
+    SUCCEEDED,
+    Op,
+    Outcome,
+    Progress,
+    RunKind,
+    RunRecord,
+    RunResult,
+    RunStore,
+    not_applied,
+)
 from reverie.runs.transaction import Journal, LeaseLost, Recovered, Recovery, Transaction, UsageDelta
 from reverie.values import Struct, field, replace
 

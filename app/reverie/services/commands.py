@@ -27,8 +27,7 @@ from reverie.jobs.writer.service import WriterOutcome
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.write_guard import rule_under
-from reverie.runs.record import Parts, RunRecord
-from reverie.runs.result import ReportCard, RunResult
+from reverie.runs.record import Parts, ReportCard, RunRecord, RunResult
 from reverie.services.background import (
     BackgroundJobs,
     ExtractCandidate,

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.consolidate.harvest import HarvestService
-    from reverie.jobs.consolidate.noticed import NoticedLog
+    from reverie.jobs.consolidate.overlay import NoticedLog
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
@@ -271,7 +271,7 @@ class HomeContainer:
     @cached_property
     def noticed(self) -> NoticedLog:
         """What models noticed and left to a person."""
-        from reverie.jobs.consolidate.noticed import NoticedLog
+        from reverie.jobs.consolidate.overlay import NoticedLog
 
         return NoticedLog(lambda: self.own_sidecar("noticed.json"))
 

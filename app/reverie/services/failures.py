@@ -47,10 +47,10 @@ from reverie.failures.lessons import (
     priors_among,
     retrieve,
 )
-from reverie.failures.record import is_switched_off
-from reverie.failures.record_changes import (
+from reverie.failures.record import (
     ABSENT,
     RecordChange,
+    is_switched_off,
     merged,
     parsed,
     resolution,
@@ -66,7 +66,7 @@ from reverie.services.views import Undo
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.failures.record_changes import PatternsChange
+    from reverie.failures.record import PatternsChange
 
 
 # Edits of records: a field, or merged patterns, and undoing each.

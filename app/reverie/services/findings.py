@@ -31,7 +31,7 @@ from reverie.values import Struct, replace
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.files.sidecar import Sidecar
-    from reverie.jobs.consolidate.noticed import NoticedPair
+    from reverie.jobs.consolidate.overlay import NoticedPair
     from reverie.services.claims import ClaimService
 
 FindingKind = Literal[

@@ -325,7 +325,7 @@ class Models(ModelServices):
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet; else None."""
         from reverie.jobs.consolidate.overlay import DreamOverlay
-        from reverie.llm.vault import Vault
+        from reverie.llm.loop import Vault
 
         destination = self._destination(engine)
         if self._agreed(destination):

@@ -45,8 +45,16 @@ from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, History
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.store import sha256_of_bytes
 from reverie.runs.activity import ActivityEntry
-from reverie.runs.record import Parts, RunRecord, hunk_count
-from reverie.runs.result import Progress, ReportCard, RunResult, card_from_json, sentence
+from reverie.runs.record import (
+    Parts,
+    Progress,
+    ReportCard,
+    RunRecord,
+    RunResult,
+    card_from_json,
+    hunk_count,
+    sentence,
+)
 from reverie.runs.revert import merged_back
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import Contexts, HomeContainer

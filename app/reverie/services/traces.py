@@ -43,7 +43,7 @@ from reverie.files.directory import is_there
 from reverie.files.sidecar import stringify
 from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
 from reverie.llm.client import cost_usd
-from reverie.llm.loop import AgentEvent, run_agent
+from reverie.llm.loop import AgentEvent, Vault, run_agent
 from reverie.llm.provider import UserMessage
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.trace_facts import (
@@ -72,7 +72,6 @@ from reverie.llm.trace_reader import (
     read_dump,
     value_of,
 )
-from reverie.llm.vault import Vault
 from reverie.memory.diff import nearest_lines, unified
 from reverie.services.views import ConsentView
 from reverie.text.summaries import Phrase, plain

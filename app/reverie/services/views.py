@@ -13,14 +13,13 @@ from reverie.agents.base import Companion, HomeContents
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
-from reverie.failures.record_changes import RecordChange
+from reverie.failures.record import RecordChange
 from reverie.files.lease import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.store import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import Parts
-from reverie.runs.result import CardCounts, Outcome, ReportCard
+from reverie.runs.record import CardCounts, Outcome, Parts, ReportCard
 from reverie.runs.transaction import Journal
 from reverie.values import Struct, field
 

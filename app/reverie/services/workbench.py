@@ -41,8 +41,7 @@ from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import Parts
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Parts, Progress, RunResult
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
 from reverie.services.drafts import DraftService, LostSave

@@ -33,7 +33,7 @@ from reverie.files.locks import is_ours
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored
 from reverie.profile import Profile
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"

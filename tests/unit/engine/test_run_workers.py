@@ -27,7 +27,7 @@ from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
 from reverie.profile import Profile
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 
 ACME = "a1f3c9e2b7"
 NOTE = "memory/global/new.md"

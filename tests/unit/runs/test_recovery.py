@@ -11,8 +11,7 @@ from reverie.errors import Unavailable
 from reverie.files.atomic import set_observer
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
-from reverie.runs.record import RunRecord
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunRecord, RunResult
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
 

@@ -14,8 +14,7 @@ from reverie.agents.scopes import ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lease import Leases
 from reverie.memory.scope_files import FileChange
-from reverie.runs.record import RunRecord
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunRecord, RunResult
 from reverie.runs.run import NO_LIMIT_S, Cancelled, Job, Plan, Run, RunContext, StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.services.container import HomeContainer

@@ -13,7 +13,7 @@ from reverie.cli.main import main
 from reverie.clock import system_clock
 from reverie.compose import open_workbench
 from reverie.jobs.consolidate.findings import RelatedKind, RelatedNote
-from reverie.jobs.consolidate.noticed import NoticedPair
+from reverie.jobs.consolidate.overlay import NoticedPair
 from reverie.profile import Profile
 from reverie.services.findings import findings_of
 

@@ -16,7 +16,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.lessons import retrieve
-from reverie.failures.record_changes import (
+from reverie.failures.record import (
     ABSENT,
     FieldChange,
     PatternsChange,

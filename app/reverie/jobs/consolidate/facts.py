@@ -46,7 +46,7 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.memory import front_matter
 from reverie.runs.guard import is_inbox_noise
-from reverie.runs.result import What
+from reverie.runs.record import What
 from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]

@@ -38,15 +38,13 @@ from reverie.jobs.consolidate.rules.reading import BULLET
 from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
 from reverie.jobs.model_work import ModelWork, costs_of
 from reverie.llm.client import Account, ModelClient, no_end, prompt_words, spent
-from reverie.llm.loop import AgentLimits, FunctionTool, tool_spec
+from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
 from reverie.llm.provider import ToolOutcome
 from reverie.llm.trace import TraceHead
-from reverie.llm.vault import Vault
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.memory.scope_files import FileChange
 from reverie.resources import resource_table
-from reverie.runs.record import RunRecord, not_applied
-from reverie.runs.result import SUCCEEDED, Progress, RunResult
+from reverie.runs.record import SUCCEEDED, Progress, RunRecord, RunResult, not_applied
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.text.redact import find_secrets

@@ -1,16 +1,26 @@
-"""The copy a dream works on: the scopes of one context as copy-on-write overlays, and what they amount to.
+"""The copy a dream works on, with what it amounts to: the scopes of one context as copy-on-write overlays,
+and pairs of lines that a model noticed there and left to a person.
 
 Nothing here writes to the home. `changes` orders writes before deletes, so that a reader in the middle of the
-transaction finds a merged line twice rather than not at all. Not thread-safe: one run, one overlay.
+transaction finds a merged line twice rather than not at all.
+
+A model that consolidates has a tool for what it should not settle by itself: two lines say the same, they
+disagree, or one of them is overtaken. Nothing it says is trusted: each pair names two memories and quotes a
+line of each, and a quote that no line of its memory holds is refused, with the reason. A pair is kept for the
+memories it was seen in, and counts for as long as both lines stand there; `services.findings` shows it beside
+what rules find.
+
+Threading: one run, one overlay; `NoticedLog` on any thread. Failure: `UserError` where the file that keeps
+the pairs cannot be read or written.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
@@ -19,9 +29,12 @@ from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUna
 from reverie.claims.checking import CheckedClaim
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
-from reverie.jobs.consolidate.noticed import NoticedPair
+from reverie.files.sidecar import Sidecar
+from reverie.jobs.consolidate.findings import RelatedKind
 from reverie.jobs.consolidate.review import renamed_files
 from reverie.jobs.consolidate.rules.plan import Note
+from reverie.llm.loop import FunctionTool, tool_spec
+from reverie.llm.provider import ToolOutcome
 from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description
@@ -34,7 +47,153 @@ from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
-from reverie.values import Struct, replace
+from reverie.values import Struct, as_dict, replace
+
+# Pairs that a model noticed.
+
+
+MOST_OF_ONE_RUN = 200
+_MOST_KEPT = 1_000
+_LEAST_QUOTE = 8
+_WHY_CHARS = 300
+_NUMBERED = re.compile(r"^\s*\d+\t")
+_KINDS: Mapping[str, RelatedKind] = {
+    "same": "near-duplicate",
+    "disagree": "contradiction",
+    "overtaken": "superseded",
+}
+
+
+class NoticedPair(Struct, frozen=True):
+    """Two lines of two memories. `superseded`: the first one is overtaken."""
+
+    kind: RelatedKind
+    paths: tuple[str, str]
+    """As the memory commands name them."""
+    quotes: tuple[str, str]
+    """The whole line of each, its white space made single."""
+    why: str
+    """What the model says of it."""
+
+    def lines_in(self, texts: Mapping[str, str]) -> tuple[int, int] | None:
+        """Where the lines stand now, from 1; None where one of them does not any more."""
+        found = [
+            next((number for number, line in _numbered_lines(texts.get(path, "")) if line == quote), 0)
+            for path, quote in zip(self.paths, self.quotes, strict=True)
+        ]
+        return (found[0], found[1]) if all(found) else None
+
+
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        yield number, " ".join(line.split())
+
+
+class PairsNoticed:
+    """What one run noticed so far, and the tool that takes it. `texts`: the memories of the run, by path."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self.pairs: tuple[NoticedPair, ...] = ()
+
+    @property
+    def tool(self) -> FunctionTool:
+        """For a model."""
+        return FunctionTool(tool_spec("point_out"), self._take)
+
+    def _take(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        refused = []
+        for number, each in enumerate(arguments["pairs"], 1):
+            found = self._read(each)
+            if isinstance(found, str):
+                refused.append(f"Pair {number}: {found}")
+            elif found not in self.pairs:
+                self.pairs = (*self.pairs, found)
+        words = [f"{len(self.pairs)} noted so far; a person decides about them.", *refused]
+        return ToolOutcome("\n".join(words), is_error=bool(refused))
+
+    def _read(self, each: Mapping[str, Any]) -> NoticedPair | str:
+        """The pair, or what is wrong with it."""
+        if len(self.pairs) >= MOST_OF_ONE_RUN:
+            return f"A run points out at most {MOST_OF_ONE_RUN} pairs."
+        first, second = str(each["first_path"]), str(each["second_path"])
+        if first == second:
+            return "It needs two different notes."
+        lines = []
+        for path, quote in ((first, each["first_line"]), (second, each["second_line"])):
+            if path not in self._texts:
+                return f"{path} is none of the notes."
+            line = _line_with(self._texts[path], str(quote))
+            if line is None:
+                return f"No line of {path} holds these words: quote a line of it as it stands there."
+            lines.append(line)
+        why = " ".join(str(each["why"]).split())[:_WHY_CHARS]
+        return NoticedPair(_KINDS[each["what"]], (first, second), (lines[0], lines[1]), why)
+
+
+def _line_with(text: str, quote: str) -> str | None:
+    """The line that a quote is of; None where it is too short to tell, or stands nowhere."""
+    wanted = " ".join(_NUMBERED.sub("", quote).split())
+    lines = [line for _number, line in _numbered_lines(text)]
+    if wanted and wanted in lines:
+        return wanted
+    if len(wanted) < _LEAST_QUOTE:
+        return None
+    return next((line for line in lines if wanted in line), None)
+
+
+class NoticedLog:
+    """The pairs of one home, in a file of Reverie's own."""
+
+    def __init__(self, kept: Callable[[], Sidecar]) -> None:
+        self._kept = kept
+
+    def add(self, context: ScopeContext, pairs: Sequence[NoticedPair]) -> None:
+        """Keep these, seen in the memories of `context`. Raises `UserError`."""
+        new = [_as_json(context, pair) for pair in pairs]
+
+        def change(data: dict[str, Any]) -> dict[str, Any]:
+            known = data.get("pairs")
+            before = [each for each in known if each not in new] if isinstance(known, list) else []
+            data["pairs"] = [*before, *new][-_MOST_KEPT:]
+            return data
+
+        self._kept().update(change)
+
+    def of(self, context: ScopeContext) -> list[NoticedPair]:
+        """Those about memories of `context`, in the order in which they were noticed. Raises `UserError`."""
+        found = self._kept().read().data.get("pairs")
+        return list(_of_context(context, found if isinstance(found, list) else ()))
+
+
+def _as_json(context: ScopeContext, pair: NoticedPair) -> dict[str, Any]:
+    kept = as_dict(pair) | {"paths": list(pair.paths), "quotes": list(pair.quotes)}
+    return kept | {"places": [_place(context, path) for path in pair.paths]}
+
+
+def _of_context(context: ScopeContext, kept: Iterable[Any]) -> Iterator[NoticedPair]:
+    for each in kept:
+        try:
+            (first, second), quotes = each["paths"], each["quotes"]
+            pair = NoticedPair(each["kind"], (first, second), (quotes[0], quotes[1]), str(each["why"]))
+            is_here = each["places"] == [_place(context, path) for path in pair.paths]
+        except (KeyError, IndexError, TypeError, ValueError):
+            continue  # of a newer version
+        if is_here and pair.kind in get_args(RelatedKind):
+            yield pair
+
+
+def _place(context: ScopeContext, path: str) -> str:
+    """What tells a memory of this path from one of another workspace or project."""
+    parts = path.split("/")
+    scope = parts[2] if len(parts) > 2 else ""
+    if scope == Scope.WORKSPACE.value:
+        return f"workspace {context.workspace_id}"
+    return f"project {context.project_path}" if scope == Scope.PROJECT.value else scope
+
+
+# The overlay.
+
 
 # What a dream changed in one root, for the home's index and links. A file that is gone counts as merged into
 # the one that holds most of its lines, if that is at least half of them. Pure.

@@ -31,14 +31,12 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.card import StaleStatements, report_card
 from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
-from reverie.jobs.consolidate.noticed import NoticedPair
-from reverie.jobs.consolidate.overlay import DreamOverlay
+from reverie.jobs.consolidate.overlay import DreamOverlay, NoticedPair
 from reverie.jobs.model_work import costs_of
 from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard, Retention, judge_retention
-from reverie.runs.record import RunRecord, RunStore, not_applied
-from reverie.runs.result import Op, Progress, ReportCard, RunResult
+from reverie.runs.record import Op, Progress, ReportCard, RunRecord, RunResult, RunStore, not_applied
 from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
 from reverie.text.summaries import with_pairs, with_write_protected
 from reverie.values import Struct, replace

@@ -40,8 +40,7 @@ from reverie.jobs.consolidate.harvest import (
     follow_up,
 )
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRequest, DreamService
-from reverie.runs.record import RunRecord, started_of
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunRecord, RunResult, started_of
 from reverie.values import Struct, field, replace
 
 # The launch sweep (formats/mux.md section 10): a workspace qualifies by writes newer than what covers them.

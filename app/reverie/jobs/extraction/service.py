@@ -57,8 +57,7 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.record import RunKind, RunRecord
-from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
 from reverie.runs.run import (
     Costs,
     Job,

@@ -32,8 +32,7 @@ from reverie.errors import StoreError
 from reverie.jobs.extraction.state import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
 from reverie.jobs.model_work import ModelWork, step_of
 from reverie.llm.client import Account, ModelClient, TextMarks, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits
-from reverie.llm.vault import Vault
+from reverie.llm.loop import AgentEvent, AgentLimits, Vault
 from reverie.resources import resource_table
 from reverie.runs.run import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets

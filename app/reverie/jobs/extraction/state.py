@@ -28,7 +28,7 @@ from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import is_busy, refuse_irregular, why
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.result import SUCCEEDED, Outcome
+from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.text.redact import redact
 from reverie.text.summaries import some
 from reverie.values import Struct, astuple, field

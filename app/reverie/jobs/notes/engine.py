@@ -24,10 +24,9 @@ from reverie.errors import StoreError, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.model_work import FileDraft, in_newline_style
 from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
-from reverie.llm.loop import AgentLimits, FunctionTool, tool_spec
+from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
 from reverie.llm.provider import ProviderError, ToolCall, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
-from reverie.llm.vault import Vault
 from reverie.text.redact import find_secrets, redact
 from reverie.text.summaries import some, utf16_length
 from reverie.values import Struct, replace

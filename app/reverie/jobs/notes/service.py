@@ -54,8 +54,7 @@ from reverie.llm.client import EngineResult
 from reverie.memory.scope_files import FileChange
 from reverie.memory.store import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.record import RunRecord
-from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunResult
 from reverie.runs.run import (
     CANCELLED,
     SWITCHED_OFF,

@@ -34,10 +34,9 @@ from reverie.llm.client import (
     prompt_words,
     random_mark,
 )
-from reverie.llm.loop import AgentLimits, FunctionTool, Tool, tool_spec
+from reverie.llm.loop import AgentLimits, FunctionTool, Tool, Vault, tool_spec
 from reverie.llm.provider import ProviderError, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
-from reverie.llm.vault import Vault
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.resources import resource_table

@@ -50,7 +50,7 @@ from reverie.jobs.writer.state import (
 from reverie.llm.trace import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.result import SUCCEEDED, Outcome, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import Run, RunDependencies, StopCheck
 from reverie.text.redact import redact
 from reverie.values import Struct, field, replace

@@ -49,8 +49,7 @@ from reverie.ui.translation import translatable as _
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.runs.record import Parts
-    from reverie.runs.result import CardCounts, ReportCard
+    from reverie.runs.record import CardCounts, Parts, ReportCard
     from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 
 

@@ -29,8 +29,7 @@ from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
-    from reverie.runs.record import Parts
-    from reverie.runs.result import CardCounts
+    from reverie.runs.record import CardCounts, Parts
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
 

@@ -60,7 +60,7 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.capabilities import StatusLine
-    from reverie.runs.result import Progress, RunResult
+    from reverie.runs.record import Progress, RunResult
     from reverie.services.models import ModelChoice
     from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
 

@@ -19,8 +19,7 @@ from reverie.ui.session import HomeSession
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.runs.record import Parts
-    from reverie.runs.result import Progress, RunResult
+    from reverie.runs.record import Parts, Progress, RunResult
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, StatusView
     from reverie.services.workbench import Workbench

@@ -16,7 +16,7 @@ from reverie.files import atomic as checkpoint
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"

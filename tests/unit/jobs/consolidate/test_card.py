@@ -11,7 +11,7 @@ import pytest
 
 from helpers.card_cases import HARMS, INDEX, Harm, is_named, judged, loaded_of_index, own_notes
 from reverie.jobs.consolidate.card import report_card
-from reverie.runs.result import ReportCard, card_from_json, sentence
+from reverie.runs.record import ReportCard, card_from_json, sentence
 
 A, B = "/memories/project/a.md", "/memories/project/b.md"
 STORE = {

@@ -17,7 +17,7 @@ from reverie.jobs.consolidate.engine import MAX_STEPS, ModelEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import ModelClient
 from reverie.llm.provider import ProviderError
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
 

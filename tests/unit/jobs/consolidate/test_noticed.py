@@ -10,7 +10,7 @@ import pytest
 
 from reverie.agents.scopes import ScopeContext
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.consolidate.noticed import MOST_OF_ONE_RUN, NoticedLog, NoticedPair, PairsNoticed
+from reverie.jobs.consolidate.overlay import MOST_OF_ONE_RUN, NoticedLog, NoticedPair, PairsNoticed
 
 ONE, TWO = "/memories/project/queue.md", "/memories/workspace/plan.md"
 TEXTS = {

@@ -23,7 +23,7 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.runs.transaction import Recovered
 from reverie.services.container import HomeContainer
 

@@ -22,7 +22,7 @@ from reverie.files.atomic import set_observer
 from reverie.jobs.consolidate import run
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.result import RunResult
+from reverie.runs.record import RunResult
 from reverie.services.container import HomeContainer
 
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"

@@ -24,8 +24,7 @@ from reverie.llm.client import Account
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.guard import Guard
-from reverie.runs.record import RunStore
-from reverie.runs.result import Progress, RunResult
+from reverie.runs.record import Progress, RunResult, RunStore
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings

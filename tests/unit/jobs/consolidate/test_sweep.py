@@ -32,7 +32,7 @@ from reverie.jobs.consolidate.triggers import (
 )
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
-from reverie.runs.result import Progress
+from reverie.runs.record import Progress
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 from reverie.values import replace

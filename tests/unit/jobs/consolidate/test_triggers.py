@@ -22,8 +22,7 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
 from reverie.runs.guard import Guard
-from reverie.runs.record import RunRecord
-from reverie.runs.result import Progress
+from reverie.runs.record import Progress, RunRecord
 from reverie.runs.run import StopCheck
 from reverie.services.container import HomeContainer
 from reverie.values import replace
