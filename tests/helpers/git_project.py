@@ -9,7 +9,7 @@ from typing import Any
 
 import pygit2
 
-from reverie.memory.history.objects import libgit2
+from reverie.memory.history.repository import libgit2
 
 START = 1_780_000_000
 DAY = 86_400

@@ -40,7 +40,7 @@ from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.model_work import FileDraft
-from reverie.memory import write_guard as write_lock
+from reverie.memory import store as write_lock
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage

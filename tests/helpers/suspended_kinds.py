@@ -34,7 +34,8 @@ from reverie.jobs.notes.service import NotesService
 from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
 from reverie.jobs.writer.service import WriterService
 from reverie.llm.client import Account, EngineResult
-from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.store import MemoryStore
 from reverie.profile import Profile
 from reverie.services.background import open_notes, writer_dependencies
 from reverie.services.container import HomeContainer, HomeKey

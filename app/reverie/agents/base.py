@@ -177,7 +177,7 @@ class Home(ABC):
         """Why nothing may be written into `root`; None asks about the sidecars and companions, which belong
         to the whole home. A refusal for the whole home applies to every root. Empty where the layout and all
         versions are known. Reads the disk at each call; never asks what a person has permitted
-        (`memory.write_guard` does)."""
+        (`memory.store` does)."""
         if root is None or not root.read_only:
             return ()
         title = "Reverie does not write into memories that the agent does not use."

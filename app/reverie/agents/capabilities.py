@@ -309,7 +309,7 @@ class AntiPattern:
 # Files that hold many memories each: one record is one memory to a consolidation.
 #
 # A record's path is the file's own with the record's name below it, where no real file can be. Whoever
-# writes holds `lock` and compares first (`memory.record_files`).
+# writes holds `lock` and compares first (`memory.scope_files`).
 
 
 class RecordText(Struct, frozen=True):

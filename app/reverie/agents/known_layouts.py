@@ -7,7 +7,7 @@ sections 1 to 3 and 20, formats/codex.md sections 3, 4 and 10, formats/claude-co
 formats/loki.md sections 3 to 9.
 
 Evidence is a sentence that names the file, what was found in it and what Reverie knows. It is stable, because
-a permission covers exactly that text (`memory.write_guard`).
+a permission covers exactly that text (`memory.store`).
 
 SQLite and TOML are imported where they are needed: a hook of an agent waits for the rest.
 

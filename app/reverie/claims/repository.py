@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.errors import Unavailable
 from reverie.files.directory import is_directory, is_file, is_irregular, is_there
-from reverie.memory.history.objects import libgit2
+from reverie.memory.history.repository import libgit2
 from reverie.values import Struct, field
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from reverie.errors import UserError
 from reverie.failures.lessons import SWITCH, is_on, retrieve
 from reverie.files.directory import is_file, is_link, read_regular
 from reverie.files.locks import is_running
-from reverie.memory.hotset import BUDGETS, ranked
 from reverie.memory.listing import MemoryFile, ScopeListing, is_gone, read_rel
 from reverie.memory.paths import memory_path
+from reverie.memory.usage import BUDGETS, ranked
 from reverie.values import replace
 
 _SESSIONS = 5

@@ -42,7 +42,9 @@ from reverie.context.facts import (
 from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
 from reverie.memory.front_matter import description
-from reverie.memory.hotset import (
+from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing
+from reverie.memory.paths import memory_path
+from reverie.memory.usage import (
     BUDGETS,
     HotItem,
     HotSet,
@@ -54,8 +56,6 @@ from reverie.memory.hotset import (
     ranked,
     unused,
 )
-from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing
-from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.values import replace
 

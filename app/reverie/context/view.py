@@ -42,7 +42,7 @@ Reason = Literal[
     "approval", "replaced", "excluded", "too-large", "made-new", "credential",
 ]  # fmt: skip
 """Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
-`pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.hotset.SkipReason`;
+`pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.usage.SkipReason`;
 `not-utf8`: the agent loads nothing of a file that is not valid UTF-8;
 `unseen`: the agent does not see the file, `detail` says why; `older`: only older versions of the agent load
 it; `falls-off`: beyond the cut line; `line`: its line in the index is loaded; `unlisted`: no line names it;

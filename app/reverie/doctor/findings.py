@@ -25,9 +25,9 @@ from reverie.files.sidecar import parse_object
 from reverie.jobs.writer.state import coerced
 from reverie.llm.trace_facts import RunEvidence, RunVerdict, facts_of, judge
 from reverie.llm.trace_reader import read_dump
-from reverie.memory.attribution import WriteLog
-from reverie.memory.store import sha256_of_bytes
-from reverie.memory.write_guard import write_locks
+from reverie.memory.recording import WriteLog
+from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.store import write_locks
 from reverie.profile import Profile
 from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
 from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, together
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.writer.state import Interval
-    from reverie.memory.write_guard import WriteGuard
+    from reverie.memory.store import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore
 

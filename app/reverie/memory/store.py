@@ -1,4 +1,5 @@
-"""The one store: every change of a memory, by hand, by model or by rules, goes through here.
+"""The one store: every change of a memory, by hand, by model or by rules, goes through here; and whether
+Reverie may write into it now.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
 home, what the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It holds no
@@ -6,33 +7,311 @@ constant of any agent. What else a change means (usage, attribution, history) is
 so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until the
 run's transaction applies it.
 
+A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is read-
+only until a person permits writing. A permission is kept in Reverie's own data directory, per home id and
+store, together with the evidence that the person saw; any other evidence, such as the next version, asks
+again. Every path that writes asks the `WriteGuard`: the store, transactions (runs, undo, recovery), sidecars
+inside a home, the agent's lock, companions, records, trace dumps, recorded failures and the doctor's fixes.
+Runs ask once more before they begin. A test opens every path and fails on a write below a home that is
+refused.
+
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; any thread but the GUI's. Mutations of one root are serialised between all Reverie
-processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `UserError` and nothing changed. What goes wrong once the change is made (its use cannot be counted,
-its directory not synced) is a warning to `ChangeListener.warn`, never an error.
+processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap. The
+guard caches nothing. Failure: `UserError` and nothing changed; of the guard `ReadOnlyStore`, `Busy`, or
+`Unavailable` if another home was put in the place of this one. What goes wrong once the change is made (its
+use cannot be counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Callable, Iterator
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from reverie.agents.base import Home, check_content
-from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
-from reverie.errors import Conflict, StoreError
+from reverie.agents.capabilities import WriteLock
+from reverie.agents.scopes import Caps, FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.clock import Clock
+from reverie.errors import AGENT_BUSY, Busy, Conflict, StoreError, user_error_from_os
 from reverie.files.atomic import is_write_protected, made_all_the_same
-from reverie.files.directory import differ_in_case_only
+from reverie.files.directory import differ_in_case_only, ensure_private
+from reverie.files.locks import file_lock, is_held
 from reverie.files.rooted import DirectoryEntry
+from reverie.files.sidecar import Sidecar
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_text
 from reverie.text.summaries import some
 from reverie.values import Struct
+
+# May Reverie write? Permissions for unknown layouts, and the lock of the agent.
+
+
+PERMISSIONS = "write-anyway.json"
+_ENTRIES = "permitted"
+
+
+class ReadOnlyStore(StoreError):
+    """Reverie does not write into this store; `reason` is the refusal's."""
+
+    refusal: Refusal
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(
+            refusal.title, cause=refusal.evidence, next_step=refusal.next_step, reason=refusal.reason
+        )
+        self.refusal = refusal
+
+
+class WriteGuard:
+    """Which stores of one home may be written. `file` keeps what a person has permitted."""
+
+    def __init__(
+        self,
+        home: Home,
+        file: Path,
+        *,
+        lock_dir: Path,
+        clock: Clock,
+        require_same: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_same` raises `Unavailable` once another home is in the place of this one."""
+        self._home = home
+        self._require_same = require_same
+        self._file = file
+        self._sidecar = Sidecar(file, lock_dir=lock_dir, clock=clock)
+        self.lock_dir = lock_dir
+        """Where the locks between the Reverie processes of this profile lie."""
+        self._clock = clock
+
+    def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
+        """Why `root` is read-only; None where it may be written. Without a root: the sidecars and companions
+        of the home."""
+        return self._first(self._home.write_refusals(root))
+
+    def refusal_of(self, context: ScopeContext) -> Refusal | None:
+        """Why a run in this context may not begin: the first store that Reverie does not know. One that is
+        only not in use stops nothing but writes into itself, unless there is no other."""
+        roots = self._roots(context)
+        unknown = self._first(_unknown(self._reported(roots)))
+        if unknown is not None:
+            return unknown
+        unused = [self.refusal(root) for root in roots]
+        return unused[0] if unused and all(unused) else None
+
+    def unknown(self, context: ScopeContext | None = None) -> tuple[tuple[Refusal, bool], ...]:
+        """Everything that Reverie does not know, in one context or in all stores, and whether a person has
+        permitted writing."""
+        roots = self._home.roots() if context is None else self._roots(context)
+        reported = _unknown(self._reported(roots))
+        permitted = self._permitted() if reported else {}
+        return tuple((each, _covers(permitted, each)) for each in reported)
+
+    def require(self, root: ScopeRoot | None = None) -> None:
+        """Raises `ReadOnlyStore` where `root` (the home's own files without one) is read-only, `Unavailable`
+        where it is of another home by now."""
+        self._require_same()
+        refusal = self.refusal(root)
+        if refusal is not None:
+            raise ReadOnlyStore(refusal)
+
+    def require_context(self, context: ScopeContext) -> None:
+        """Raises `ReadOnlyStore` where a run in this context may not begin (`refusal_of`),
+        `Unavailable` where it is another home by now."""
+        self._require_same()
+        refusal = self.refusal_of(context)
+        if refusal is not None:
+            raise ReadOnlyStore(refusal)
+
+    def permit(self, refusals: Iterable[Refusal]) -> None:
+        """Write from now on, as long as exactly this is found. Raises `StoreError` for what no person can
+        permit."""
+        given = tuple(refusals)
+        for refusal in given:
+            if not refusal.permissible:
+                raise StoreError(
+                    refusal.title, cause=refusal.evidence, next_step=refusal.next_step, reason=refusal.reason
+                )
+
+        def add(data: dict[str, Any]) -> dict[str, Any]:
+            kept = data.get(_ENTRIES)
+            entries = dict(kept) if isinstance(kept, dict) else {}
+            for refusal in given:
+                entries[refusal.store] = {"evidence": refusal.evidence, "permittedAt": self._clock()}
+            return {**data, _ENTRIES: entries}
+
+        ensure_private(self._file.parent)
+        self._sidecar.update(add)
+
+    def _first(self, reported: tuple[Refusal, ...]) -> Refusal | None:
+        if not reported:
+            return None
+        permitted = self._permitted()
+        return next((each for each in reported if not _covers(permitted, each)), None)
+
+    def _reported(self, roots: Iterable[ScopeRoot]) -> tuple[Refusal, ...]:
+        found = [*self._home.write_refusals()]
+        for root in roots:
+            found += self._home.write_refusals(root)
+        return tuple(dict.fromkeys(found))
+
+    def _roots(self, context: ScopeContext) -> tuple[ScopeRoot, ...]:
+        roots = []
+        for scope in Scope:
+            with contextlib.suppress(ScopeUnavailable):
+                roots.append(self._home.scope_root(context, scope))
+        return tuple(roots)
+
+    def _permitted(self) -> dict[str, Any]:
+        kept = self._sidecar.read().data.get(_ENTRIES)
+        return kept if isinstance(kept, dict) else {}
+
+
+def _unknown(reported: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    return tuple(each for each in reported if each.reason == "unknown-layout")
+
+
+def rule_under(refusal: Refusal | None, rule: FileRule) -> FileRule:
+    """The rule of a file in a store that `refusal` makes read-only; None leaves it as it is."""
+    if refusal is None or rule.kind != "editable":
+        return rule
+    return FileRule("read-only", str(ReadOnlyStore(refusal)))
+
+
+def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
+    entry = permitted.get(refusal.store)
+    return refusal.permissible and isinstance(entry, dict) and entry.get("evidence") == refusal.evidence
+
+
+# The lock that an agent holds while it rewrites a store (`Home.write_lock`). Codex holds `flock` on a file in
+# its home for a whole consolidation and overwrites what is written meanwhile. While Reverie holds it, the
+# agent postpones its job, so Reverie takes it around each write only, never while a model thinks. It is
+# reentrant per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
+#
+# Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for each
+# other and none of them mistakes another for the agent. The order is the same everywhere: Reverie's own lock,
+# the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the agent holds the
+# lock, none if another Reverie does.
+
+
+if sys.platform != "win32":
+    import fcntl
+
+PATIENCE_S = 0.25
+"""How long a Reverie of another profile may hold it: for one write, which takes a moment."""
+OWN_PATIENCE_S = 10.0
+"""How long to wait for other threads and processes of this profile."""
+_STEP_S = 0.01
+
+
+class _HeldLock(threading.local):
+    """The lock files that this thread holds."""
+
+    def __init__(self) -> None:
+        self.files: set[Path] = set()
+
+
+_held = _HeldLock()
+
+
+@contextlib.contextmanager
+def write_locks(
+    home: Home, roots: Iterable[ScopeRoot], *, lock_dir: Path, patience_s: float = PATIENCE_S
+) -> Iterator[None]:
+    """Hold the agent's locks of these roots for the `with` block. `lock_dir`: of Reverie's own locks."""
+    rules = home.store_rules
+    found = () if rules is None else map(rules.write_lock, roots)
+    locks = {lock.file: lock for lock in found if lock is not None}
+    with contextlib.ExitStack() as stack:
+        for file in sorted(locks):
+            if file not in _held.files:
+                stack.enter_context(file_lock(lock_dir, file, timeout_s=OWN_PATIENCE_S))
+                stack.enter_context(_hold(locks[file], patience_s))
+                _held.files.add(file)
+                stack.callback(_held.files.discard, file)
+        yield
+
+
+def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
+    """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home): for a run,
+    before it begins."""
+    rules = home.store_rules
+    if rules is None:
+        return
+    for root in home.roots() if context is None else _roots_of(home, context):
+        lock = rules.write_lock(root)
+        if lock is None or lock.file in _held.files or not is_held(lock.file):
+            continue
+        with file_lock(lock_dir, lock.file, timeout_s=OWN_PATIENCE_S):  # it may have been one of us
+            if is_held(lock.file):
+                raise _busy(lock)
+
+
+def _roots_of(home: Home, context: ScopeContext) -> Iterator[ScopeRoot]:
+    for scope in Scope:
+        with contextlib.suppress(ScopeUnavailable):
+            yield home.scope_root(context, scope)
+
+
+@contextlib.contextmanager
+def _hold(lock: WriteLock, patience_s: float) -> Iterator[None]:
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(lock.file, flags, 0o644)
+    except OSError as error:
+        raise user_error_from_os(error, f"{lock.file} could not be opened.") from error
+    try:
+        until = time.monotonic() + patience_s
+        while not _taken(descriptor, lock):
+            if time.monotonic() >= until:
+                raise _busy(lock)
+            time.sleep(_STEP_S)
+        try:
+            yield
+        finally:
+            # Unlocked explicitly: a child process forked in between holds a copy of the descriptor.
+            # Where that fails, closing frees it: what was done under the lock is done.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int, lock: WriteLock) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise user_error_from_os(error, f"{lock.file} could not be locked.") from error
+    return True
+
+
+def _busy(lock: WriteLock) -> Busy:
+    return Busy(
+        f"{lock.agent} is consolidating its memory.",
+        cause=f"It (or a Reverie with another profile) holds {lock.file.name}. What is written meanwhile"
+        " would be overwritten.",
+        next_step="Wait until it is done. This takes a few minutes at most.",
+        reason=AGENT_BUSY,
+    )
+
+
+# The store.
+
 
 # What the store refuses, and in which words, apart from paths and containment (`memory.paths`,
 # `files.rooted`). `StoreError` or `Conflict`, raised before anything changed.
@@ -191,16 +470,6 @@ class NoChangeListener:
 _ATTEMPTS = 20
 # One byte more than the history keeps of a file: nobody needs to know more of a larger one.
 _MOST_READ = 64 * 1024 * 1024 + 1
-
-
-def sha256_of_text(text: str) -> str:
-    """Hex hash of the text's UTF-8 bytes: what the agent's own editor compares (mux.md section 6)."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def sha256_of_bytes(data: bytes | None) -> str | None:
-    """Hex hash of a file's bytes, None for no file."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
 
 
 class StoredText(Struct, frozen=True):

@@ -22,9 +22,8 @@ from collections.abc import Callable
 from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.recording import Snapshots
-from reverie.memory.scope_files import FileChange
-from reverie.memory.store import sha256_of_bytes
-from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
+from reverie.memory.scope_files import FileChange, sha256_of_bytes
+from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.record import (
     Outcome,
     Parts,

@@ -43,11 +43,9 @@ from reverie.files.atomic import atomic_write, checkpoint, make_mark, refuse_wri
 from reverie.files.directory import SwappedError, ensure_private, own_is_there, read_regular
 from reverie.files.rooted import opened_below
 from reverie.memory.paths import is_hidden, memory_path
-from reverie.memory.record_files import RecordFiles
-from reverie.memory.scope_files import FileChange, ScopeFiles
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, sha256_of_bytes
+from reverie.memory.store import ReadOnlyStore
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunRecord, RunStore, fenced, not_applied
 from reverie.text.summaries import some

@@ -37,10 +37,9 @@ from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import FileChange
-from reverie.memory.store import MemoryStore, refuse_untouchable, sha256_of_bytes
+from reverie.memory.scope_files import FileChange, sha256_of_bytes
+from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
-from reverie.memory.write_guard import ReadOnlyStore, write_locks
 from reverie.runs.revert import taken_back
 from reverie.runs.transaction import FileIntent, Journal, Recovered, Transaction, UsageDelta, load_journal
 from reverie.services.container import HomeContainer, rooted_files

@@ -35,7 +35,7 @@ from reverie.files.atomic import replace_file
 from reverie.files.directory import Directory, is_link, read_regular, real_path, walk_paths
 from reverie.memory.listing import read_rel
 from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.views import HandChange, MemoryView, Undo
 from reverie.values import Struct, replace
 

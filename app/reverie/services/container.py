@@ -30,15 +30,12 @@ from reverie.errors import Unavailable, UserError
 from reverie.files.lease import Leases
 from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
-from reverie.memory.attribution import WriteLog
 from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.history.history import History
-from reverie.memory.record_files import run_files
-from reverie.memory.recording import DiskChangeListener, Snapshots
-from reverie.memory.scope_files import ScopeFiles
-from reverie.memory.store import MemoryStore
+from reverie.memory.recording import DiskChangeListener, Snapshots, WriteLog
+from reverie.memory.scope_files import ScopeFiles, run_files
+from reverie.memory.store import PERMISSIONS, MemoryStore, WriteGuard, write_locks
 from reverie.memory.usage import UsageLog
-from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
 from reverie.runs.record import RunStore

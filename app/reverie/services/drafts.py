@@ -41,9 +41,9 @@ from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import ProcessId, is_alive, process_id, this_process
-from reverie.memory.attribution import WriteLog
 from reverie.memory.paths import memory_path, parse_memory_path
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.recording import WriteLog
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.profile import Profile
 from reverie.services.views import FileText
 from reverie.values import Struct, replace

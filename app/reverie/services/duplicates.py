@@ -34,7 +34,7 @@ from reverie.jobs.consolidate.rules.similarity import (
 from reverie.memory.diff import lost_lines, union
 from reverie.memory.listing import NameScanner, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED
 from reverie.runs.guard import line_key
 from reverie.services.changes import ChangeSet

@@ -60,7 +60,7 @@ from reverie.failures.record import (
 from reverie.files.atomic import made_all_the_same
 from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import Undo
 from reverie.values import Struct, replace

@@ -32,8 +32,8 @@ from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory import front_matter as frontmatter
 from reverie.memory.paths import MemoryPath, memory_path
-from reverie.memory.scope_files import ScopeFiles
-from reverie.memory.store import MemoryStore, sha256_of_bytes
+from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes
+from reverie.memory.store import MemoryStore
 from reverie.services.changes import ChangeSet, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.edits import files_below

@@ -28,9 +28,9 @@ from reverie.files.directory import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union
-from reverie.memory.history.objects import libgit2
+from reverie.memory.history.repository import libgit2
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.views import FileText, HandChange, Undo, file_text

@@ -43,7 +43,7 @@ from reverie.jobs.writer.service import writer_lease_name
 from reverie.memory.diff import is_binary, text_lines
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.runs.activity import ActivityEntry
 from reverie.runs.record import (
     Parts,

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
 from reverie.files.watch import Changes
-from reverie.memory.attribution import OUTSIDE
 from reverie.memory.catalogue import (
     SEARCHED_BYTES,
     CatalogueDamaged,
@@ -36,6 +35,7 @@ from reverie.memory.catalogue import (
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
+from reverie.memory.recording import OUTSIDE
 from reverie.memory.search.index import WHOLE, Doc, Group, Loose, SearchLimits, find, find_loose, passage
 from reverie.memory.search.query import (
     SearchQuery,

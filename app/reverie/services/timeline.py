@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
-from reverie.memory.history.objects import Commit, libgit2
 from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry
+from reverie.memory.history.repository import Commit, libgit2
 from reverie.memory.paths import (
     ROOT,
     companion_place,
@@ -29,7 +29,7 @@ from reverie.memory.paths import (
     parse_memory_path,
     utf16_key,
 )
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.runs.record import RunKind
 from reverie.services.container import rooted_files, roots_of
 from reverie.services.edits import kept_file

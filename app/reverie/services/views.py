@@ -17,7 +17,7 @@ from reverie.failures.record import RecordChange
 from reverie.files.lease import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
-from reverie.memory.store import sha256_of_text
+from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import CardCounts, Outcome, Parts, ReportCard
 from reverie.runs.transaction import Journal

@@ -17,7 +17,7 @@ from reverie.cli.main import main
 from reverie.compose import open_parts
 from reverie.doctor.findings import maker_of, take_away
 from reverie.errors import Busy, StoreError
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 

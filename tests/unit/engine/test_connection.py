@@ -51,7 +51,7 @@ from reverie.files.lease import LeaseHeld, LeaseHolder
 from reverie.files.locks import ProcessId
 from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
-from reverie.memory.write_guard import ReadOnlyStore
+from reverie.memory.store import ReadOnlyStore
 from reverie.services.workbench import service_made_by
 
 HOME = Path("/home/somebody/.mux")

@@ -25,7 +25,6 @@ ASKED_WITH_CARE = {
     "files/directory.py",
     "jobs/extraction/service.py",
     "memory/history/history.py",
-    "memory/history/objects.py",
     "memory/history/reader.py",
     "memory/history/repository.py",
     "memory/recording.py",

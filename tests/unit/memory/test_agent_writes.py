@@ -15,7 +15,7 @@ import pytest
 from helpers.benches import NOW, Time, sample_parts, workspace
 from reverie.agents.mux.transcript import newest_memory_calls
 from reverie.errors import StoreError
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 from reverie.services.unseen import author_of

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from helpers.expect_log import ExpectLog
-from reverie.memory.attribution import OUTSIDE, WriteLog
+from reverie.memory.recording import OUTSIDE, WriteLog
 
 
 def test_a_content_is_attributed_to_who_announced_it_last(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_names_that_are_no_utf8_are_kept_apart(tmp_path: Path) -> None:
 
 def test_two_processes_write_one_log(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from reverie.memory.attribution import WriteLog as ActorLog\n"
+        "import sys; from pathlib import Path; from reverie.memory.recording import WriteLog as ActorLog\n"
         "log = ActorLog(Path(sys.argv[1]))\n"
         "for n in range(50):\n"
         "    log.record(Path('/x'), sys.argv[2] + str(n), actor='user', run_id=None, at_ms=n)\n"

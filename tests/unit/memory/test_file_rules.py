@@ -11,7 +11,8 @@ from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.agents.scopes import FileRule, Scope
 from reverie.errors import StoreError
 from reverie.files.rooted import RootedDirectory
-from reverie.memory.store import MemoryStore, NoChangeListener, sha256_of_text
+from reverie.memory.scope_files import sha256_of_text
+from reverie.memory.store import MemoryStore, NoChangeListener
 
 MADE = FileRule("generated", "The agent makes this file anew.")
 

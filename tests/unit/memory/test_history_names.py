@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reverie.memory.history.objects import escape_rel, escape_segment, unescape_rel, unescape_segment
+from reverie.memory.history.repository import escape_rel, escape_segment, unescape_rel, unescape_segment
 
 HOSTILE = [
     ".git", ".GIT", ".Git", "git~1", "GIT~1", "GIT~2", ".git\u200c", "\u200c.git", ".g\u206fit", ".git.",

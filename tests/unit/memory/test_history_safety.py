@@ -471,7 +471,7 @@ def test_a_refusal_of_the_system_is_not_taken_for_damage(base: Path, refused: st
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_version(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reverie.memory.history import objects as history_objects
+    from reverie.memory.history import repository as history_objects
 
     history = _history(base)
     head = _snapshot(history, base)

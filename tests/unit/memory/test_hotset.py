@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.hotset import (
+from reverie.memory.usage import (
     BUDGETS,
     HALF_LIFE_MS,
     Budgets,

@@ -11,7 +11,8 @@ from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict
 from reverie.files.directory import Directory
 from reverie.files.rooted import RootedDirectory
-from reverie.memory.store import MemoryStore, NoChangeListener, sha256_of_text
+from reverie.memory.scope_files import sha256_of_text
+from reverie.memory.store import MemoryStore, NoChangeListener
 
 PATH = "/memories/global/own.md"
 THEIRS = "an agent wrote this\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.benches import sample_parts, workspace
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 

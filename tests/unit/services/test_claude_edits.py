@@ -13,7 +13,7 @@ from reverie.agents.memory_index import renamed
 from reverie.compose import open_parts
 from reverie.errors import Conflict, UserError
 from reverie.memory.front_matter import set_value
-from reverie.memory.store import sha256_of_text
+from reverie.memory.scope_files import sha256_of_text
 from reverie.profile import Profile
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer

@@ -13,7 +13,7 @@ from helpers.benches import contents, sample_parts, workspace
 from reverie.agents.scopes import FileRule, ScopeContext
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable
 from reverie.files.atomic import is_temporary
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.usage import UsageLog
 from reverie.runs.transaction import Transaction
 from reverie.services.changes import ChangeSet, settle

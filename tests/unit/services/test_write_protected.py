@@ -16,7 +16,7 @@ from reverie.files.atomic import is_write_protected
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.edits import CompanionFiles, UserEdits

@@ -38,13 +38,11 @@ from reverie.llm.provider import ToolOutcome
 from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description
-from reverie.memory.hotset import escaped
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
-from reverie.memory.record_files import RecordFiles, run_files
-from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles
+from reverie.memory.scope_files import FileChange, OverlayFiles, RecordFiles, Savepoint, ScopeFiles, run_files
 from reverie.memory.store import MemoryStore, NoChangeListener
-from reverie.memory.usage import UsageLog
+from reverie.memory.usage import UsageLog, escaped
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
 from reverie.values import Struct, as_dict, replace

@@ -51,9 +51,8 @@ from reverie.jobs.notes.engine import (
     rough_tokens,
 )
 from reverie.llm.client import EngineResult
-from reverie.memory.scope_files import FileChange
-from reverie.memory.store import sha256_of_bytes
-from reverie.memory.write_guard import ReadOnlyStore
+from reverie.memory.scope_files import FileChange, sha256_of_bytes
+from reverie.memory.store import ReadOnlyStore
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunResult
 from reverie.runs.run import (
     CANCELLED,

@@ -22,7 +22,7 @@ from reverie.agents.reading import as_object, as_text, texts_of
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.files.sidecar import Sidecar, stringify
 from reverie.memory.paths import memory_path
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.values import Struct, field, replace
 
 _RECENT_TURNS = 256

@@ -29,21 +29,19 @@ from reverie.clock import Clock
 from reverie.files.atomic import checkpoint, shown
 from reverie.files.locks import file_lock
 from reverie.memory.catalogue import KnownVersion
-from reverie.memory.history.objects import (
+from reverie.memory.history.reader import HistoryReader, in_words
+from reverie.memory.history.repository import (
     FILE_MODE,
     Commit,
+    DamagedHistoryError,
     Folder,
     Leaf,
+    Merge,
     ObjectSink,
+    Repository,
     StoredCommit,
     commit_author,
     commit_message,
-)
-from reverie.memory.history.reader import HistoryReader, in_words
-from reverie.memory.history.repository import (
-    DamagedHistoryError,
-    Merge,
-    Repository,
     create,
     pack_if_worthwhile,
     set_aside,

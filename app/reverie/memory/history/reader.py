@@ -19,20 +19,18 @@ from typing import Any, Literal
 from reverie.errors import StoreError, Unavailable, user_error_from_os
 from reverie.files.atomic import shown
 from reverie.files.sqlite import why
-from reverie.memory.history.objects import (
+from reverie.memory.history.repository import (
     Commit,
+    DamagedHistoryError,
     Folder,
     Leaf,
     Loader,
-    StoredCommit,
-    TreeEntry,
-    escape_rel,
-)
-from reverie.memory.history.repository import (
-    DamagedHistoryError,
     Merge,
     MissingVersionError,
     Repository,
+    StoredCommit,
+    TreeEntry,
+    escape_rel,
     merge_versions,
 )
 from reverie.memory.history.roots import (

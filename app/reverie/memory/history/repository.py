@@ -1,47 +1,529 @@
-"""The bare repository on disk: creating and opening it, its one branch, renaming a damaged one, packing.
+"""A history on disk: its objects, and the bare repository that they are in, with its one branch.
 
-libgit2 is configured (`history.objects`) to ignore the user's git configuration, to leave ownership to the
-mode 0700 of the directory, and to sync what it writes.
+libgit2 is configured (`libgit2`) to ignore the user's git configuration, to leave ownership to the mode 0700
+of the directory, and to sync what it writes.
 
-`DamagedHistoryError` is raised only for damage that does not pass: objects that are missing or whose content
-does not match their id, an invalid branch, files that every repository has. What may pass (no rights, too
-many open files, a device error) stays `OSError`.
+A snapshot first collects its objects in memory. `ObjectSink.flush` then adds them to the repository: a few as
+loose objects, many (a first snapshot, a big change) as one pack, which costs a few syncs instead of two per
+object. When `flush` returns they are durable. A process killed before that leaves at most a temporary
+directory, which the next packing removes. Ids are raw (20 bytes) inside the history and hexadecimal outside.
 
-Threading: as `memory.history.history`; a writer holds its commit lock.
+Threading: as `memory.history.history`; a writer is one thread, under the commit lock. Failure:
+`DamagedHistoryError` only for damage that does not pass: objects that are missing or whose content does not
+match their id, an invalid branch, files that every repository has. What may pass (no rights, too many open
+files, a device error) stays `OSError`, which `memory.history.history` explains.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
 import re
 import secrets
+import shutil
+import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.files.atomic import checkpoint
 from reverie.files.directory import ensure_private, open_regular, read_regular
-from reverie.memory.history.objects import (
-    TEMPORARY_PREFIX,
-    TREE_MODE,
-    StoredCommit,
-    TreeEntry,
-    git_errors_as_os,
-    install_pack,
-    libgit2,
-    objects_in_memory,
-    stored_commit,
-    sweep,
-    sync_directory,
-    temporary_directory,
-    write_pack,
-)
 from reverie.values import Struct
 
 if TYPE_CHECKING:
     import pygit2
+
+# Objects: trees, commits, names, and how new ones reach the disk.
+
+
+TREE_MODE = 0o40000
+FILE_MODE = 0o100644
+EXECUTABLE_MODE = 0o100755
+
+# Above these a snapshot becomes a pack. libgit2 holds the interpreter while it compresses and syncs a loose
+# object, but not while it packs.
+LOOSE_OBJECTS = 48
+LOOSE_BYTES = 1024 * 1024
+# Above this a snapshot adds what it has so far, so that a large home does not fill the memory.
+MEMORY_BYTES = 64 * 1024 * 1024
+TEMPORARY_PREFIX = "tmp_reverie_"
+
+
+@functools.cache
+def libgit2() -> ModuleType:
+    """pygit2, configured for this process; loaded on first use, because listing memories must not need it."""
+    import pygit2
+    from pygit2.enums import ConfigLevel, Option
+
+    pygit2.option(Option.ENABLE_FSYNC_GITDIR, True)
+    pygit2.option(Option.SET_OWNER_VALIDATION, False)
+    # Otherwise each entry of a new tree is looked up once more, and a damaged neighbour fails the snapshot.
+    pygit2.option(Option.ENABLE_STRICT_OBJECT_CREATION, False)
+    for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.option(Option.SET_SEARCH_PATH, level, "")
+    return pygit2
+
+
+class TreeEntry(Struct, frozen=True):
+    """One line of a git tree."""
+
+    name: bytes
+    """As stored, that is escaped."""
+    mode: int
+    """Git's mode, not permission bits."""
+    id: bytes
+
+    @property
+    def is_tree(self) -> bool:
+        return self.mode == TREE_MODE
+
+
+@functools.cache
+def objects_in_memory() -> Any:
+    """The class of an object store in memory, which libgit2 writes to and reads from.
+
+    A function, because its base class is there only once pygit2 is loaded.
+    """
+    git = libgit2()
+
+    class ObjectsInMemory(git.OdbBackend):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.objects: dict[str, tuple[int, bytes]] = {}
+            self.size = 0
+
+        def write_cb(self, id_: pygit2.Oid, content: bytes, kind: int) -> None:
+            self.objects[str(id_)] = int(kind), content
+            self.size += len(content)
+
+        def refresh_cb(self) -> None:
+            """Nothing changes behind its back; libgit2 asks before it calls an object missing."""
+
+        def exists_cb(self, id_: pygit2.Oid) -> bool:
+            return str(id_) in self.objects
+
+        def read_cb(self, id_: pygit2.Oid) -> tuple[int, bytes]:
+            return self.objects[str(id_)]
+
+        def read_header_cb(self, id_: pygit2.Oid) -> tuple[int, int]:
+            kind, content = self.objects[str(id_)]
+            return kind, len(content)
+
+    return ObjectsInMemory
+
+
+class ObjectSink:
+    """Collects new objects in memory until they are flushed to a repository."""
+
+    def __init__(self, repository: Path, odb: pygit2.Odb) -> None:
+        """`odb`: the object store of the repository at `repository`."""
+        self._path = repository
+        self._odb = odb
+        self._new, self._repository = self._empty()
+
+    def _empty(self) -> tuple[Any, pygit2.Repository]:
+        """A store for new objects, and a repository that writes into it and reads the history's too."""
+        git = libgit2()
+        new, odb = objects_in_memory()(), git.Odb()
+        odb.add_backend(new, 1)
+        odb.add_disk_alternate(str(self._path / "objects"))
+        repository = git.Repository()
+        repository.set_odb(odb)
+        return new, repository
+
+    def has(self, raw: bytes) -> bool:
+        """Whether the object is in the repository, flushed objects included."""
+        return bool(self._odb.exists(raw.hex()))
+
+    def blob(self, content: bytes) -> bytes:
+        """The id of these bytes, which will be in the repository after `flush`. Raises OSError."""
+        with git_errors_as_os(self._path):
+            id_ = self._repository.create_blob(content)
+        if self._new.size > MEMORY_BYTES:
+            self.flush()
+        return bytes(id_.raw)
+
+    def tree(self, entries: Iterable[TreeEntry]) -> bytes:
+        """The id of a tree with these entries, in any order. Raises OSError."""
+        git = libgit2()
+        with git_errors_as_os(self._path):
+            builder = self._repository.TreeBuilder()
+            for entry in entries:
+                builder.insert(entry.name.decode(), git.Oid(raw=entry.id), entry.mode)
+            return bytes(builder.write().raw)
+
+    def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
+        """The id of a commit that `flush` adds without moving any branch. Raises OSError."""
+        git = libgit2()
+        person = git.Signature(author, f"{author}@reverie.invalid", at_s, 0)
+        parents = [git.Oid(raw=parent)] if parent is not None else []
+        with git_errors_as_os(self._path):
+            created = self._repository.create_commit(
+                None, person, person, message, git.Oid(raw=tree), parents
+            )
+            return bytes(created.raw)
+
+    def flush(self) -> None:
+        """Add everything collected to the repository, durably. Raises OSError."""
+        git, objects = libgit2(), self._new.objects
+        with git_errors_as_os(self._path):
+            if len(objects) > LOOSE_OBJECTS or self._new.size > LOOSE_BYTES:
+                with temporary_directory(self._path) as directory:
+                    write_pack(self._repository, [git.Oid(hex=name) for name in objects], directory)
+                    install_pack(directory, self._path / "objects" / "pack")
+            elif objects:
+                for kind, content in objects.values():
+                    self._odb.write(kind, content)
+                # libgit2 syncs the directory of an object, but not the name of a new directory.
+                sync_directory(self._path / "objects")
+        self._new, self._repository = self._empty()
+
+
+@contextlib.contextmanager
+def temporary_directory(path: Path) -> Iterator[Path]:
+    """A directory inside the repository at `path`, on its disk; removed at the end."""
+    directory = path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+    directory.mkdir(mode=0o700)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)  # the next packing sweeps it
+
+
+def write_pack(repository: pygit2.Repository, ids: Iterable[pygit2.Oid], directory: Path) -> None:
+    """Write these objects of `repository` as a pack and its index into `directory`.
+
+    Raises `GitError` or KeyError if an object cannot be read, `GitError` if the pack cannot be written.
+    """
+    builder = libgit2().PackBuilder(repository)
+    for id_ in ids:
+        builder.add(id_)
+    builder.write(str(directory))
+
+
+def install_pack(directory: Path, packs: Path) -> set[str]:
+    """Move the pack in `directory` to `packs`, durably, and return the names of its files. Raises OSError."""
+    # The index last: git looks for indexes.
+    files = sorted(directory.iterdir(), key=lambda path: path.suffix == ".idx")
+    for file in files:
+        file.replace(packs / file.name)
+    sync_directory(packs)
+    return {file.name for file in files}
+
+
+@contextlib.contextmanager
+def git_errors_as_os(repository: Path) -> Iterator[None]:
+    """Turn an error of libgit2 while it writes to the repository at this path into the `OSError` behind it.
+
+    libgit2 drops the number of the error. Where it does not quote the system's text either (a loose object on
+    a full disk: "no error"), writing a file ourselves shows what the system objects to.
+    """
+    try:
+        yield
+    except libgit2().GitError as error:
+        for number in errno.errorcode:
+            if str(error).endswith(f": {os.strerror(number)}"):
+                raise OSError(number, os.strerror(number)) from error
+        with tempfile.TemporaryFile(prefix=TEMPORARY_PREFIX, dir=repository) as file:
+            file.write(bytes(LOOSE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        raise OSError(str(error)) from error
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable. Nothing to do where directories cannot be opened (Windows)."""
+    if os.name == "nt":
+        return
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
+    """Remove temporary files of killed processes in `directory`. Call with the commit lock held."""
+    for leftover in directory.iterdir():
+        if leftover.name.startswith(prefix):
+            with contextlib.suppress(OSError):  # the next sweep will try again
+                if leftover.is_dir():
+                    shutil.rmtree(leftover)
+                else:
+                    leftover.unlink()
+
+
+# A `Folder` knows the id of its tree and loads the entries only on access, so a snapshot of one changed file
+# reads and writes only the trees on the way to it. Names are stored (escaped) names. Git has no empty
+# folders: they vanish when written.
+
+
+Loader = Callable[[bytes], Iterable[TreeEntry]]
+Names = tuple[bytes, ...]
+
+
+class Leaf(Struct, frozen=True):
+    """A stored file: git's mode and the raw id of its content."""
+
+    mode: int
+    id: bytes
+
+
+class Folder:
+    """One directory. `load` gives the entries of a stored tree and is called at most once."""
+
+    __slots__ = ("_entries", "_id", "_load")
+
+    def __init__(self, load: Loader, tree_id: bytes | None = None) -> None:
+        self._load = load
+        self._id = tree_id
+        self._entries: dict[bytes, Leaf | Folder] | None = None if tree_id else {}
+
+    def get(self, names: Names) -> Leaf | Folder | None:
+        """What lies at the path; this folder itself for an empty path."""
+        node: Leaf | Folder | None = self
+        for name in names:
+            if not isinstance(node, Folder):
+                return None
+            node = node._children().get(name)
+        return node
+
+    def folder(self, names: Names) -> Folder:
+        """The folder at the path, an empty one where there is none (which is then not part of this one)."""
+        node = self.get(names)
+        return node if isinstance(node, Folder) else Folder(self._load)
+
+    def put(self, names: Names, node: Leaf | Folder) -> None:
+        """Set what lies at the path (not empty); a file on the way gives way to a folder."""
+        self._changing_parent(names)[names[-1]] = node
+
+    def remove(self, names: Names) -> None:
+        """Remove what lies at the path (not empty), if anything does."""
+        if self.get(names) is not None:
+            del self._changing_parent(names)[names[-1]]
+
+    def leaves(self, prefix: Names = ()) -> Iterator[tuple[Names, Leaf]]:
+        """Every file below, with its path."""
+        stack: list[tuple[Names, Leaf | Folder]] = [(prefix, self)]
+        while stack:
+            names, node = stack.pop()
+            if isinstance(node, Leaf):
+                yield names, node
+            else:
+                stack.extend(((*names, name), child) for name, child in node._children().items())
+
+    def differing(self, other: Folder) -> Iterator[tuple[Names, Leaf | None, Leaf | None]]:
+        """Files that differ from `other`: path, here, there. Equal trees are not opened."""
+        stack: list[tuple[Names, Leaf | Folder | None, Leaf | Folder | None]] = [((), self, other)]
+        while stack:
+            names, here, there = stack.pop()
+            if here == there or (_id_of(here) is not None and _id_of(here) == _id_of(there)):
+                continue
+            here_leaf = here if isinstance(here, Leaf) else None
+            there_leaf = there if isinstance(there, Leaf) else None
+            if here_leaf or there_leaf:
+                yield names, here_leaf, there_leaf
+            ours = here._children() if isinstance(here, Folder) else {}
+            theirs = there._children() if isinstance(there, Folder) else {}
+            stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
+
+    def write(self, sink: ObjectSink) -> bytes | None:
+        """The id of this folder, written to `sink` where it is new; None if no file lies in it."""
+        if self._id is not None:
+            return self._id
+        # Depth first without recursion: a path may be deeper than Python's stack.
+        order: list[Folder] = []
+        stack: list[Folder] = [self]
+        while stack:
+            folder = stack.pop()
+            order.append(folder)
+            stack.extend(
+                child
+                for child in folder._children().values()
+                if isinstance(child, Folder) and child._id is None
+            )
+        for folder in reversed(order):
+            folder._write_flat(sink)
+        return self._id
+
+    def _write_flat(self, sink: ObjectSink) -> None:
+        """Write this folder, all of whose folders are written."""
+        entries = []
+        for name, node in self._children().items():
+            if isinstance(node, Leaf):
+                entries.append(TreeEntry(name, node.mode, node.id))
+            elif node._id is not None:
+                entries.append(TreeEntry(name, TREE_MODE, node._id))
+        self._id = sink.tree(entries) if entries else None
+
+    def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
+        """The entries beside the last name of a path, with every folder on the way marked as changed."""
+        children = self._changing()
+        for name in names[:-1]:
+            child = children.get(name)
+            if not isinstance(child, Folder):
+                child = children[name] = Folder(self._load)
+            children = child._changing()
+        return children
+
+    def _changing(self) -> dict[bytes, Leaf | Folder]:
+        children = self._children()
+        self._id = None
+        return children
+
+    def _children(self) -> dict[bytes, Leaf | Folder]:
+        if self._entries is None:
+            self._entries = {
+                entry.name: Folder(self._load, entry.id) if entry.is_tree else Leaf(entry.mode, entry.id)
+                for entry in self._load(self._id or b"")
+            }
+        return self._entries
+
+
+def _id_of(node: Leaf | Folder | None) -> bytes | None:
+    return node._id if isinstance(node, Folder) else None
+
+
+# The message of a commit says what happened, its trailers who did it, in which run and from where. Git keeps
+# seconds, so the time of a commit read back is a whole second.
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_NOT_A_NAME = re.compile(r"[^\w.-]+")
+_TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
+
+
+class Commit(Struct, frozen=True):
+    """One snapshot. `at_ms`: UTC, whole seconds. `notes`: which files were not kept as they are, and why."""
+
+    id: str
+    at_ms: int
+    actor: str
+    source: str
+    run_id: str | None
+    subject: str
+    parent: str | None = None
+    notes: str = ""
+
+
+class StoredCommit(Struct, frozen=True):
+    """A commit with the tree it points to, both ids raw."""
+
+    commit: Commit
+    tree: bytes
+    parent: bytes | None
+
+
+def commit_author(actor: str) -> str:
+    """The name that git shows for an actor: no characters that git's signatures cannot hold."""
+    return _NOT_A_NAME.sub("-", actor).strip("-.") or "reverie"
+
+
+def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
+    """The message of a commit. Each text becomes a single line."""
+    trailers = [f"Actor: {_line(actor)}"]
+    if run_id is not None:
+        trailers.append(f"Run: {_line(run_id)}")
+    trailers.append(f"Source: {_line(source)}")
+    parts = [_line(subject) or "Snapshot", "\n".join(filter(None, map(_line, notes))), "\n".join(trailers)]
+    text = "\n\n".join(filter(None, parts)) + "\n"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def stored_commit(found: pygit2.Commit) -> StoredCommit:
+    """A commit of libgit2's, ours or another's."""
+    message = found.raw_message.decode("utf-8", "replace")
+    paragraphs = message.strip("\n").split("\n\n")
+    matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
+    trailers = {match[1]: match[2] for match in matches if match}
+    has_trailers = len(paragraphs) > 1 and "Actor" in trailers
+    parent = bytes(found.parent_ids[0].raw) if found.parent_ids else None
+    commit = Commit(
+        id=str(found.id),
+        at_ms=found.commit_time * 1000,
+        actor=trailers["Actor"] if has_trailers else "outside",
+        source=trailers.get("Source", "") if has_trailers else "",
+        run_id=trailers.get("Run") if has_trailers else None,
+        subject=paragraphs[0].replace("\n", " "),
+        parent=parent.hex() if parent else None,
+        notes="\n\n".join(paragraphs[1 : -1 if has_trailers else None]),
+    )
+    return StoredCommit(commit, bytes(found.tree_id.raw), parent)
+
+
+def _line(text: str) -> str:
+    return _CONTROL.sub(" ", text).strip()
+
+
+# Git refuses `.git` and its spellings (other case, `git~1`, ignorable characters), checks the contents of
+# `.gitmodules` and friends, and Windows cannot check out `CON`, a trailing dot or a colon. So each path
+# segment is escaped, reversibly for every name an operating system can hand us, invalid UTF-8 (surrogate
+# escapes) included. Ordinary names stay as they are, so that `git log` remains readable.
+#
+# `%XX` is an ASCII character or (from 80 on) an undecodable byte, `%uXXXX` any other character. This is part
+# of the history's format and must never change for names already stored.
+
+
+# Never allowed plain: the escape sign, separators and NTFS signs, `~` (short names such as GIT~1), control,
+# ignorable and direction characters (HFS+ drops some of them when it compares), surrogates.
+_UNSAFE = re.compile(
+    '[\x00-\x1f\x7f-\x9f%/:\\\\<>"|?*~\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]'
+)
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(?=[. ]|$)", re.IGNORECASE
+)
+_ESCAPE = re.compile(r"%(?:u([0-9A-F]{4})|([0-9A-F]{2}))")
+_UNDECODABLE = range(0xDC80, 0xDD00)
+
+
+def escape_segment(name: str) -> str:
+    """One path segment as one tree entry name. Raises `ValueError` for an empty name, which no file has."""
+    if not name:
+        raise ValueError("a path segment cannot be empty")
+    escaped = _UNSAFE.sub(lambda match: _escape_character(match[0]), name)
+    if escaped[0] == "." or _DEVICE.match(escaped):
+        escaped = _escape_character(escaped[0]) + escaped[1:]
+    if escaped[-1] in ". ":
+        escaped = escaped[:-1] + _escape_character(escaped[-1])
+    return escaped
+
+
+def unescape_segment(escaped: str) -> str:
+    """The inverse of `escape_segment`. A `%` that begins no escape is a `%`."""
+    return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
+
+
+def escape_rel(rel: str) -> tuple[bytes, ...]:
+    """The tree entry names of a `/`-separated path, outermost first; `ValueError` for an empty segment."""
+    return tuple(escape_segment(segment).encode() for segment in rel.split("/"))
+
+
+def unescape_rel(names: tuple[bytes, ...]) -> str:
+    """The `/`-separated path that `escape_rel` was given."""
+    return "/".join(unescape_segment(name.decode("utf-8", "surrogateescape")) for name in names)
+
+
+def _escape_character(character: str) -> str:
+    code = ord(character)
+    if code < 0x80:
+        return f"%{code:02X}"
+    if code in _UNDECODABLE:
+        return f"%{code - 0xDC00:02X}"
+    return f"%u{code:04X}"
+
+
+def _unescape_match(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    code = int(match[2], 16)
+    return chr(code if code < 0x80 else 0xDC00 + code)
+
+
+# The repository: creating and opening it, renaming a damaged one, packing.
 
 
 BRANCH = "refs/heads/main"

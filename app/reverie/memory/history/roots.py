@@ -26,20 +26,21 @@ from reverie.errors import UserError
 from reverie.files.directory import Descent, Directory, SwappedError, open_regular, stamp_of
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.catalogue import KnownVersion
-from reverie.memory.history.objects import (
+from reverie.memory.history.repository import (
     EXECUTABLE_MODE,
     FILE_MODE,
+    DamagedHistoryError,
     Folder,
     Leaf,
     Names,
     ObjectSink,
+    Repository,
     StoredCommit,
     escape_rel,
     escape_segment,
     unescape_rel,
     unescape_segment,
 )
-from reverie.memory.history.repository import DamagedHistoryError, Repository
 from reverie.values import Struct, field
 
 # Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,

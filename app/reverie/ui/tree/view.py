@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
-from reverie.memory.write_guard import rule_under
+from reverie.memory.store import rule_under
 from reverie.ui.appearance import GAP, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import (
     as_tooltip,

@@ -20,7 +20,7 @@ from reverie.errors import StoreError
 from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
 from reverie.jobs.writer.service import WriterOutcome, WriterService
 from reverie.llm.client import Account, EngineResult
-from reverie.memory.store import sha256_of_text
+from reverie.memory.scope_files import sha256_of_text
 from reverie.services.background import writer_dependencies
 from reverie.services.container import HomeContainer
 from reverie.values import replace

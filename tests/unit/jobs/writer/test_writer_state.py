@@ -11,7 +11,7 @@ import pytest
 from reverie.clock import fixed_clock
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.writer.state import OwnMarks, StateFile, StateMarks, WriterState, as_data, coerced
-from reverie.memory.store import sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 
 
 @pytest.mark.parametrize(
