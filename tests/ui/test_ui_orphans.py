@@ -12,7 +12,7 @@ from ui_windows import Driver, Windows
 
 from helpers.audit import problems
 from reverie.agents.base import LostStore
-from reverie.agents.mux.locations import project_dir_name
+from reverie.agents.mux.config import project_dir_name
 from reverie.agents.scopes import Scope
 from reverie.memory.diff import lost_lines, union
 from reverie.services.orphans import (

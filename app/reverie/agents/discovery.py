@@ -23,8 +23,8 @@ from reverie.agents.base import Home
 from reverie.agents.claude import locations as claude_names
 from reverie.agents.codex import locations as codex_names
 from reverie.agents.loki import locations as loki_names
+from reverie.agents.mux import config as mux_location
 from reverie.agents.mux import home as mux
-from reverie.agents.mux import locations as mux_location
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.directory import ask_each
 from reverie.values import Struct

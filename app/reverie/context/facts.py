@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reverie.agents.base import Companion, Loading
-from reverie.agents.claude.attachments import RECALL_BYTES, LoadedFile
-from reverie.agents.codex.prompt import PromptSettings
+from reverie.agents.claude.transcript import RECALL_BYTES, LoadedFile
+from reverie.agents.codex.store import PromptSettings
 from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State

@@ -14,11 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from reverie.agents.base import Home
-from reverie.agents.claude.attachments import LoadedContext, recorded
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.projects import running_sessions
+from reverie.agents.claude.transcript import LoadedContext, recorded
 from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.prompt import SUMMARY, prompt_settings
+from reverie.agents.codex.store import SUMMARY, prompt_settings
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import never_opened

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.claude.instruction_text import loaded_text
-from reverie.agents.codex.prompt import (
+from reverie.agents.codex.store import (
     INSTRUCTIONS,
     SUMMARY,
     SUMMARY_TOKENS,

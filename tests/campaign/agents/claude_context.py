@@ -21,8 +21,7 @@ from helpers.context_homes import view_at
 from reverie.agents.base import TranscriptSource
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.instruction_text import loaded_text
-from reverie.agents.claude.instructions import companions
-from reverie.agents.claude.settings import Machine, managed_directory
+from reverie.agents.claude.settings import Machine, companions, managed_directory
 from reverie.agents.scopes import Scope
 from reverie.context.view import ContextEntry, ContextView
 

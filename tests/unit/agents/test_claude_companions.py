@@ -13,7 +13,7 @@ from helpers.links import endless_link
 from helpers.ordinary_user import without_power
 from reverie.agents.base import Companion
 from reverie.agents.claude.instruction_text import imports_in
-from reverie.agents.claude.instructions import companions
+from reverie.agents.claude.settings import companions
 
 
 def in_disk_order(root: Path, *labels: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.agents.mux.locations import (
+from reverie.agents.mux.config import (
     base_name,
     escape_key,
     is_plain_component,

@@ -1,5 +1,6 @@
-"""The lock of consolidations of Claude Code, `.consolidate-lock`, and what it says of the last one
-(formats/claude-code.md sections 5, 12.1.7 and 12.1.8).
+"""What there is to say of consolidations of Claude Code: its lock, `.consolidate-lock`, what that says of the
+last one, and what the doctor says of the memory of one project: its index, where the agent stops reading it,
+and the lock (formats/claude-code.md sections 4, 5 and 12).
 
 The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
 file there was none yet. A consolidation counts as running while that process lives and the mtime is younger
@@ -10,10 +11,11 @@ the directory has changed for `QUIET_MS` (`Ended`).
 Taking the lock means writing one's own id and reading it again, as the agent does; of two that take it at
 once the last one has it. When Reverie gives it back after a consolidation the mtime is the present and the
 body empty; after any other run everything is as it was. A foreign lock is never written to, and never taken
-while its holder is alive; what Reverie gives back must still be its own.
+while its holder is alive; what Reverie gives back must still be its own. Real time, as the agent compares
+with it.
 
-Real time, as the agent compares with it. Threading: any thread but the GUI's. Failure: `Busy` while another
-process holds it, other `UserError`s where the file cannot be read or written.
+Threading: any thread but the GUI's. Failure: `Busy` while another process holds the lock, other `UserError`s
+where the file cannot be read or written; what a check cannot read is a sentence of it.
 """
 
 from __future__ import annotations
@@ -22,27 +24,27 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.capabilities import LockBefore, StatusLine
+from reverie.agents.capabilities import AgentCheck, LockBefore, StatusLine
 from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED
 from reverie.agents.claude.settings import MemorySettings
 from reverie.agents.codex.transcript import timestamp_ms
-from reverie.agents.memory_index import INDEX
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
 from reverie.agents.scopes import Scope
 from reverie.agents.transcripts import decoded_row, opened_transcript
 from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, UserError, user_error_from_os
-from reverie.files.directory import walk_paths
+from reverie.files.directory import open_regular, walk_paths
 from reverie.files.locks import is_running
+from reverie.text.summaries import phrase, plain, plural, together
 from reverie.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
@@ -355,3 +357,161 @@ def _of(lock: LockState, now_ms: int) -> StatusLine:
         text = "Started by a program that has closed; its end is not recorded."
         return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
     return StatusLine(Scope.PROJECT, _LABEL, "Done.", "ok", lock.at)
+
+
+# What the doctor says of a project. It only reads.
+
+
+_INDEX_BYTES = 4 << 20
+_MOST_FILES = 10_000
+
+
+class _MemoryFacts(Struct, frozen=True):
+    """One project's memory."""
+
+    off: str
+    """What switches the memory off, in words; empty where it is on."""
+    cut: Cut | None
+    """What the agent loads of the index; None where there is no index, or it cannot be read."""
+    problem: str
+    """Why the index cannot be read; empty where it can, or is not there."""
+    memories: int
+    """How many memories there are beside the index."""
+    unlisted: int
+    """How many of them no line of the index names."""
+    dangling: int
+    """How many links of the index lead to no file."""
+    lock: StatusLine | None
+    """When the memory was consolidated last."""
+    closed: tuple[str, ...] = ()
+    """Its folders that cannot be looked into, and why; what is in them is not counted."""
+
+
+def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
+    """The checks of one project's memory. `off`: what switches it off, in words; `status`: the lines that the
+    agent shows of it, the lock first."""
+    facts = _facts(directory, off, status[0] if status else None)
+    return _index(facts), _lock(facts)
+
+
+def _index_text(directory: Path) -> tuple[str | None, str]:
+    """The index, and why it cannot be read; None and nothing where there is none."""
+    path = directory / INDEX
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None, f"{INDEX} is no regular file, so Reverie does not read it."
+        # No link that takes its place in between is followed.
+        with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, f"{INDEX} cannot be read: {error.strerror or error}."
+
+
+def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
+    text, problem = _index_text(directory)
+    cut = None if text is None else cut_of(text)
+    names: set[str] = set()
+    closed: dict[str, str] = {}
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed[os.path.relpath(error.filename, directory)] = error.strerror or str(error)
+
+    for folder, _folders, files in walk_paths(directory, onerror=not_listed):
+        inside = os.path.relpath(folder, directory)
+        names.update(
+            os.path.normpath(f"{inside}/{name}") for name in files if name.endswith(".md") and name != INDEX
+        )
+        if len(names) > _MOST_FILES:
+            break
+    named = {link.rel for link in links(text or "") if link.rel is not None}
+    return _MemoryFacts(
+        off,
+        cut,
+        problem,
+        len(names),
+        len(names - named) if cut is not None else 0,
+        sum(
+            rel.endswith(".md") and rel not in names and rel != INDEX and not _is_below(rel, closed)
+            for rel in named
+        ),
+        lock,
+        tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
+    )
+
+
+def _is_below(rel: str, folders: Iterable[str]) -> bool:
+    return any(folder == "." or rel.startswith(f"{folder}/") for folder in folders)
+
+
+def _index(facts: _MemoryFacts) -> AgentCheck:
+    check = "claude-index"
+    loaded = phrase("Claude Code loads the memories of this project")
+    partly = phrase("Claude Code does not load every memory of this project")
+    none = phrase("Claude Code loads no memory of this project")
+    if facts.off:
+        evidence = phrase("Auto memory is off: {reason}. The files stay.", reason=facts.off)
+        return AgentCheck(check, none, "warn", evidence)
+    if facts.problem:
+        return AgentCheck(check, none, "fail", plain(facts.problem))
+    closed = phrase("Not looked into: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
+    if facts.cut is None and closed:
+        return AgentCheck(check, none, "warn", closed)
+    if facts.cut is None and not facts.memories:
+        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("Nothing to load."))
+    if facts.cut is None:
+        kept = plural(
+            "There is 1 memory and no {index}, so it is not loaded.",
+            "There are %n memories and no {index}, so none is loaded.",
+            facts.memories,
+            index=INDEX,
+        )
+        return AgentCheck(check, none, "warn", kept)
+    size = phrase(
+        "{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.",
+        index=INDEX,
+        lines=facts.cut.lines,
+        most_lines=MOST_LINES,
+        chars=facts.cut.chars,
+        most_chars=MOST_CHARS,
+    )
+    parts = []
+    if facts.cut.line is not None:
+        cut = phrase(
+            "It stops reading {index} at line {line}; shorten or remove lines.",
+            index=INDEX,
+            line=facts.cut.line,
+        )
+        parts.append(cut)
+    if facts.unlisted:
+        unlisted = plural(
+            "1 memory without a line in {index}.",
+            "%n memories without a line in {index}.",
+            facts.unlisted,
+            index=INDEX,
+        )
+        parts.append(unlisted)
+    if facts.dangling:
+        dangling = plural(
+            "1 line of {index} without a file.",
+            "%n lines of {index} without a file.",
+            facts.dangling,
+            index=INDEX,
+        )
+        parts.append(dangling)
+    parts += [closed] if closed else []
+    return AgentCheck(check, partly if parts else loaded, "warn" if parts else "pass", together(size, *parts))
+
+
+def _lock(facts: _MemoryFacts) -> AgentCheck:
+    check, free = "claude-lock", phrase("Nothing else consolidates these memories")
+    line = facts.lock
+    if line is None:
+        return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
+    evidence = phrase("{label}: {text}", label=line.label, text=line.text)
+    if line.state in ("running", "warn"):
+        title = phrase("Something else consolidates these memories")
+        return AgentCheck(check, title, "warn", evidence, at=line.at)
+    return AgentCheck(check, free, "pass", evidence, at=line.at)

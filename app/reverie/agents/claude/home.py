@@ -44,9 +44,7 @@ from reverie.agents.capabilities import (
     SessionMeter,
     StatusLine,
 )
-from reverie.agents.claude.consolidation import ClaudeLock, Ended, status_lines
-from reverie.agents.claude.doctor import memory_checks
-from reverie.agents.claude.instructions import companions
+from reverie.agents.claude.consolidation import ClaudeLock, Ended, memory_checks, status_lines
 from reverie.agents.claude.locations import (
     DAILY_LOG,
     DIRECTORY,
@@ -73,6 +71,7 @@ from reverie.agents.claude.settings import (
     Checkouts,
     Machine,
     MemorySettings,
+    companions,
     loads_nothing,
     memory_base,
     memory_settings,

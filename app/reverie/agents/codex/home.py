@@ -43,14 +43,6 @@ from reverie.agents.capabilities import (
     WriteLock,
 )
 from reverie.agents.codex import store as codex_store
-from reverie.agents.codex.jobs import (
-    CodexFacts,
-    MemoryBooks,
-    checks,
-    jobs_of,
-    read_memory_books,
-    status_lines,
-)
 from reverie.agents.codex.locations import (
     BUCKET,
     KIND,
@@ -59,14 +51,19 @@ from reverie.agents.codex.locations import (
     database_names,
     normalised_cwd,
 )
-from reverie.agents.codex.prompt import project_companions, was_reset
-from reverie.agents.codex.store import project_files, sibling_names, siblings
+from reverie.agents.codex.store import project_companions, project_files, sibling_names, siblings, was_reset
 from reverie.agents.codex.threads import (
     Books,
+    CodexFacts,
+    MemoryBooks,
+    checks,
     database_places,
+    jobs_of,
     read_books,
+    read_memory_books,
     rollout_finder,
     source_of,
+    status_lines,
     threads,
 )
 from reverie.agents.codex.transcript import CodexReadable, rollout_head

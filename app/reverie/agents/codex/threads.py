@@ -1,10 +1,16 @@
-"""The threads of a Codex home: rollouts on disk, and what the agent's databases say of them (formats/codex.md
-sections 1, 5, 6 and 10).
+"""The threads of a Codex home, rollouts on disk and what the agent's databases say of them; and its own
+tables of memory jobs, of all generations, with the doctor's checks of what they wait for (formats/codex.md
+sections 1, 2, 4, 5, 6 and 10).
 
 The databases are read through copies. They are a cache that may be missing, behind, or name files that were
 moved: what lies on disk counts, and they add titles, directories, the names of projects, and which of a
-reverted thread's files is the current one. No rollout is opened. Threading, failure: as `agents.base` says;
-what the databases cannot tell is a sentence in `problems`.
+reverted thread's files is the current one. No rollout is opened.
+
+The tables of jobs were in the state database before they had one of their own; the first generations kept
+locks and memories per working directory. All are looked for. Times in the tables are seconds.
+
+Threading, failure: as `agents.base` says; what the databases cannot tell is a sentence in `problems` or of
+the check.
 """
 
 from __future__ import annotations
@@ -14,18 +20,22 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reverie.agents.base import TranscriptSource
-from reverie.agents.capabilities import Thread
-from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES
+from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine, Thread
+from reverie.agents.codex import store as codex_store
+from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES, normalised_cwd
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.reading import as_text, file_names
+from reverie.agents.scopes import Scope
+from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import Unavailable
-from reverie.files.directory import is_file, read_regular
+from reverie.files.directory import is_directory, is_file, read_regular
 from reverie.files.sqlite import Database, Row, stamp
+from reverie.text.summaries import phrase, plural, together
 from reverie.values import Struct, field, replace
 
 # The databases (sections 1, 2, 4 and 5). Versions give them different numbers: the highest number counts,
@@ -297,3 +307,495 @@ def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEn
                 yield entry
             elif depth and entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path, depth - 1, problems)
+
+
+# Memory jobs.
+
+
+# Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are
+# asked for by name, and none needs to be there.
+
+
+EXTRACTION = "memory_stage1"
+SCOPED_CONSOLIDATION = "memory_consolidate_scope"
+"""Our own name for the consolidation of one scope; the key is `<scope kind>/<scope key>`."""
+_EXTRACTION_LEASE_S, _CONSOLIDATION_LEASE_S = 3600, 600
+"""How long a job that does not say it counts as running after its last sign of life."""
+_FIRST_COLUMNS = (
+    "thread_id", "status", "owner_session_id", "started_at", "finished_at", "failure_reason", "lease_until",
+)  # fmt: skip
+_SECOND_COLUMNS = (
+    "scope_kind", "scope_key", "status", "owner_session_id", "started_at", "last_heartbeat_at", "finished_at",
+    "failure_reason", "lease_until",
+)  # fmt: skip
+_DIRTY_COLUMNS = ("scope_kind", "scope_key", "dirty", "updated_at")
+_OLDER_LOCK_COLUMNS = ("cwd", "owner_id", "acquired_at", "expires_at")
+_STATUS = {
+    "running": "running",
+    "in_progress": "running",
+    "claimed": "running",
+    "done": "done",
+    "succeeded": "done",
+    "succeeded_no_output": "done",
+    "completed": "done",
+    "error": "error",
+    "failed": "error",
+}
+_FIRST_COUNTS = ("running", "error", "pending", "done")
+
+
+def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
+    """The jobs of these generations, as rows of the newest; one for each thread and each scope."""
+    found: list[Row] = []
+    if "memory_phase1_jobs" in tables:
+        found += _by_thread(database.rows("memory_phase1_jobs", _FIRST_COLUMNS, limit=limit))
+    scopes: dict[str, Row] = {}
+    if "memory_phase2_jobs" in tables:
+        for row in database.rows("memory_phase2_jobs", _SECOND_COLUMNS, limit=limit):
+            alive = row.get("last_heartbeat_at") or row.get("started_at")
+            made = _as_job(SCOPED_CONSOLIDATION, _scope_of(row), row, alive, _CONSOLIDATION_LEASE_S)
+            scopes[made["job_key"]] = made
+    if "memory_scope_dirty" in tables:
+        for row in database.rows("memory_scope_dirty", _DIRTY_COLUMNS, limit=limit):
+            known = scopes.get(_scope_of(row))
+            # What runs, or failed, says more than that something waits.
+            if row.get("dirty") and (known is None or known["status"] in ("done", "pending")):
+                scopes[_scope_of(row)] = {
+                    "kind": SCOPED_CONSOLIDATION,
+                    "job_key": _scope_of(row),
+                    "status": "pending",
+                    "started_at": row.get("updated_at"),
+                }
+    return tuple(row for row in (*found, *scopes.values()) if row["job_key"])
+
+
+def older_locks(database: Database) -> tuple[Row, ...]:
+    """`memory_summary_locks` as rows of the locks that came after; `expires_at` says how long each counts."""
+    return tuple(
+        {
+            "cwd": row.get("cwd"),
+            "working_thread_id": row.get("owner_id"),
+            "updated_at": row.get("acquired_at"),
+            "expires_at": row.get("expires_at"),
+        }
+        for row in database.rows("memory_summary_locks", _OLDER_LOCK_COLUMNS)
+    )
+
+
+def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """One row of `thread_memory` for each thread, whatever its scopes: the newest that was not taken back."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        known, at = found.get(row.get("thread_id")), row.get("updated_at")
+        if row.get("invalidated_at") is not None or not isinstance(at, int):
+            continue
+        if known is None or known["updated_at"] < at:
+            found[row.get("thread_id")] = row
+    return tuple(found.values())
+
+
+def _by_thread(rows: Iterable[Row]) -> list[Row]:
+    """A thread is extracted for each of its scopes: what is running counts, then what failed."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        made = _as_job(
+            EXTRACTION, str(row.get("thread_id") or ""), row, row.get("started_at"), _EXTRACTION_LEASE_S
+        )
+        known = found.get(made["job_key"])
+        if known is None or _rank(made) < _rank(known):
+            found[made["job_key"]] = made
+    return list(found.values())
+
+
+def _as_job(kind: str, key: str, row: Row, alive: Any, lease_s: int) -> dict[str, Any]:
+    lease = row.get("lease_until")
+    if lease is None and isinstance(alive, int):
+        lease = alive + lease_s
+    return {
+        "kind": kind,
+        "job_key": key,
+        "status": _STATUS.get(str(row.get("status")).lower(), "pending"),
+        "worker_id": row.get("owner_session_id"),
+        "started_at": row.get("started_at"),
+        "finished_at": row.get("finished_at"),
+        "lease_until": lease,
+        "last_error": row.get("failure_reason"),
+    }
+
+
+def _rank(row: Row) -> int:
+    return _FIRST_COUNTS.index(row["status"])
+
+
+def _scope_of(row: Row) -> str:
+    kind, key = row.get("scope_kind"), row.get("scope_key")
+    return f"{kind}/{key}" if isinstance(kind, str) and isinstance(key, str) else ""
+
+
+CONSOLIDATION = "memory_consolidate_global"
+_OF_DIRECTORY = f"{SCOPED_CONSOLIDATION}/cwd/"
+LOCK_SECONDS = 600
+"""How long a lock of the first generation counts."""
+_MOST = 100_000
+_JOB_COLUMNS = (
+    "kind", "job_key", "status", "worker_id", "started_at", "finished_at", "lease_until", "retry_at",
+    "retry_remaining", "last_error",
+)  # fmt: skip
+_OUTPUT_COLUMNS = ("thread_id", "source_updated_at", "generated_at", "selected_for_phase2", "usage_count")
+_OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
+_LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
+
+State = Literal["waiting", "running", "done", "failed", "stale"]
+
+
+class MemoryBooks(Struct):
+    """Rows of the memory tables. `outputs`: when the transcript that a thread's memory was made from had last
+    changed, UTC ms; `locks`: rows of locked working directories."""
+
+    jobs: tuple[Row, ...] = ()
+    outputs: dict[str, int] = field(default_factory=dict)
+    locks: tuple[Row, ...] = ()
+    there: bool = False
+    problems: list[str] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    """How often answers cited each thread's memory."""
+
+
+def read_memory_books(
+    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
+) -> MemoryBooks:
+    """From the databases of threads and of one memory version; what the latter says counts. `elsewhere`: see
+    `codex.threads.database_places`."""
+    books = MemoryBooks()
+    databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
+    for database in databases:
+        if database is None:
+            continue
+        try:
+            tables = database.tables()
+            for table in ("memory_summaries", "thread_memory"):
+                if table in tables:
+                    rows = valid_memories(database.rows(table, _OLD_COLUMNS, limit=_MOST))
+                    _take_outputs(books, rows, "updated_at")
+            older = older_jobs(database, tables, _MOST)
+            books.there = books.there or bool(older)
+            if "memory_summary_locks" in tables:
+                books.there = True
+                books.locks = older_locks(database)
+            if "memory_consolidation_locks" in tables:
+                books.there = True
+                books.locks += database.rows("memory_consolidation_locks", _LOCK_COLUMNS)
+            if "stage1_outputs" in tables:
+                _take_outputs(
+                    books, database.rows("stage1_outputs", _OUTPUT_COLUMNS, limit=_MOST), "source_updated_at"
+                )
+            if "jobs" in tables:
+                books.there = True
+                books.jobs = database.rows("jobs", _JOB_COLUMNS, limit=_MOST) or books.jobs
+            known = {(row.get("kind"), row.get("job_key")) for row in books.jobs}
+            books.jobs += tuple(row for row in older if (row["kind"], row["job_key"]) not in known)
+        except Unavailable as error:
+            books.problems.append(str(error))
+    return books
+
+
+def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
+    """The jobs in the books, and the memories that are older than their threads; newest first."""
+    titles = {thread.id: thread.title or thread.cwd for thread in threads}
+    found = [_job(row, titles, now_ms) for row in books.jobs]
+    running = {job.source_id for job in found if job.state in ("running", "failed")}
+    for thread in threads:
+        made = books.outputs.get(thread.id)
+        if made is None or thread.id in running or (thread.updated_at or 0) // 1000 <= made // 1000:
+            continue
+        found = [job for job in found if job.source_id != thread.id]
+        sentence = "The thread went on after its memory was made."
+        about = thread.title or thread.cwd or thread.id
+        found.append(AgentJob(thread.id, "extraction", about, "stale", sentence, made, source_id=thread.id))
+    return tuple(sorted(found, key=lambda job: -(job.at or 0)))
+
+
+def status_lines(
+    books: MemoryBooks, jobs: Iterable[AgentJob], cwd: str, now_ms: int
+) -> tuple[StatusLine, ...]:
+    """What a footer says of them."""
+    lines = [StatusLine(None, "Databases", problem, "warn") for problem in books.problems]
+    jobs = tuple(jobs)
+    own = {cwd, normalised_cwd(cwd)} if cwd else set()
+    for job in jobs:
+        scope = Scope.PROJECT if job.id.startswith(_OF_DIRECTORY) else Scope.GLOBAL
+        elsewhere = scope is Scope.PROJECT and job.id.removeprefix(_OF_DIRECTORY) not in own
+        if job.kind == "consolidation" and not elsewhere:
+            lines.append(StatusLine(scope, "Codex consolidation", _words(job), _state(job), job.at))
+    counts = {state: sum(job.kind == "extraction" and job.state == state for job in jobs) for state in _ORDER}
+    told = [f"{count} {words}" for state, words in _ORDER.items() if (count := counts[state])]
+    if told:
+        state: Literal["ok", "running", "warn", "fail"] = "ok"
+        if counts["failed"]:
+            state = "fail"
+        elif counts["running"]:
+            state = "running"
+        newest = max((job.at or 0 for job in jobs if job.kind == "extraction"), default=0)
+        lines.append(
+            StatusLine(Scope.GLOBAL, "Codex extraction", ", ".join(told) + ".", state, newest or None)
+        )
+    for lock in books.locks:
+        at = _ms(lock.get("updated_at"))
+        if lock.get("cwd") in own and at is not None:
+            held = now_ms < (_ms(lock.get("expires_at")) or at + LOCK_SECONDS * 1000)
+            text = (
+                f"Locked by thread {lock.get('working_thread_id')}."
+                if held
+                else "A lock that ran out is left."
+            )
+            lines.append(
+                StatusLine(Scope.PROJECT, "Codex consolidation", text, "running" if held else "warn", at)
+            )
+    return tuple(lines)
+
+
+_ORDER: Mapping[State, str] = {
+    "running": "running",
+    "failed": "failed",
+    "stale": "older than their threads",
+    "waiting": "waiting",
+    "done": "done",
+}
+
+
+def _job(row: Row, titles: Mapping[str, str], now_ms: int) -> AgentJob:
+    kind, key = str(row.get("kind") or ""), str(row.get("job_key") or "")
+    scoped = kind == SCOPED_CONSOLIDATION
+    consolidation = scoped or kind == CONSOLIDATION
+    lease, retry = _ms(row.get("lease_until")), _ms(row.get("retry_at"))
+    status = row.get("status")
+    at = _ms(row.get("finished_at")) or _ms(row.get("started_at"))
+    error = str(row.get("last_error") or "")
+    state: State = "waiting"
+    sentence = ""
+    if status == "running":
+        state = "running" if lease is None or lease > now_ms else "stale"
+        sentence = "" if state == "running" else "Its lease ran out: whoever ran it is gone."
+    elif status == "done":
+        state = "done"
+    elif status == "error":
+        state, sentence = "failed", error or "It failed without a reason."
+    job = AgentJob(
+        f"{kind}/{key}",
+        "consolidation" if consolidation else "extraction" if kind == EXTRACTION else kind,
+        key.partition("/")[2]
+        if scoped
+        else "all threads"
+        if consolidation
+        else titles.get(key.lower()) or key,
+        state,
+        sentence,
+        at,
+        retry,
+    )
+    return job if consolidation else replace(job, source_id=key.lower())
+
+
+def _words(job: AgentJob) -> str:
+    word = {
+        "waiting": "Waiting.",
+        "running": "Running.",
+        "done": "Done.",
+        "failed": "Failed:",
+        "stale": "Left behind.",
+    }[job.state]
+    return f"{word} {job.sentence}".strip()
+
+
+def _state(job: AgentJob) -> Literal["ok", "running", "warn", "fail"]:
+    states: Mapping[State, Literal["ok", "running", "warn", "fail"]] = {
+        "running": "running", "failed": "fail", "stale": "warn", "waiting": "ok", "done": "ok",
+    }  # fmt: skip
+    return states[job.state]
+
+
+def _take_outputs(books: MemoryBooks, rows: Iterable[Row], column: str) -> None:
+    books.there = True
+    for row in rows:
+        thread_id, at = row.get("thread_id"), _ms(row.get(column))
+        if isinstance(thread_id, str) and at is not None:
+            books.outputs[thread_id.lower()] = at
+            count = row.get("usage_count")
+            books.usage[thread_id.lower()] = count if isinstance(count, int) else 0
+
+
+def _ms(value: Any) -> int | None:
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value * 1000) if good and 0 < value < 1e11 else None
+
+
+# Checks for the doctor: what decides in Codex itself whether memories are made and loaded (sections 4 and
+# 10.2). Only what the program was seen to do counts; a missing setting has the default of Codex 0.169.
+
+
+IDLE_HOURS = 6
+AGE_DAYS = 10
+AT_ONCE = 2
+"""Sessions that Codex extracts at each start."""
+INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
+_SHOWN = 3
+
+
+class CodexFacts(Struct, frozen=True):
+    """What the checks judge."""
+
+    home: Path
+    now_ms: int
+    threads: Sequence[Thread]
+    books: MemoryBooks
+    jobs: Sequence[AgentJob]
+    is_locked: Callable[[Path], bool]
+
+
+def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
+    """In the order of the gates."""
+    settings = codex_store.settings(facts.home)
+    return (
+        _version(facts.home, settings),
+        _switch(facts.home, settings),
+        _threads(facts, settings),
+        _lock(facts),
+        _jobs(facts),
+        _usage(facts.books),
+    )
+
+
+def _version(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
+    check, uses = "codex-memories-made", phrase("Codex uses the memory that it filled")
+    used = codex_store.version_in_use(home)
+    one, two = (home / codex_store.DIRECTORIES[version] for version in ("v1", "v2"))
+    if used.name == "v1" and "version" not in settings and os.path.lexists(one) and _filled(two):
+        evidence = together(
+            phrase("memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2."),
+            ""
+            if _filled(one)
+            else phrase("There is no summary in memories/, so Codex loads no memory at all."),
+            phrase('To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.'),
+        )
+        title = phrase("Codex does not use the memory that it filled")
+        state: Literal["warn", "fail"] = "warn" if _filled(one) else "fail"
+        return AgentCheck(check, title, state, evidence, one if is_directory(one) else None)
+    if not is_directory(home / codex_store.DIRECTORIES[used.name]):
+        title = phrase("Codex has made no memory here yet")
+        return AgentCheck(check, title, "warn", together(codex_store.NO_STORE, used.reason))
+    name = codex_store.DIRECTORIES[used.name]
+    return AgentCheck(check, uses, "pass", together(phrase("{name}/ is in use.", name=name), used.reason))
+
+
+def _switch(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
+    check, off_title = "codex-switch", phrase("Codex's memory is off")
+    if codex_store.features(home).get("memories") is not True:
+        evidence = phrase(
+            "[features] memories is not true in config.toml, so Codex makes and loads no memories."
+        )
+        return AgentCheck(check, off_title, "fail", evidence)
+    off = [name for name in ("generate_memories", "use_memories") if settings.get(name) is False]
+    if off:
+        partly = phrase("Codex's memory is partly off")
+        evidence = phrase("Turned off in [memories]: {names}.", names=", ".join(off))
+        return AgentCheck(check, partly, "warn", evidence)
+    evidence = phrase("[features] memories is true in config.toml.")
+    return AgentCheck(check, phrase("Codex's memory is on"), "pass", evidence)
+
+
+def _threads(facts: CodexFacts, settings: Mapping[str, Any]) -> AgentCheck:
+    idle_ms = _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS
+    age_ms = _number(settings, "max_rollout_age_days", AGE_DAYS) * DAY_MS
+    at_once = _number(settings, "max_rollouts_per_startup", AT_ONCE)
+    counts = dict.fromkeys(_SESSIONS, 0)
+    for thread in facts.threads:
+        age, made = facts.now_ms - (thread.updated_at or 0), facts.books.outputs.get(thread.id)
+        if thread.subagent or (thread.source and thread.source not in INTERACTIVE):
+            counts["not led by a person"] += 1
+        elif thread.memory_mode not in ("", "enabled"):
+            counts["off"] += 1
+        elif made is not None and made // 1000 >= (thread.updated_at or 0) // 1000:
+            counts["done"] += 1
+        elif age < idle_ms:
+            counts["still in use"] += 1
+        elif age > age_ms:
+            counts["too old"] += 1
+        else:
+            counts["ready"] += 1
+    parts = [
+        phrase("{n} {state}.", n=count, state=_SESSIONS[name]) for name, count in counts.items() if count
+    ]
+    rule = phrase(
+        "Codex takes {n} at each start, {hours} hours after the last change and at most {days} days old.",
+        n=at_once,
+        hours=idle_ms // HOUR_MS,
+        days=age_ms // DAY_MS,
+    )
+    evidence = together(*(parts or [phrase("There are none.")]), rule)
+    return AgentCheck("codex-sessions", phrase("Sessions that Codex may extract"), "pass", evidence)
+
+
+_SESSIONS = {
+    "ready": phrase("ready"),
+    "done": phrase("done"),
+    "off": phrase("off"),
+    "not led by a person": phrase("not led by a person"),
+    "still in use": phrase("still in use"),
+    "too old": phrase("too old"),
+}
+
+
+def _lock(facts: CodexFacts) -> AgentCheck:
+    check = "codex-lock"
+    version = codex_store.version_in_use(facts.home).name
+    name = codex_store.LOCKS[version]
+    if facts.is_locked(facts.home / name):
+        evidence = phrase("{name} is held. Until it is free, nothing else writes into its memory.", name=name)
+        return AgentCheck(check, phrase("Codex is consolidating now"), "warn", evidence)
+    free = phrase("{name} is free.", name=name)
+    return AgentCheck(check, phrase("Codex is not consolidating now"), "pass", free)
+
+
+def _jobs(facts: CodexFacts) -> AgentCheck:
+    check = "codex-jobs"
+    failed = [job for job in facts.jobs if job.state == "failed"]
+    if not failed:
+        well = plural("1 job, which did not fail.", "%n jobs, none failed.", len(facts.jobs))
+        return AgentCheck(check, phrase("Codex's own jobs ended well"), "pass", well)
+    said = [
+        phrase("{job}: {text}{retry}", job=job.about, text=job.sentence, retry=_retry(job, facts.now_ms))
+        for job in failed[:_SHOWN]
+    ]
+    more = phrase("And {n} more.", n=len(failed) - _SHOWN) if len(failed) > _SHOWN else ""
+    title = plural("1 job of Codex failed", "%n jobs of Codex failed", len(failed))
+    return AgentCheck(check, title, "warn", together(*said, more))
+
+
+def _retry(job: AgentJob, now_ms: int) -> str:
+    if job.retry_at is None:
+        return "."
+    minutes = max(0, job.retry_at - now_ms) // 60_000
+    if not minutes:
+        return phrase("; next try at the next start.")
+    return plural("; next try in 1 minute.", "; next try in %n minutes.", minutes)
+
+
+def _usage(books: MemoryBooks) -> AgentCheck:
+    used = [count for count in books.usage.values() if count]
+    evidence = phrase(
+        "Answers cited {used} of {all} rollout summaries; citations in all: {times}. "
+        "What is never cited goes after 30 days.",
+        used=len(used),
+        all=len(books.usage),
+        times=sum(used),
+    )
+    return AgentCheck("codex-usage", phrase("What Codex used of its memory"), "pass", evidence)
+
+
+def _filled(store: Path) -> bool:
+    return is_file(store / codex_store.SUMMARY)
+
+
+def _number(settings: Mapping[str, Any], name: str, default: int) -> int:
+    value = settings.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default

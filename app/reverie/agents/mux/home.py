@@ -33,31 +33,29 @@ from reverie.agents.base import (
 from reverie.agents.definition import MAX_BYTES
 from reverie.agents.known_layouts import mux_home
 from reverie.agents.mux.config import (
-    AGENT,
-    INTERVAL,
-    MuxConfig,
-    below,
-    dream_enabled,
-    dream_model,
-    find_workspace,
-    parse_config,
-    text_at,
-    writer_config,
-    writer_place,
-)
-from reverie.agents.mux.locations import (
     ACTIVITY,
+    AGENT,
     CONFIG,
     CONFIG_BYTES,
     COVERAGE,
+    INTERVAL,
     MULTI_PROJECT_BUCKET,
     USAGE,
+    MuxConfig,
     base_name,
+    below,
+    dream_enabled,
+    dream_model,
     escape_key,
+    find_workspace,
     is_plain_component,
+    parse_config,
     project_dir_name,
     project_id,
     strip_trailing_separators,
+    text_at,
+    writer_config,
+    writer_place,
 )
 from reverie.agents.reading import directory_names, file_names, read_json
 from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from reverie.agents.base import HomeContents, SessionPlace, TranscriptSource
-from reverie.agents.mux.locations import is_plain_component
+from reverie.agents.mux.config import is_plain_component
 from reverie.agents.reading import as_count, as_object, as_shown, as_text, objects_of, texts_of
 from reverie.agents.transcripts import (
     LINE_BYTES,

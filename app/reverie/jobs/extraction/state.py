@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import thread_of_trace, trace_name
-from reverie.agents.codex.prompt import SUMMARY
+from reverie.agents.codex.store import SUMMARY
 from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private, own_is_there
