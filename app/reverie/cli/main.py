@@ -451,11 +451,11 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "diff": ("runs", "show_diff"),
     "revert": ("runs", "revert"),
     "watch": ("runs", "watch"),
-    "engine": ("engine", "engine"),
-    "doctor": ("doctor", "doctor"),
-    "context": ("context_report", "context"),
-    "check": ("check", "check"),
-    "findings": ("findings", "findings"),
+    "engine": ("main", "engine"),
+    "doctor": ("reports", "doctor"),
+    "context": ("reports", "context"),
+    "check": ("reports", "check"),
+    "findings": ("reports", "findings"),
     "traces": ("runs", "traces"),
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),
@@ -469,6 +469,19 @@ def _command(name: str | None) -> Callable[[Invocation], int]:
     module, function = _COMMANDS[name]
     found: Callable[[Invocation], int] = getattr(import_module(f"reverie.cli.{module}"), function)
     return found
+
+
+def engine(session: Invocation) -> int:
+    """The engine of the profile in the foreground, until nobody needs it or Ctrl+C; a `UserError` says which
+    other process is it already. With `--stdio` it serves one client over standard input and output, whoever
+    else is there."""
+    from reverie.engine.process import serve, serve_streams  # late: no other command becomes one
+
+    if session.arguments.stdio:
+        serve_streams(session.profile)
+    else:
+        serve(session.profile)
+    return DONE
 
 
 # A share that is gone blocks its reader in the kernel, where Python's handling of Ctrl+C is not reached. So

@@ -15,7 +15,7 @@ from helpers.loki_home import NOON, LokiMaker
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.mux.home import MuxHome
-from reverie.cli.context_report import lines
+from reverie.cli.reports import context_lines
 from reverie.compose import open_parts
 from reverie.context.gather import gather
 from reverie.context.recipes import assemble
@@ -106,7 +106,7 @@ def test_the_context_of_each_agent_is_the_golden_one(
     agent: str, view_of: Callable[[Path], ContextView], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LOKI_FAILURE_MEMORY", raising=False)
-    said = "\n".join(lines(view_of(tmp_path))).replace(str(tmp_path), "") + "\n"
+    said = "\n".join(context_lines(view_of(tmp_path))).replace(str(tmp_path), "") + "\n"
     found = tmp_path / f"{agent}.txt"
     found.write_text(said, encoding="utf-8")
     assert said == (GOLDEN / f"{agent}.txt").read_text(encoding="utf-8"), f"found: {found}"

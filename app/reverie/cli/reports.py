@@ -1,0 +1,565 @@
+"""The commands that report and run nothing: `doctor`, `context`, `check` and `findings`.
+
+Looking changes nothing; `--fix` and `--dismiss` do what they say.
+
+Late imports: each command imports its own reading and checks, of which the others need none (0.2 s).
+
+Threading: the main thread. Failure: `UserError`, which the command line prints.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.agents.scopes import ScopeContext
+from reverie.claims.checking import CheckedClaim, in_one_line
+from reverie.cli import answers
+from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
+from reverie.cli.homes import every_home, the_context, the_home
+from reverie.compose import doctor_hooks, open_parts
+from reverie.context.view import PARTS, ContextEntry, ContextPart, ContextView, Gauge, notes, reason
+from reverie.errors import StoreError, Unavailable, UserError
+from reverie.files.directory import is_directory, is_there
+from reverie.jobs.consolidate.findings import RelatedNote
+from reverie.services.claims import ClaimReport, ProjectClaims
+from reverie.services.container import asked_context, shown_contexts
+from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
+from reverie.services.workbench import Workbench
+from reverie.text.summaries import some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reverie.cli.main import Invocation
+    from reverie.doctor.findings import Finding
+
+# `doctor`: why the memory writer or a dream did not run, and whether Reverie itself is in order.
+#
+# Exit 0 when no check failed, 1 when one did: the line on stderr is the first cause and what to do.
+# `--fix CHECK` presses the fix of one check and looks again; the hints print the whole command.
+
+
+_CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
+
+
+def doctor(session: Invocation) -> int:
+    """Examine, apply a fix if one was asked for, and tell."""
+    from reverie.doctor.findings import first_cause
+
+    look = _of_reverie(session) if session.arguments.self else _of_a_workspace(session)
+    findings = look()
+    name = session.arguments.fix
+    if name is not None:
+        _apply(name, findings)
+        findings = look()
+    if session.as_json:
+        print_json([finding.as_json() for finding in findings])
+    else:
+        print_text("\n".join(finding_lines(findings, partial(_command, session))))
+    cause = first_cause(findings)
+    if cause is None or cause.state != "fail":
+        return DONE
+    answers.trouble(f"{cause.title}. {cause.evidence}{_how(cause, session)}")
+    return FAILED
+
+
+def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
+    """One line a check, its evidence below it, and at the end what to look at first. `command`: what applies
+    the fix of a check."""
+    from reverie.doctor.findings import first_cause
+
+    for finding in findings:
+        yield f"{_CHECK_MARKS[finding.state]}  {finding.title}  [{finding.check}]"
+        yield f"      {' '.join(printable(finding.evidence).split())}"
+        if finding.fix is not None and finding.state != "pass":
+            how = "To turn it on" if finding.state == "off" else "To mend it"
+            yield f"      {how}: {printable(finding.fix.label)} (`{command(finding.check)}`)"
+    cause = first_cause(findings)
+    yield (
+        "Everything is in order." if cause is None else f"Look at this first: {cause.title} [{cause.check}]."
+    )
+
+
+def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
+    # Late: `doctor --self` must answer where a library of the checks is missing.
+    from reverie.doctor.run_checks import examine
+
+    parts = the_home(session)
+    context = the_context(session, parts)
+    hooks = doctor_hooks(parts, context)
+    probe = session.arguments.probe
+    return lambda: examine(parts, context, hooks, now=session.clock(), with_probe=probe)
+
+
+def _of_reverie(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
+    from reverie.doctor.self_checks import examine_self
+
+    asked = every_home(session)
+    for problem in asked.problems:
+        answers.trouble(str(problem))
+    return lambda: examine_self(session.profile, now=session.clock(), homes=len(asked.roots))
+
+
+def _apply(check: str, findings: tuple[Finding, ...]) -> None:
+    finding = next((found for found in findings if found.check == check), None)
+    if finding is None or finding.fix is None:
+        fixable = ", ".join(found.check for found in findings if found.fix is not None) or "none"
+        raise StoreError(
+            f"There is no fix for {check}.",
+            cause=f"Checks with a fix now: {fixable}.",
+            next_step="Run `reverie doctor` without --fix to see them.",
+            reason="missing",
+        )
+    finding.fix.apply()
+    answers.trouble(f"Done: {finding.fix.label}.")
+
+
+def _how(finding: Finding, session: Invocation) -> str:
+    return "" if finding.fix is None else f" {finding.fix.label}: `{_command(session, finding.check)}`."
+
+
+def _command(session: Invocation, check: str) -> str:
+    """What applies the fix of a check, with what was named to get here: without it, another home or workspace
+    may be meant, or none."""
+    arguments = session.arguments
+    words = ["reverie", *_option("--profile", arguments.profile)]
+    for home in arguments.home or ():
+        words += _option("--home", home)
+    words += ["doctor", *(["--self"] if arguments.self else [])]
+    words += _option("--workspace", arguments.workspace) + _option("--project", arguments.project)
+    # What only a real test found out has its fix only with that test.
+    words += ["--probe"] if arguments.probe else []
+    return " ".join(map(_quoted, (*words, "--fix", check)))
+
+
+def _option(name: str, value: object) -> list[str]:
+    """Both in one word where the value would be taken for an option."""
+    if value is None:
+        return []
+    return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
+
+
+def _quoted(word: str) -> str:
+    """`word` as a shell takes it; what cannot be printed, by its bytes."""
+    if word.isprintable():
+        return shlex.quote(word)
+    shown = (
+        f"\\{char}" if char in "\\'" else char if char.isprintable() else _escaped_bytes(char)
+        for char in word
+    )
+    return f"$'{''.join(shown)}'"
+
+
+def _escaped_bytes(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+
+
+# `context`: exactly what an agent would load, why, and how full its budgets are.
+#
+# JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
+# (empty elsewhere); `parts` is everything that is loaded, whatever the agent, with the text of each.
+
+
+_LOAD_MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
+
+
+def context(session: Invocation) -> int:
+    """Tell what the agent of the home would be told now."""
+    from reverie.context.gather import gather
+    from reverie.context.recipes import AGENTS, assemble
+
+    parts = the_home(session)
+    if parts.home.kind not in AGENTS:
+        raise Unavailable(
+            f"What {parts.home.kind} would load is not known.",
+            next_step="This command knows " + ", ".join(sorted(AGENTS)) + ".",
+        )
+    chosen = the_context(session, parts)
+    at = session.clock()
+    facts = gather(parts.home, chosen, Workbench(parts).view(chosen).scopes, times=(at,))
+    view = assemble(facts, at)
+    if session.as_json:
+        print_json(context_json(view))
+    else:
+        print_text("\n".join(context_lines(view)))
+    return DONE
+
+
+def context_json(view: ContextView) -> dict[str, Any]:
+    """The whole view; see the module."""
+    return {
+        "agent": view.agent,
+        "at": view.at,
+        "totalBytes": view.bytes,
+        "totalTokens": view.tokens,
+        "index": _index(view.part("index")),
+        "hotSet": _hot_set(view.part("hot-set")),
+        "parts": [_part(part) for part in view.parts],
+    }
+
+
+def context_lines(view: ContextView) -> Iterator[str]:
+    """The same for people: each part with its budgets, what is in and out, and the text itself, with a `!` at
+    lines to look at."""
+    for part in view.parts:
+        yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
+        for note in notes(part):
+            yield f"  ({printable(note)})"
+        for entry in part.entries:
+            name = entry.path if entry.file is None else str(entry.file)
+            yield f"  {_LOAD_MARKS[entry.state]}{printable(name)}  {printable(_figures(entry))}"
+        if part.text:
+            yield ""
+            for number, line in enumerate(part.text.expandtabs().split("\n"), 1):
+                yield f"  {'!' if number in part.marked else '|'} {printable(line)}"
+        yield ""
+    yield f"In all about {view.tokens:,} tokens, {view.bytes:,} bytes."
+
+
+def _figures(entry: ContextEntry) -> str:
+    text = reason(entry)
+    if entry.score is not None and entry.score > 0:
+        text += f", score {entry.score:.3g}"
+    if entry.bytes:
+        text += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
+    kinds = sorted({mark.kind for mark in entry.marks})
+    return text + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
+
+
+def _gauge(gauge: Gauge) -> str:
+    if gauge.cap:
+        return f"{gauge.used:,} of {gauge.cap:,} {gauge.unit}"
+    return f"{gauge.used:,} {gauge.unit if gauge.used != 1 else gauge.unit[:-1]}"
+
+
+def _index(part: ContextPart | None) -> dict[str, Any]:
+    if part is None:
+        return {"entries": [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
+    return {
+        "entries": [
+            {
+                "path": entry.path,
+                "scope": entry.scope.value if entry.scope is not None else None,
+                "description": entry.description,
+                "pinned": entry.pinned,
+                "bytes": entry.bytes,
+                "tokens": entry.tokens,
+            }
+            for entry in part.loaded
+        ],
+        **_around(part),
+    }
+
+
+def _hot_set(part: ContextPart | None) -> dict[str, Any]:
+    if part is None:
+        return {"items": [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
+    return {
+        "items": [
+            {
+                "path": entry.path,
+                "pinned": entry.pinned,
+                "truncated": entry.state == "cut",
+                "bytes": entry.bytes,
+                "tokens": entry.tokens,
+                "score": entry.score,
+            }
+            for entry in part.loaded
+        ],
+        **_around(part),
+    }
+
+
+def _around(part: ContextPart) -> dict[str, Any]:
+    """What is told of a part beside its items."""
+    return {
+        "skipped": _skipped(part),
+        "totalBytes": part.gauges[0].used,
+        "totalTokens": part.gauges[1].used,
+        "block": part.text,
+    }
+
+
+def _skipped(part: ContextPart) -> list[dict[str, Any]]:
+    return [
+        {"path": entry.path, "reason": reason(entry), "code": entry.reason, "score": entry.score}
+        for entry in part.entries
+        if entry.state == "out"
+    ]
+
+
+def _part(part: ContextPart) -> dict[str, Any]:
+    return {
+        "key": part.key,
+        "title": PARTS[part.key],
+        "gauges": [
+            {"unit": gauge.unit, "used": gauge.used, "cap": gauge.cap or None} for gauge in part.gauges
+        ],
+        "cutLine": part.cut_line,
+        "marked": list(part.marked),
+        "notes": notes(part),
+        "entries": [
+            {
+                "path": entry.path,
+                "file": None if entry.file is None else str(entry.file),
+                "state": entry.state,
+                "reason": reason(entry),
+                "code": entry.reason,
+                "size": entry.size,
+                "bytes": entry.bytes,
+                "tokens": entry.tokens,
+                "score": entry.score,
+                "pinned": entry.pinned,
+                "line": entry.line,
+                "marks": [
+                    {"kind": mark.kind, "line": mark.line, "sentence": mark.sentence} for mark in entry.marks
+                ],
+            }
+            for entry in part.entries
+        ],
+        "text": part.text,
+    }
+
+
+# `check`: what memories and instruction files say of a project that was true and is not any more.
+#
+# JSON: a list, one object a claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with
+# `fixed` where `--fix` replaced it. Exit 1 when something is stale (gone, moved, changed), 0 when not, 2 for
+# wrong usage.
+
+
+_Home = tuple[Workbench, "ScopeContext"]
+
+
+def check(session: Invocation) -> int:
+    """Check, fix what was asked for, and tell."""
+    arguments = session.arguments
+    project = Path(os.path.abspath(arguments.project or "."))  # noqa: PTH100 - as typed: a link stays one
+    if not is_directory(project):
+        trouble(f"There is no directory {project}.")
+        return WRONG_USAGE
+    if arguments.fix and arguments.at:
+        trouble("--fix changes files as they are now; leave out --at.")
+        return WRONG_USAGE
+    try:
+        claims = ProjectClaims(project, arguments.at or "")
+        notes = claims.notes(tuple(map(_as_given(project), arguments.file or ())))
+    except StoreError as error:
+        answers.failed(error, as_json=session.as_json)
+        return WRONG_USAGE
+    report = claims.check(notes)
+    if arguments.fix and not claims.in_checkout:
+        trouble("A bare repository has no files to fix.")
+        return WRONG_USAGE
+    replaced = set[CheckedClaim]()
+    if arguments.fix:
+        for note in notes:
+            stale = [claim for claim in report.stale if claim.path == note.path and claim.replacement]
+            if stale and claims.fix(note, stale):
+                replaced |= set(stale)
+    reports = [report]
+    if not arguments.file and not arguments.at:
+        for home, more in _of_homes(session, project):
+            reports.append(more)
+            stale_here = tuple(claim for claim in more.stale if claim.replacement)
+            if arguments.fix and stale_here:
+                home[0].claims.fix(home[1], stale_here)
+                replaced |= set(stale_here)
+    return _tell_claims(session, reports, replaced)
+
+
+def _as_given(project: Path) -> Any:
+    """A file that was named: relative to the project, else to where the command was called."""
+
+    def resolved(file: Path) -> Path:
+        here = Path(os.path.abspath(file))  # noqa: PTH100 - as typed
+        inside = not file.is_absolute() and not is_there(project / file)
+        return here if inside and here.is_relative_to(project) and is_there(here) else file
+
+    return resolved
+
+
+def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
+    """The memories that agents keep of the project in their homes."""
+    asked = every_home(session)
+    for root in asked.roots:
+        try:
+            parts = open_parts(root, session.profile, session.clock)
+            session.opened(parts)
+            known = {str(project), os.path.realpath(project)}
+            named = next((one.path for one in parts.home.contents().projects if one.path in known), None)
+            if named is None:
+                continue
+            workbench = Workbench(parts)
+            context = asked_context(parts.home, project_path=named, project_given=True)
+            report = workbench.claims.check(context)
+        except UserError as error:
+            trouble(str(error))
+            continue
+        if report.notes:
+            yield (workbench, context), report
+
+
+def _tell_claims(session: Invocation, reports: Sequence[ClaimReport], replaced: set[CheckedClaim]) -> int:
+    claims = [claim for report in reports for claim in report.claims]
+    stale = [claim for claim in claims if claim.state.is_stale]
+    if session.as_json:
+        print_json([_claim_json(claim, claim in replaced) for claim in claims])
+    else:
+        for claim in stale:
+            print_text(_claim_line(claim, claim in replaced))
+        print_text(_claims_summary(reports, stale, len(replaced)))
+    for report in reports:
+        if report.problem:
+            trouble(f"{report.problem} Without a repository nothing counts as stale.")
+        for sentence in report.limits:
+            trouble(sentence)
+    return FAILED if len(stale) > len(replaced) else DONE
+
+
+def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "path": claim.path,
+        "line": claim.line,
+        "kind": claim.kind.value,
+        "token": claim.token,
+        "state": claim.state.value,
+    }
+    if claim.to:
+        found["to"] = claim.to
+    if claim.written_at:
+        found["writtenAt"] = claim.written_at
+    if claim.evidence is not None:
+        evidence = claim.evidence
+        found["evidence"] = {
+            "commit": evidence.commit,
+            "date": evidence.date,
+            "subject": evidence.subject,
+        }
+    if was_fixed:
+        found["fixed"] = True
+    return found
+
+
+def _claim_line(claim: CheckedClaim, was_fixed: bool) -> str:
+    text = f"{claim.path}:{claim.line}: {in_one_line(claim)}"
+    return printable(text + (", fixed" if was_fixed else "")).replace("\n", " ")
+
+
+def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim], replaced: int) -> str:
+    checked, notes = sum(len(report.claims) for report in reports), sum(report.notes for report in reports)
+    files = len({claim.path for claim in stale})
+    found = f"{checked:,} {'statement' if checked == 1 else 'statements'} in {notes:,} "
+    found += "file: " if notes == 1 else "files: "
+    if not stale:
+        return found + "none is stale."
+    words = f"{len(stale):,} stale in {files:,}"
+    return found + words + (f", {replaced:,} fixed." if replaced else ".")
+
+
+# `findings`: what is worth a person's look in the memories of a project, or of everything.
+#
+# JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id,
+# matter}`, and `why` where a model noticed it. A finding that shares a line with a better one follows it and
+# has its `matter`. With `--project` the notes that lie in the project count, and the memories that agents
+# keep of it in their homes. `--dismiss` keeps what is not to be shown again. Finding nothing is no failure,
+# nor is finding something.
+
+
+def findings(session: Invocation) -> int:
+    """Look, and tell."""
+    given = getattr(session.arguments, "project", None)
+    project = Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one
+    if project is not None and not is_directory(project):
+        trouble(f"There is no directory {project}.")
+        return WRONG_USAGE
+    reports = [_in_project(project)] if project is not None else []
+    asked = every_home(session)
+    errors = [*asked.problems]
+    for root in asked.roots:
+        try:
+            parts = open_parts(root, session.profile, session.clock)
+            session.opened(parts)
+            workbench = Workbench(parts)
+            if session.arguments.dismiss:
+                workbench.worth_a_look.dismiss(tuple(session.arguments.dismiss))
+            reports += [workbench.worth_a_look.find(context) for context in _contexts(workbench, project)]
+        except UserError as error:
+            errors.append(error)
+    _tell_findings(session, reports)
+    for said in map(str, errors):
+        trouble(said)
+    return FAILED if errors else DONE
+
+
+def _in_project(project: Path) -> FindingReport:
+    """The notes that lie in the project itself."""
+    claims = ProjectClaims(project)
+    checked = claims.notes()
+    notes = [RelatedNote(note.path, note.text, _changed_at(project / note.path)) for note in checked]
+    found = findings_of(notes, claims.check(checked).stale)
+    return FindingReport(tuple(found), len(notes))
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return 0
+
+
+def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeContext]:
+    home = workbench.parts.home
+    contents = home.contents()
+    if project is not None:
+        known = {str(project), os.path.realpath(project)}
+        named = next((each.path for each in contents.projects if each.path in known), None)
+        if named is not None:
+            yield asked_context(home, project_path=named, project_given=True)
+        return
+    shown = dict.fromkeys(context for _key, context in shown_contexts(workbench.parts, contents))
+    yield from shown or (home.context(project_path=None, project_given=True),)
+
+
+def _tell_findings(session: Invocation, reports: list[FindingReport]) -> None:
+    by_id = {each.id: each for report in reports for each in report.findings}
+    hidden = frozenset(session.arguments.dismiss or ())
+    matters = matters_in(each for each in by_id.values() if each.id not in hidden)
+    matters.sort(key=lambda matter: (-matter[0].score, matter[0].kind, matter[0].paths))
+    found = [each for matter in matters for each in matter][: session.arguments.limit]
+    if session.as_json:
+        print_json([_finding_json(each) for each in found])
+        return
+    told = set[str]()
+    for each in found:
+        also = "also " if each.matter in told else ""
+        told.add(each.matter)
+        print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
+        for line, said in zip(each.lines, each.evidence, strict=False):
+            print_text(printable(f"    {line}: {said}" if line else f"    {said}"))
+        if each.why:
+            print_text(printable(f"    {each.why}"))
+    notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
+    words = some(len(found), "finding")
+    if len(told) < len(found):
+        words += f" about {some(len(told), 'matter')}"
+    words += f" in {some(notes, 'memory')}"
+    print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
+
+
+def _finding_json(finding: MemoryFinding) -> dict[str, Any]:
+    return {
+        "kind": finding.kind,
+        "paths": list(finding.paths),
+        "lines": list(finding.lines),
+        "evidence": list(finding.evidence),
+        "score": finding.score,
+        "id": finding.id,
+        "matter": finding.matter,
+        **({"why": finding.why} if finding.why else {}),
+    }
