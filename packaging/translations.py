@@ -36,7 +36,7 @@ _SAYS_TEXTS = re.compile(
 )
 """Only sources with this can hold a text or a context; parsing the many others takes seconds."""
 
-_PHRASES = "reverie.ui.translation"
+_PHRASES = "reverie.ui.display_text"
 """The module whose context has the texts of the rooms below the window."""
 
 Key = tuple[str, str]

@@ -21,11 +21,11 @@ from reverie.engine.asking import ask
 from reverie.services.views import ConsentView
 from reverie.ui.changes.tab import ChangeSetPane
 from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.display_text import tr
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.jobs import JobControl
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.session import HomeSession
-from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import FileData, FolderData
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace

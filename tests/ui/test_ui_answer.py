@@ -17,8 +17,8 @@ from reverie.errors import UserError
 from reverie.memory.diff import word_spans
 from reverie.resources import resource
 from reverie.text.summaries import phrase, plain, plural, together
+from reverie.ui.display_text import said
 from reverie.ui.traces.checks import answer_of
-from reverie.ui.translation import said
 
 AGENT = FindingView(
     "agent-writer",

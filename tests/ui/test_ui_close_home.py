@@ -19,9 +19,8 @@ from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui import dialogs
-from reverie.ui.app import with_remembered
+from reverie.ui.app import SessionStore, with_remembered
 from reverie.ui.appearance import StartupOptions
-from reverie.ui.session_store import SessionStore
 
 PATH = "/memories/project/deploy.md"
 

@@ -19,8 +19,8 @@ from reverie.files.lease import LeaseHolder, Leases
 from reverie.files.locks import ProcessId
 from reverie.files.log_file import set_debug
 from reverie.services.host import HostStatus, host_lease_name
-from reverie.ui.background import host_label
 from reverie.ui.widgets.lists import VALUE
+from reverie.ui.window.other_tabs import host_label
 
 ON = "[system1]\nenabled = true\n"
 

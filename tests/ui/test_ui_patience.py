@@ -16,8 +16,8 @@ from reverie.engine.start import StartingEngine
 from reverie.ui import app
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.window import layout as patience
-from reverie.ui.window.layout import SlowDiskIndicator
+from reverie.ui.window import parts as patience
+from reverie.ui.window.parts import SlowDiskIndicator
 from reverie.ui.window.splash_tree import SplashTree
 
 

@@ -10,9 +10,8 @@ from ui_windows import ACME, INGEST, Driver, Windows
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.services.window_state import Remembered, read_remembered
-from reverie.ui.app import restore_geometry, with_remembered
+from reverie.ui.app import SessionStore, restore_geometry, with_remembered
 from reverie.ui.appearance import StartupOptions
-from reverie.ui.session_store import SessionStore
 from reverie.values import replace
 
 

@@ -9,8 +9,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from reverie.ui.appearance import Icons
-from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.message_bar import Toast
+from reverie.ui.widgets.controls import Toast, WrapLabel
 
 UNDO = [("undo", "Undo", "Take it back")]
 

@@ -17,6 +17,7 @@ from reverie.ui.tree.memory_tree import (
     CompanionData,
     FileData,
     NoticeData,
+    RowNode,
     build_tree,
     name_problem,
     parse_shown,
@@ -24,7 +25,6 @@ from reverie.ui.tree.memory_tree import (
     path_of,
     plain_look,
 )
-from reverie.ui.tree.rows import RowNode
 from reverie.values import replace
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(

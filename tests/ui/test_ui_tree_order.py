@@ -23,11 +23,11 @@ from reverie.ui.tree.memory_tree import (
     Arrangement,
     FileData,
     NoticeData,
+    RowNode,
     Show,
     build_tree,
     path_of,
 )
-from reverie.ui.tree.rows import RowNode
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 from reverie.values import replace
 

@@ -16,8 +16,7 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons
 from reverie.ui.tree import node_model
-from reverie.ui.tree.memory_tree import FileData, build_tree
-from reverie.ui.tree.rows import RowLook
+from reverie.ui.tree.memory_tree import FileData, RowLook, build_tree
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, Role
 from reverie.ui.widgets.lists import ROW_ROLE
 

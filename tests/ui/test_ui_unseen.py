@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from ui_windows import Driver, Windows
 
 from reverie.clock import system_clock
-from reverie.ui.memory import unseen
+from reverie.ui.memory import inspector
 from reverie.ui.tree.memory_tree import GoneData
 from reverie.ui.tree.view import Role
 
@@ -51,12 +51,12 @@ def test_a_changed_memory_has_its_letter_and_its_lines_until_they_were_on_screen
     assert pane.unseen.text.startswith("Changed by ")
     assert pane.unseen.text.endswith("+1 −0")
     assert pane.text.mark_at(300)[0] == "theirs"
-    for _look in range(2 * unseen.SEEN_AFTER):
+    for _look in range(2 * inspector.SEEN_AFTER):
         control._look()
     driver.settle()
     assert badge(driver) == "M", "the changed line was not on screen"
     pane.unseen.button("show").click()
-    for _look in range(unseen.SEEN_AFTER):
+    for _look in range(inspector.SEEN_AFTER):
         control._look()
     driver.until(lambda: badge(driver) == "")
     assert pane.text.mark_at(300)[0] == "theirs", "the mark beside the line stays while the file is open"

@@ -24,7 +24,7 @@ from reverie.ui.jobs import Lane
 from reverie.ui.tree.memory_tree import ScopeData
 from reverie.ui.widgets.controls import PathLabel, WrapLabel
 from reverie.ui.window import other_tabs
-from reverie.ui.window.layout import StackingSplitter
+from reverie.ui.window.parts import StackingSplitter
 
 
 def on_disk(directory: Path) -> set[str]:

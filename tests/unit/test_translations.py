@@ -19,7 +19,7 @@ _HOLES = re.compile(r"\{\w*\}|%n")
 def _source(tmp_path: Path, text: str) -> translations.Texts:
     package = tmp_path / "app" / "reverie"
     (package / "ui").mkdir(parents=True)
-    (package / "ui" / "translation.py").write_text(
+    (package / "ui" / "display_text.py").write_text(
         '_CONTEXT = "reverie"\ndef tr(text): return text\ndef counted(one, many, n): return one\n'
     )
     (package / "ui" / "view.py").write_text(text)
@@ -31,11 +31,11 @@ def _source(tmp_path: Path, text: str) -> translations.Texts:
     [
         ("class A:\n def f(self): self.tr('x')", ("A", "x")),
         ("class A:\n def f(self): self.tr('x' if self else 'y')", ("A", "y")),
-        ("from reverie.ui import translation\ntranslation.tr('x')", ("reverie", "x")),
-        ("from reverie.ui import translation as w\nw.tr('x')", ("reverie", "x")),
-        ("from reverie.ui.translation import tr\ntr('x' 'y')", ("reverie", "xy")),
-        ("from reverie.ui.translation import counted\ncounted('1 x', '%n x', 3)", ("reverie", "%n x")),
-        ("from reverie.ui.translation import translatable\nX = {1: translatable('x')}", ("reverie", "x")),
+        ("from reverie.ui import display_text\ndisplay_text.tr('x')", ("reverie", "x")),
+        ("from reverie.ui import display_text as w\nw.tr('x')", ("reverie", "x")),
+        ("from reverie.ui.display_text import tr\ntr('x' 'y')", ("reverie", "xy")),
+        ("from reverie.ui.display_text import counted\ncounted('1 x', '%n x', 3)", ("reverie", "%n x")),
+        ("from reverie.ui.display_text import translatable\nX = {1: translatable('x')}", ("reverie", "x")),
         ("from PySide6.QtCore import QCoreApplication\nQCoreApplication.translate('c', 'x')", ("c", "x")),
         ("_CONTEXT = 'own'\ndef _(t): return t\n_('x')", ("own", "x")),
         ("def _tr(t): return QCoreApplication.translate('own', t)\n_tr('x')", ("own", "x")),

@@ -1,9 +1,15 @@
-"""Starting the window process: log and crash reports first, then Qt, then the first paint, and only then
-the heavy libraries.
+"""Starting the window process: log and crash reports first, then Qt, then the first paint, and only then the
+heavy libraries; and restoring what the last window of the profile showed.
 
 `run_window` blocks until the window is closed and returns the exit code. Nothing is imported at the top
 that the first paint does not need; homes are opened by jobs afterwards. Also here: the crash dialog, Ctrl+C
 and SIGTERM, the log file, and `--screenshot`.
+
+The next window starts where the last one ended (`services.window_state.Remembered`). Size and splitters are
+set before it is shown; place, open folders, file, cursor and scroll positions follow when the tree is on
+screen, never before it (design.md section 7). As soon as another place or file is selected by hand, nothing
+more is restored. What no longer exists is skipped. The file is read before the window is created and written
+after its event loop has ended.
 
 Threading: GUI thread, except the crash hooks and Qt's messages, which come on any thread. Failure: where no
 window can be shown, a sentence on stderr and exit code 1.
@@ -33,6 +39,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QByteArray,
@@ -48,6 +55,7 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
     qVersion,
 )
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from reverie import __version__
@@ -58,15 +66,221 @@ from reverie.errors import UserError
 from reverie.files.directory import MOST_LIMITS, ask_each, open_regular
 from reverie.files.log_file import asked_by, log_handler
 from reverie.profile import Profile
-from reverie.services.window_state import Remembered, read_remembered
+from reverie.services.window_state import (
+    MOST_FOLDERS,
+    MOST_HOMES,
+    Remembered,
+    read_remembered,
+    write_remembered,
+)
 from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read_window_style
 from reverie.ui.display import unreachable_display
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
-from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
 from reverie.ui.style import CalmStyle
+from reverie.ui.tree.memory_tree import CompanionData
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
+
+if TYPE_CHECKING:
+    from reverie.ui.editor.documents import OpenFile
+    from reverie.ui.session import HomeSession, TreeUpdate
+
+# What the next window remembers of the last one.
+
+
+window_log = logging.getLogger("reverie.window")
+
+
+class SessionStore(QObject):
+    """Created once the UI is built, before a home is opened. `restoring`: something is still waiting for
+    the tree or the text."""
+
+    def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
+        """`place`: restore home and file too; not when the command line names what to open."""
+        super().__init__(window)
+        self._window = window
+        self._wanted = remembered
+        self._session: HomeSession | None = None
+        self._tree_width = remembered.tree_width
+        self.restoring = place and bool(remembered.home)
+        self._begin()
+        self._shown_tab = window.tabs.currentIndex()
+        window.tabs.currentChanged.connect(self._on_tab)
+        if self.restoring:
+            window.homes.opened.connect(self._on_opened)
+
+    def _begin(self) -> None:
+        window, wanted = self._window, self._wanted
+        window.picker.setVisible(wanted.picker)
+        if wanted.picker_width:
+            rest = max(1, window.width() - wanted.picker_width)
+            window.splitter.set_beside([wanted.picker_width, rest])
+        if wanted.tree_width:
+            rest = max(1, window.width() - wanted.picker_width * wanted.picker - wanted.tree_width)
+            window.tab.splitter.setSizes([wanted.tree_width, rest])
+        if 0 < wanted.tab < window.tabs.count():
+            window.tabs.setCurrentIndex(wanted.tab)
+        if wanted.sort:
+            window.tab.order.sort_key = wanted.sort
+
+    @Slot(int)
+    def _on_tab(self, tab: int) -> None:
+        self._note_tree_width()
+        self._shown_tab = tab
+
+    def _note_tree_width(self) -> None:
+        """As it was seen last; behind another tab the trees are not laid out."""
+        tab = self._window.tab
+        if self._shown_tab == 0 and not tab.is_narrow:
+            self._tree_width = tab.splitter.sizes()[0]
+
+    # Place
+
+    @Slot(object)
+    def _on_opened(self, session: HomeSession) -> None:
+        if not self.restoring or not session.is_here or str(session.info.root) != self._wanted.home:
+            return
+        self._window.homes.opened.disconnect(self._on_opened)
+        wanted, home, picker = self._wanted, session.info.id, self._window.picker
+        there = (
+            picker.pick(home, workspace_id=wanted.workspace)
+            if wanted.workspace
+            else bool(wanted.project) and picker.pick_project(home, wanted.project)
+        )
+        if not there and (wanted.workspace or wanted.project):
+            self.restoring = False
+            return
+        if not there:
+            picker.pick_home(home)
+        self._session = session
+        session.tree_changed.connect(self._on_tree)
+
+    @Slot(object)
+    def _on_tree(self, update: TreeUpdate) -> None:
+        """The tree with everything in it is there: open folders, then the file."""
+        if update.names_only or self._session is None:
+            return
+        self._session.tree_changed.disconnect(self._on_tree)
+        wanted, tab = self._wanted, self._window.tab
+        context = update.context
+        # A person who has picked something meanwhile is not called back.
+        if (context.workspace_id or "") != wanted.workspace or tab.tree.current_data() is not None:
+            self.restoring = False
+            return
+        if wanted.opened is not None:
+            tab.tree.reopen(wanted.opened)
+        if not self._open_file(update):
+            self.restoring = False
+        tab.tree.verticalScrollBar().setValue(wanted.tree_scroll)
+
+    def _open_file(self, update: TreeUpdate) -> bool:
+        wanted, tab = self._wanted, self._window.tab
+        if not wanted.file:
+            return False
+        tab.buffers.opened.connect(self._on_file)
+        if not wanted.companion:
+            if tab.tree.select_path(wanted.file):
+                return True
+        else:
+            for scope in update.tree.root.children:
+                for node in scope.children:
+                    data = node.data
+                    if isinstance(data, CompanionData) and str(data.companion.path) == wanted.file:
+                        tab.editor.open(data)
+                        return True
+        tab.buffers.opened.disconnect(self._on_file)
+        return False
+
+    @Slot(object)
+    def _on_file(self, file: OpenFile) -> None:
+        """The text is on screen: cursor and scroll position."""
+        self._window.tab.buffers.opened.disconnect(self._on_file)
+        self.restoring = False
+        wanted, pane = self._wanted, self._window.tab.pane
+        if pane.file is not file or _name(file) != (wanted.file, wanted.companion):
+            return
+        last = pane.text.document().characterCount() - 1
+        cursor = pane.text.textCursor()
+        cursor.setPosition(min(wanted.anchor, last))
+        cursor.setPosition(min(wanted.cursor, last), QTextCursor.MoveMode.KeepAnchor)
+        pane.text.setTextCursor(cursor)
+        pane.text.verticalScrollBar().setValue(wanted.text_scroll)
+
+    # Remembering
+
+    def capture(self) -> Remembered:
+        """The window as it is now (it may be closed already)."""
+        window, tab = self._window, self._window.tab
+        sizes = window.splitter.beside()
+        self._note_tree_width()
+        shown = Remembered(
+            geometry=bytes(window.saveGeometry().toBase64().data()).decode("ascii"),
+            picker=not window.picker.isHidden(),
+            picker_width=sizes[0] or self._wanted.picker_width,
+            tree_width=self._tree_width,
+            tab=max(0, window.tabs.currentIndex()),
+            sort=tab.order.sort_key,
+        )
+        roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
+        # Those that were not opened this time, or could not be, are still the person's homes.
+        closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
+        closed = {place: None for place in closed if place not in roots}
+        homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
+        shown = replace(shown, homes=tuple(homes[:MOST_HOMES]), closed=tuple(closed)[:MOST_HOMES])
+        session = window.session
+        if session is None or session.context is None or not session.is_here:
+            return shown
+        context, text = session.context, tab.pane.text
+        shown = replace(
+            shown,
+            home=str(session.info.root),
+            workspace=context.workspace_id or "",
+            project="" if context.workspace_id else context.project_path or "",
+            opened=tuple(sorted(tab.tree.opened_keys))[:MOST_FOLDERS],
+            tree_scroll=tab.tree.verticalScrollBar().value(),
+        )
+        file = tab.pane.file
+        if file is None:
+            return shown
+        name, companion = _name(file)
+        return replace(
+            shown,
+            file=name,
+            companion=companion,
+            cursor=text.textCursor().position(),
+            anchor=text.textCursor().anchor(),
+            text_scroll=text.verticalScrollBar().value(),
+        )
+
+    def keep(self, profile: Profile, throw_away: Path) -> None:
+        """Write it down, once the loop has ended. A home below `throw_away` will not be there next time."""
+        now = self.capture()
+        lasting = tuple(home for home in now.homes if not Path(home).is_relative_to(throw_away))
+        now = replace(now, homes=lasting)
+        if Path(now.home).is_relative_to(throw_away):
+            kept = self._wanted
+            now = replace(
+                kept,
+                home=kept.home if kept.home not in now.closed else "",
+                homes=now.homes,
+                closed=now.closed,
+                geometry=now.geometry,
+                picker=now.picker,
+                picker_width=now.picker_width,
+            )
+        try:
+            write_remembered(profile, now)
+        except UserError as error:
+            window_log.warning("the window is not remembered: %s", error.title)
+
+
+def _name(file: OpenFile) -> tuple[str, bool]:
+    address = file.buffer.address
+    if address.companion is not None:
+        return str(address.companion.path), True
+    return address.path, False
+
 
 # Screenshots: wait until a window is loaded, then take its picture. Every wait has a time limit.
 

@@ -33,14 +33,12 @@ from reverie.context.view import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
-from reverie.ui.display_text import age, as_tooltip, visible
+from reverie.ui.display_text import age, as_tooltip, counted, tr, visible
+from reverie.ui.display_text import translatable as _
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
-from reverie.ui.translation import counted, tr
-from reverie.ui.translation import translatable as _
 from reverie.ui.tree.view import headline
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import PartTab
+from reverie.ui.widgets.controls import FitPushButton, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 from reverie.ui.widgets.text_views import LoadedText

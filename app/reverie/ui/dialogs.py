@@ -27,10 +27,8 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.changes.review import review_shortcuts
-from reverie.ui.display_text import visible
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import WrapLabel, embolden
-from reverie.ui.widgets.frames import message_box
+from reverie.ui.display_text import counted, tr, visible
+from reverie.ui.widgets.controls import WrapLabel, embolden, message_box
 from reverie.ui.widgets.layouts import column, scrolled
 
 if TYPE_CHECKING:

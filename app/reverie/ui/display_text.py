@@ -1,7 +1,10 @@
-"""Text for display: untrusted text made safe, ages and times, and the labels that several views share.
+"""Text for display: translation, untrusted text made safe, ages and times, and the labels that several views
+share.
 
-Labels pass through `tr`; counts use Qt's plural forms under their plural wording, so English needs no
-translation file. No widget and no clock.
+Functions and tables translate by `tr` and its like; widgets use `QObject.tr`, whose context is their class.
+`packaging/translations.py` finds texts by the names of these functions. Counts use Qt's plural forms under
+their plural wording, so English needs no translation file: a counted text has both of its forms. No widget
+and no clock.
 
 Threading: any.
 """
@@ -16,14 +19,54 @@ from datetime import datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
 from reverie.agents.scopes import Scope
-from reverie.text.summaries import Phrase, phrase, plural
-from reverie.ui.translation import counted, said, tr, translated
-from reverie.ui.translation import translatable as _
+from reverie.text.summaries import Phrase, filled, phrase, plural
 from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.runs.record import RunKind
+
+# Translation.
+
+
+_CONTEXT = "reverie"
+
+
+def tr(text: str) -> str:
+    """`text` in the language of the window."""
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def translatable(text: str) -> str:
+    """Mark a text in a table for translation; `translated` translates it when it is shown."""
+    return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
+
+
+def translated(text: str) -> str:
+    """A text that `translatable` marked, in the language of the window."""
+    return QCoreApplication.translate(_CONTEXT, text)
+
+
+def counted(one: str, many: str, count: int) -> str:
+    """`many` (with `%n`) for `count`; `one` where English needs it and no translation is loaded."""
+    text = QCoreApplication.translate(_CONTEXT, many, None, count)
+    return one if count == 1 and text == many.replace("%n", "1") else text
+
+
+def said(text: str) -> str:
+    """A text of a room below the window, in the language of the window where it is a phrase."""
+    if not isinstance(text, Phrase):
+        return text
+    values = {name: said(value) for name, value in text.values.items()}
+    if text.number is None:
+        return filled(translated(text.template), values)
+    return filled(counted(text.one, text.template, text.number), values)
+
+
+# Text made safe, and labels.
+
 
 # A file name may hold control characters, line breaks or marks that reverse the reading direction, and
 # shown as it is it could pass for another file. Every name that a widget shows goes through `visible`, and
@@ -327,39 +370,39 @@ class RunKindLabels(Struct, frozen=True):
 RUN_KINDS = (
     RunKindLabels(
         "dream",
-        title=_("Consolidation"),
-        plural=_("Consolidations"),
-        by=_("by a consolidation"),
+        title=translatable("Consolidation"),
+        plural=translatable("Consolidations"),
+        by=translatable("by a consolidation"),
     ),
     RunKindLabels(
         "writer",
-        title=_("Memory writer"),
-        plural=_("Memory writer"),
-        by=_("by the memory writer"),
+        title=translatable("Memory writer"),
+        plural=translatable("Memory writer"),
+        by=translatable("by the memory writer"),
     ),
     RunKindLabels(
         "harvest",
-        title=_("Picked up"),
-        plural=_("Picked up"),
-        by=_("from the conversation"),
+        title=translatable("Picked up"),
+        plural=translatable("Picked up"),
+        by=translatable("from the conversation"),
     ),
     RunKindLabels(
         "extract",
-        title=_("Extraction"),
-        plural=_("Extractions"),
-        by=_("by an extraction"),
+        title=translatable("Extraction"),
+        plural=translatable("Extractions"),
+        by=translatable("by an extraction"),
     ),
     RunKindLabels(
         "notes",
-        title=_("Session notes"),
-        plural=_("Session notes"),
-        by=_("by an update of the session notes"),
+        title=translatable("Session notes"),
+        plural=translatable("Session notes"),
+        by=translatable("by an update of the session notes"),
     ),
     RunKindLabels(
         "revert",
-        title=_("Undo"),
-        plural=_("Undos"),
-        by=_("by the undoing of a run"),
+        title=translatable("Undo"),
+        plural=translatable("Undos"),
+        by=translatable("by the undoing of a run"),
     ),
 )
 """In the order in which views offer them."""

@@ -33,16 +33,13 @@ from reverie.memory.paths import memory_path
 from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
 from reverie.ui import display_text
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import age, as_tooltip, visible, visible_lines
+from reverie.ui.display_text import age, as_tooltip, counted, tr, visible, visible_lines
+from reverie.ui.display_text import translatable as _
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.edits import TakeBack
-from reverie.ui.translation import counted, tr
-from reverie.ui.translation import translatable as _
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import PartTab
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -24,18 +24,16 @@ from reverie.ui.changes.diff import PaneReader, ShownFile
 from reverie.ui.changes.review import ReviewPart
 from reverie.ui.changes.rows import DELETED, ChangeRow, change_rows, restored
 from reverie.ui.changes.tab import ChangesTab
-from reverie.ui.display_text import as_tooltip, summary_words, visible, when
+from reverie.ui.display_text import as_tooltip, counted, summary_words, tr, visible, when
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.footer import applied_words, conflict_words
 from reverie.ui.memory.footer_control import DreamEnded, FooterControl
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import WrapLabel, embolden
+from reverie.ui.widgets.controls import MessageBar, Tone, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
-from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.values import replace
 
 if TYPE_CHECKING:

@@ -32,12 +32,19 @@ from reverie.memory.diff import WordSpans, word_spans
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, row_height, theme_of
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
-from reverie.ui.display_text import as_tooltip, short_age, shortened, visible, visible_lines, when
+from reverie.ui.display_text import (
+    as_tooltip,
+    counted,
+    short_age,
+    shortened,
+    tr,
+    visible,
+    visible_lines,
+    when,
+)
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView, TextView
 from reverie.values import Struct
 

@@ -42,10 +42,9 @@ from reverie.jobs.consolidate.review import (
     to_take_back,
 )
 from reverie.ui.appearance import row_height, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
+from reverie.ui.display_text import translatable as _
 from reverie.ui.editor.text_merge import restored, widget_text
-from reverie.ui.translation import counted, tr, translated
-from reverie.ui.translation import translatable as _
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

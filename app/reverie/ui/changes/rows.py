@@ -19,9 +19,19 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOpt
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, UNIT, row_height, theme_of
 from reverie.ui.changes.review import card_words
-from reverie.ui.display_text import LABELS, age, as_tooltip, kind_title, summary_words, visible, when
+from reverie.ui.display_text import (
+    LABELS,
+    age,
+    as_tooltip,
+    counted,
+    kind_title,
+    summary_words,
+    tr,
+    translated,
+    visible,
+    when,
+)
 from reverie.ui.memory.footer import can_revert, headline, state_words
-from reverie.ui.translation import counted, tr, translated
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list

@@ -18,14 +18,11 @@ from reverie.ui.appearance import GAP, UNIT, Icons, scaled
 from reverie.ui.changes.diff import VersionPane
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree, card_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
-from reverie.ui.display_text import human_size, left_pairs, summary_words, visible, when
+from reverie.ui.display_text import counted, human_size, left_pairs, summary_words, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
-from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
-from reverie.ui.widgets.frames import TabPage
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, TabPage, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:

@@ -31,17 +31,15 @@ from reverie.memory.diff import unified
 from reverie.services.drafts import Draft, draft_name
 from reverie.services.views import file_text
 from reverie.ui.appearance import Icons
-from reverie.ui.display_text import as_tooltip, exact_time, visible
+from reverie.ui.display_text import as_tooltip, counted, exact_time, visible
 from reverie.ui.editor import documents as state
 from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession
-from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.controls import MessageBar, Tone, WrapLabel
 from reverie.ui.widgets.layouts import column, split
-from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 from reverie.values import Struct, field
 

@@ -38,9 +38,8 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.message_bar import MessageBar
 
 # The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
 # they are.

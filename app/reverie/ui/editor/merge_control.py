@@ -23,15 +23,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
-from reverie.ui.display_text import BY, visible_lines
+from reverie.ui.display_text import BY, counted, tr, translated, visible_lines
 from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.jobs import single_shot
-from reverie.ui.translation import counted, tr, translated
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import message_box
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, message_box
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 
 if TYPE_CHECKING:

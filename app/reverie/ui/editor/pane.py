@@ -37,17 +37,15 @@ from reverie.errors import UserError
 from reverie.memory.front_matter import BOM
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
-from reverie.ui.display_text import LONGEST_LINE, human_size
+from reverie.ui.display_text import LONGEST_LINE, counted, human_size
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
 from reverie.ui.jobs import JobControl, single_shot
-from reverie.ui.translation import counted
-from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button
+from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps

@@ -56,8 +56,7 @@ from reverie.ui.appearance import (
     tabular,
     theme_of,
 )
-from reverie.ui.display_text import LONGEST_LINE, as_tooltip
-from reverie.ui.translation import tr
+from reverie.ui.display_text import LONGEST_LINE, as_tooltip, tr
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct

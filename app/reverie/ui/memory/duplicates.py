@@ -34,16 +34,14 @@ from reverie.memory.diff import changed_spans, lost_lines
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, scaled, theme_of
-from reverie.ui.display_text import as_tooltip, human_size, visible
+from reverie.ui.display_text import as_tooltip, counted, human_size, tr, visible
 from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.session import HomeSession
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -26,11 +26,9 @@ from shiboken6 import isValid
 from reverie.agents.scopes import Scope
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
 from reverie.ui.appearance import GAP, MARGIN, theme_of
-from reverie.ui.display_text import scope_name, things, visible
-from reverie.ui.translation import tr
+from reverie.ui.display_text import scope_name, things, tr, visible
 from reverie.ui.tree.memory_tree import name_problem
-from reverie.ui.widgets.controls import WrapLabel
-from reverie.ui.widgets.frames import message_box
+from reverie.ui.widgets.controls import WrapLabel, message_box
 from reverie.ui.widgets.layouts import column
 from reverie.values import Struct
 

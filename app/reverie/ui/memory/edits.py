@@ -21,15 +21,14 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui.display_text import things, visible
+from reverie.ui.display_text import things, tr, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import Work
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
-from reverie.ui.widgets.message_bar import MessageBar
+from reverie.ui.widgets.controls import MessageBar
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -35,14 +35,12 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, counted, tr, visible
 from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -44,13 +44,12 @@ from reverie.memory.lint import with_reason
 from reverie.memory.listing import MemoryFile, is_over_cap
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
-from reverie.ui.display_text import as_tooltip, things, visible
+from reverie.ui.display_text import as_tooltip, counted, things, tr, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.translation import counted, tr
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, headline, is_marked
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FewRows, FlowLayout, column

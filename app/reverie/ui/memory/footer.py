@@ -41,21 +41,29 @@ from reverie.ui.display_text import (
     amount,
     as_tooltip,
     changes,
+    counted,
     kind_title,
     money,
     operation,
     scope_name,
     summary_words,
     tokens,
+    tr,
     trigger,
     visible,
     when,
 )
 from reverie.ui.jobs import repeating
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
+from reverie.ui.widgets.controls import (
+    ElidedLabel,
+    FitPushButton,
+    FitToolButton,
+    MessageBar,
+    Tone,
+    WrapLabel,
+    embolden,
+)
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.message_bar import MessageBar, Tone
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -20,12 +20,11 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui import display_text
 from reverie.ui.appearance import MARGIN, UNIT
-from reverie.ui.display_text import age, visible
+from reverie.ui.display_text import age, counted, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lanes, Ticket, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.translation import counted
 from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import row_of

@@ -16,8 +16,7 @@ from reverie.services.orphans import (
     ProjectMatch,
     StoreView,
 )
-from reverie.ui.display_text import human_size, notes, visible
-from reverie.ui.translation import counted, tr
+from reverie.ui.display_text import counted, human_size, notes, tr, visible
 
 if TYPE_CHECKING:
     from reverie.agents.base import LostStore

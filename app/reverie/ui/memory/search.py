@@ -52,11 +52,10 @@ from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.search import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, icon_size, readable, theme_of, two_line_height
-from reverie.ui.display_text import as_tooltip, scope_name, visible
+from reverie.ui.display_text import as_tooltip, counted, scope_name, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.session import HomeSession
-from reverie.ui.translation import counted
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
 from reverie.values import replace

@@ -25,9 +25,8 @@ from reverie.errors import UserError
 from reverie.memory.lint import LintFinding
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, MARGIN, Icons
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, counted, tr, visible
 from reverie.ui.jobs import Lane, single_shot
-from reverie.ui.translation import counted, tr
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines

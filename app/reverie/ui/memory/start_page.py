@@ -27,8 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.profile import Profile
 from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
-from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.translation import counted, tr
+from reverie.ui.display_text import as_tooltip, counted, tr, visible
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, scrolled
 from reverie.values import Struct

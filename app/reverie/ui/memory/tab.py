@@ -55,13 +55,12 @@ from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
-from reverie.ui.memory.inspector import InspectorControl
+from reverie.ui.memory.inspector import InspectorControl, UnseenControl
 from reverie.ui.memory.notes_control import NotesControl
 from reverie.ui.memory.orphaned_stores import OrphansControl
 from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
-from reverie.ui.memory.unseen import UnseenControl
 from reverie.ui.memory.worth_a_look import WorthControl
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import (
@@ -73,10 +72,8 @@ from reverie.ui.tree.memory_tree import (
     path_of,
 )
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import EmptyPage, Heading
+from reverie.ui.widgets.controls import EmptyPage, FitPushButton, Heading, MessageBar, Toast, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
-from reverie.ui.widgets.message_bar import MessageBar, Toast
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 from reverie.values import replace
 

@@ -21,14 +21,12 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
-from reverie.ui.translation import counted, tr, translatable, translated
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
-from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.services.duplicates import DuplicateFile

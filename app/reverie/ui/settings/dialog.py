@@ -28,12 +28,19 @@ from reverie.ui.appearance import GAP, Icons, row_height
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.settings.draft import SettingsDraft, draft_of, schema, with_draft
-from reverie.ui.settings.fields import Field, ModelBox, ModelForm, SettingsPage
+from reverie.ui.settings.fields import (
+    Field,
+    ModelBox,
+    ModelForm,
+    SettingsDraft,
+    SettingsPage,
+    draft_of,
+    schema,
+    with_draft,
+)
 from reverie.ui.settings.pages import MODELS, PAGES, label
-from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of, scrolled, stacked
-from reverie.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine

@@ -6,8 +6,8 @@ palette finds pages and settings by these tables, so nothing here is slow to imp
 
 from __future__ import annotations
 
-from reverie.ui.translation import translatable as _
-from reverie.ui.translation import translated
+from reverie.ui.display_text import translatable as _
+from reverie.ui.display_text import translated
 from reverie.values import Struct
 
 

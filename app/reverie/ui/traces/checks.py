@@ -32,13 +32,10 @@ from reverie.errors import UserError
 from reverie.files.log_file import level_in_words, set_debug
 from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, icon_size, theme_of
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import counted, said, tr, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.translation import counted, said, tr
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
-from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, TabPage, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import Struct
 
 if TYPE_CHECKING:

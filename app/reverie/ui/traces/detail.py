@@ -46,7 +46,7 @@ from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.memory.diff import WordSpans, word_spans
 from reverie.ui.appearance import GAP, UNIT, Icons, mixed, monospace, readable, row_height, theme_of
-from reverie.ui.display_text import human_size, tokens, visible, visible_lines, when
+from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
     StepPosition,
@@ -57,10 +57,8 @@ from reverie.ui.traces.timeline import (
     verdict_label,
     verdict_tone,
 )
-from reverie.ui.translation import counted, said
-from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 from reverie.values import Struct, field
 

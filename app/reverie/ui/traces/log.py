@@ -26,15 +26,12 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.runs.activity import ActivityEntry
 from reverie.ui.appearance import GAP, MARGIN, Icons
-from reverie.ui.display_text import age, as_tooltip, exact_time, kind_title, visible
+from reverie.ui.display_text import age, as_tooltip, counted, exact_time, kind_title, tr, visible
 from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.traces.timeline import duration_label
-from reverie.ui.translation import counted, tr
-from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
-from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, SearchField, TabPage, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -37,15 +37,13 @@ from reverie.errors import UserError
 from reverie.services.traces import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
-from reverie.ui.display_text import tokens, visible, visible_lines, when
+from reverie.ui.display_text import said, tokens, tr, visible, visible_lines, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
-from reverie.ui.translation import said, tr
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.controls import MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import column, split
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 from reverie.values import Struct, replace
 

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import RUN_KINDS, as_tooltip, tokens, visible, when
+from reverie.ui.display_text import RUN_KINDS, as_tooltip, counted, said, tokens, tr, visible, when
 from reverie.ui.jobs import JobControl
 from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
@@ -34,9 +34,7 @@ from reverie.ui.traces.log import LogView
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
 from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
-from reverie.ui.translation import counted, said, tr
-from reverie.ui.widgets.controls import FitCombo, SearchField, WrapLabel
-from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.controls import EmptyPage, FitCombo, SearchField, TabPage, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 

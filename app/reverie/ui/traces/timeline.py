@@ -43,10 +43,9 @@ from reverie.ui.appearance import (
     row_height,
     theme_of,
 )
-from reverie.ui.display_text import as_tooltip, kind_title, visible, visible_lines
-from reverie.ui.translation import counted, tr
+from reverie.ui.display_text import as_tooltip, counted, kind_title, tr, visible, visible_lines
+from reverie.ui.widgets.controls import Tone
 from reverie.ui.widgets.layouts import column, size_sections, split
-from reverie.ui.widgets.message_bar import Tone
 from reverie.values import Struct, replace
 
 # Labels of traces. Pure, except for translation.

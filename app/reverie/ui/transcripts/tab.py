@@ -49,11 +49,9 @@ from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel
-from reverie.ui.widgets.frames import EmptyPage, TabPage
+from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, TabPage, WrapLabel
 from reverie.ui.widgets.layouts import column, size_sections, split, stacked
 from reverie.ui.widgets.lists import SearchedTable
-from reverie.ui.widgets.message_bar import MessageBar
 from reverie.values import replace
 
 if TYPE_CHECKING:

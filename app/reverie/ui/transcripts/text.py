@@ -33,8 +33,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from reverie.agents.base import TranscriptSource
 from reverie.agents.transcripts import Citation, Message, ToolUse, TranscriptStatistics, is_prompt
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import visible, visible_lines, when
-from reverie.ui.translation import counted, tr
+from reverie.ui.display_text import counted, tr, visible, visible_lines, when
 
 # Labels: who speaks, what kind of entry it is, the result of a tool call. Pure, except for translation.
 

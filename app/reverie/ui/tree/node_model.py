@@ -16,7 +16,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from reverie.ui.tree.rows import Insert, Move, Remove, RowNode, steps
+from reverie.ui.tree.memory_tree import Insert, Move, Remove, RowNode, steps
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 

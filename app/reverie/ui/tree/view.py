@@ -49,11 +49,11 @@ from reverie.ui.display_text import (
     scope_name,
     short_age,
     things,
+    tr,
     uses,
     visible,
     when,
 )
-from reverie.ui.translation import tr
 from reverie.ui.tree.memory_tree import (
     EMPTY,
     SCOPES,
@@ -64,6 +64,8 @@ from reverie.ui.tree.memory_tree import (
     MemoryTree,
     NoticeData,
     RowData,
+    RowLook,
+    RowNode,
     ScopeData,
     name_problem,
     path_keys,
@@ -71,7 +73,6 @@ from reverie.ui.tree.memory_tree import (
     plain_look,
 )
 from reverie.ui.tree.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, AnyIndex, NodeModel
-from reverie.ui.tree.rows import RowLook, RowNode
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:

@@ -51,8 +51,8 @@ from reverie.ui.appearance import (
     theme_of,
     two_line_height,
 )
+from reverie.ui.tree.memory_tree import RowLook, RowNode, shared
 from reverie.ui.tree.node_model import NodeModel
-from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.controls import FitCombo, SearchField
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct

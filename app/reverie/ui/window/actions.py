@@ -16,8 +16,8 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from reverie.ui.appearance import Icons
-from reverie.ui.translation import translatable as _
-from reverie.ui.translation import translated
+from reverie.ui.display_text import translatable as _
+from reverie.ui.display_text import translated
 from reverie.values import Struct
 
 

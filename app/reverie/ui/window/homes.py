@@ -31,15 +31,14 @@ from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
-from reverie.ui.display_text import age, as_tooltip, exact_time, visible
+from reverie.ui.display_text import age, as_tooltip, exact_time, tr, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, Work, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeOpened, HomeSession, adopt_home, open_home
 from reverie.ui.traces.feed import Followed
-from reverie.ui.translation import tr
+from reverie.ui.tree.memory_tree import RowLook, RowNode, shared
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
-from reverie.ui.tree.rows import RowLook, RowNode, shared
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 from reverie.ui.window.machines import MachineHomes
 from reverie.ui.window.palette import Entry

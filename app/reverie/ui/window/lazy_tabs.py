@@ -28,14 +28,13 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.ui.background import ServicesView
     from reverie.ui.changes.control import ChangesControl
     from reverie.ui.context_tab import ContextControl, ContextTab
     from reverie.ui.failures_tab import FailuresControl, FailuresTab
     from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
-    from reverie.ui.window.other_tabs import OtherTabs
+    from reverie.ui.window.other_tabs import OtherTabs, ServicesView
 
 
 _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)

@@ -1,11 +1,10 @@
 """The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
 
 Owns the worker threads (lanes), the sessions and the action registry; each action of the registry names a
-slot
-here or in one of the parts. `start`, which the first paint triggers, opens the homes. A window created with
-`build_ui=False` first shows the names of the memories (`splash_tree`) while the modules of its parts are
-imported
-on a worker: those are therefore imported inside methods here, and the parts exist only after `ui_ready`.
+slot here or in one of the parts. `start`, which the first paint triggers, opens the homes. A window created
+with `build_ui=False` first shows the names of the memories (`splash_tree`) while the modules of its parts are
+imported on a worker: those are therefore imported inside methods here, and the parts exist only after
+`ui_ready`.
 
 Closing goes in stages: ask for unsaved text, stop the watchers, stop the lanes (two seconds each at most).
 
@@ -633,7 +632,7 @@ class MainWindow(QMainWindow):
 
     def _go_to_pane(self, step: int) -> None:
         # Late: a window that starts shows the names before Qt makes its enums.
-        from reverie.ui.window.panes import go_to_pane
+        from reverie.ui.window.parts import go_to_pane
 
         go_to_pane(self, step)
 

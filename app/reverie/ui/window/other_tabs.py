@@ -1,29 +1,268 @@
-"""The tabs beside Memory, made when each is first shown.
+"""The tabs beside Memory, made when each is first shown, and the background services that they show.
 
 Imported by a job once the first tree is on screen, so that everything they need is imported here, and nowhere
 late; the same job looks up what an engine can be asked for, which imports the values that come back.
 
-Threading: GUI thread. Failure: none of its own.
+Background services are shown by the checks and the log of the Traces tab and a label in the status bar. The
+engine hosts a home while a window asks for it and the services are switched on; it is asked only after the
+home is open and painted. A lease decides which process hosts: if another one does, the engine takes over when
+that ends. The engine is asked again, and reads the switches again, when settings were saved, something was
+fixed, or the window gets the focus, since other processes save settings too; and when another engine took its
+place.
+
+Threading: GUI thread. The engine is asked in jobs on a lane of its own, since starting and stopping take
+time; it tells of changes by the session. The end of the window is the end of what it asked for. Failure: what
+a host cannot do is in its status and in Activity.
 """
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QWidget
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QLabel, QWidget
 
 from reverie.clock import Clock
+from reverie.engine.asking import ask
 from reverie.engine.engine import HomeEngine
 from reverie.engine.wire import names_of
-from reverie.ui.appearance import Icons
-from reverie.ui.background import ServicesView
+from reverie.errors import UserError
+from reverie.files.log_file import is_debug
+from reverie.ui.appearance import GAP, Icons
 from reverie.ui.changes.control import ChangesControl
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.context_tab import ContextControl, ContextTab
+from reverie.ui.display_text import as_tooltip, counted, tr, visible
 from reverie.ui.failures_tab import FailuresControl, FailuresTab
-from reverie.ui.jobs import Lane
+from reverie.ui.jobs import JobControl, Lane
+from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.session import HomeSession
 from reverie.ui.settings import dialog as _settings  # noqa: F401 - asked for by a key at any time
+from reverie.ui.traces.checks import ChecksControl
+from reverie.ui.traces.log import LogControl
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
+from reverie.values import Struct
+
+if TYPE_CHECKING:
+    from reverie.services.host import HostStatus
+
+# Background services.
+
+
+class HostLabel(Struct, frozen=True):
+    """The services of one home in the status bar."""
+
+    text: str = ""
+    """Empty: nothing is switched on."""
+    tip: str = ""
+
+
+class HostControl(QObject):
+    """The hosts of the open homes. Signals: `changed(str)`: the state of the services of the home with this
+    id changed; `status_message(str)`: something did not work."""
+
+    changed = Signal(str)
+    status_message = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lane = Lane("host", self)
+        self._homes: dict[str, HomeSession] = {}
+        self._status: dict[str, HostStatus] = {}
+        self._paused: set[str] = set()
+        self._stopped = False
+
+    def add(self, session: HomeSession) -> None:
+        """A home was opened: its services run if they are wanted."""
+        home_id = session.info.id
+        if session.is_here and home_id not in self._homes:
+            self._homes[home_id] = session
+            session.host_changed.connect(self._on_status)
+            session.engine_replaced.connect(self._settle)
+            self._settle(home_id)
+
+    def remove(self, home_id: str) -> None:
+        """A home was closed: its services end, unless another window asks for them."""
+        session = self._homes.pop(home_id, None)
+        if session is None:
+            return
+        session.host_changed.disconnect(self._on_status)
+        session.engine_replaced.disconnect(self._settle)
+        self._paused.discard(home_id)
+        self._status.pop(home_id, None)
+        if not self._stopped:
+            # After what was asked before, on the same lane, so that it is the last word.
+            end = ask(session.workbench.stop_hosting)
+            self._lane.submit("end the services", end, done=lambda _nothing: None, failed=self._on_failed)
+
+    @Slot()
+    def recheck(self) -> None:
+        """Have the engine read the switches again, and log as much as the window does."""
+        for home_id in self._homes:
+            self._settle(home_id)
+
+    def set_paused(self, home_id: str, paused: bool) -> None:
+        """Stop the services of a home, whatever is switched on, until it is taken back or the window closes;
+        what runs is cancelled. Other windows of the profile have no services of it meanwhile either."""
+        (self._paused.add if paused else self._paused.discard)(home_id)
+        self._settle(home_id)
+        self.changed.emit(home_id)
+
+    def is_paused(self, home_id: str) -> bool:
+        """Whether the services of this home were paused by hand."""
+        return home_id in self._paused
+
+    def status(self, home_id: str) -> HostStatus | None:
+        """The last status; None if it was never started."""
+        return self._status.get(home_id)
+
+    def words(self, home_id: str) -> HostLabel:
+        """For the status bar."""
+        if home_id in self._paused:
+            return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
+        return host_label(self._status.get(home_id))
+
+    @property
+    def busy(self) -> bool:
+        return self._lane.busy
+
+    def stop(self) -> None:
+        """The window closes; the end of its connection ends what it asked for. Calling it again is
+        harmless."""
+        self._stopped = True
+        self._lane.stop()
+
+    @Slot(str)
+    def _settle(self, home_id: str) -> None:
+        """Let what runs follow what is wanted."""
+        if self._stopped:
+            return
+        session, paused = self._homes[home_id], home_id in self._paused
+        workbench, services, debug = session.workbench, session.engine.client.services, is_debug()
+        before = self._status.get(home_id)
+
+        async def work(_control: JobControl) -> HostStatus:
+            await ask(services.set_debug, debug)
+            return await ask(workbench.host, paused)
+
+        def done(status: HostStatus) -> None:
+            # What the engine told meanwhile may be newer than its answer.
+            if self._status.get(home_id) is before:
+                self._on_status(home_id, status)
+
+        self._lane.submit("settle the services", work, done=done, failed=self._on_failed)
+
+    def _on_failed(self, error: UserError) -> None:
+        self.status_message.emit(str(error))
+
+    @Slot(str, object)
+    def _on_status(self, home_id: str, status: HostStatus) -> None:
+        if home_id not in self._homes:
+            return
+        self._status[home_id] = status
+        self.changed.emit(home_id)
+
+
+def host_label(status: HostStatus | None) -> HostLabel:
+    """A status as a word or two, and a sentence."""
+    if status is None or status.state == "stopped":
+        return HostLabel()
+    if status.state == "hosting":
+        tip = tr("The background services of this home run.")
+        if status.sessions:
+            followed = counted("1 transcript", "%n transcripts", status.sessions)
+            tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"
+        return HostLabel(tr("Services on"), as_tooltip(tip))
+    if status.state == "viewing" and status.holder is not None:
+        tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
+        text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
+        return HostLabel(tr("Services elsewhere"), as_tooltip(text))
+    return HostLabel(tr("Services waiting"), as_tooltip(status.message))
+
+
+class ServicesView(QObject):
+    """Wires the hosts, the checks, the log and the consolidation together. Signals: `changed()`: the set of
+    enabled actions may have changed; `status_message(str)`."""
+
+    changed = Signal()
+    status_message = Signal(str)
+
+    def __init__(self, traces: TracesTab, lane: Lane, dreams: FooterControl) -> None:
+        super().__init__()
+        self._home = ""
+        self.log = LogControl(traces, traces.log, lane, dreams.jobs)
+        self.checks = ChecksControl(traces, traces.checks)
+        self.host = HostControl(self)
+        self.label = QLabel()
+        self.label.setContentsMargins(GAP, 0, GAP, 0)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.hide()
+        traces.log.review.connect(dreams.review)
+        self.log.pause.connect(self._pause)
+        self.checks.fixed.connect(self.host.recheck)
+        self.checks.fixed.connect(dreams.ask_engine)
+        self.checks.debug_switched.connect(self.host.recheck)
+        self.host.changed.connect(self._on_host)
+        self.host.status_message.connect(self.status_message)
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """The home that is shown; None: none is open."""
+        self._home = session.info.id if session is not None else ""
+        self.log.set_session(session)
+        self.checks.set_session(session)
+        self._on_host(self._home)
+
+    def run_for(self, sessions: Iterable[HomeSession]) -> None:
+        """Host the services of these homes where they are wanted."""
+        for session in sessions:
+            self.host.add(session)
+
+    @Slot()
+    def settings_changed(self) -> None:
+        """Other settings or keys count now."""
+        self.host.recheck()
+        self.checks.recheck()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self.checks.stop()
+        self.host.stop()
+
+    @property
+    def can_pause(self) -> bool:
+        """There is something to pause, or to let go on."""
+        return bool(self.host.words(self._home).text)
+
+    @property
+    def paused(self) -> bool:
+        return self.host.is_paused(self._home)
+
+    @Slot()
+    def toggle_pause(self) -> None:
+        """Pause the background services of the shown home here, or go on."""
+        self._pause(not self.paused)
+
+    @Slot(bool)
+    def _pause(self, pause: bool) -> None:
+        if self._home:
+            self.host.set_paused(self._home, pause)
+
+    @Slot(str)
+    def _on_host(self, home_id: str) -> None:
+        """The background services of a home are in another state."""
+        if home_id == self._home:
+            words = self.host.words(home_id)
+            self.label.setText(words.text)
+            self.label.setToolTip(words.tip)
+            self.label.setVisible(bool(words.text))
+            self.log.say_paused(self.paused)
+            self.changed.emit()
+
+
+# The tabs.
 
 
 def load() -> None:

@@ -39,9 +39,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.ui.appearance import GAP, Icons, dimmed, icon_size, readable, row_height, theme_of
-from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.display_text import as_tooltip, tr, translated, visible
 from reverie.ui.settings import pages
-from reverie.ui.translation import tr, translated
 from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule
 from reverie.values import Struct, fields_of, replace

@@ -1,37 +1,216 @@
-"""What a window is made of, and the dialogs that it opens.
+"""What a window is made of, and the dialogs that it opens; of its frame the splitter, the indicator of a slow
+disk, and the watcher's state.
 
 A window that starts shows the names of the memories first and loads this module meanwhile, so everything that
 is not needed for the names is imported here, and nowhere late.
 
-Threading: GUI thread; imported in a job. Failure: none of its own.
+F6 leads from one pane of the window to the next as they stand, from the left to the right. A pane is a list,
+a tree or a text that one sees and that takes the focus, or an area to scroll with controls in it. Nobody
+lists them: what a tab shows now is asked of its widgets each time; without a pane the focus stays where it
+is.
+
+Threading: GUI thread; imported in a job; nothing here reads a file (`DiskCheck` uses threads of its own).
+Failure: none of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtCore import QObject, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QApplication,
+    QLabel,
+    QMessageBox,
+    QScrollArea,
+    QSplitter,
+    QWidget,
+)
 
 from reverie import __version__
+from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
 from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
-from reverie.ui.appearance import Icons
+from reverie.ui.appearance import GAP, Icons
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.engine_link import EngineLink
+from reverie.ui.jobs import Lane, repeating
 from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
 from reverie.ui.window.actions import PICKER_MENU, Actions
 from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
-from reverie.ui.window.layout import SlowDiskIndicator, StackingSplitter, WatchLabel
 from reverie.ui.window.lazy_tabs import LazyTabs, TabContext
 from reverie.ui.window.palette import Entry, Palette, action_entries, setting_entries
 
 if TYPE_CHECKING:
+    from reverie.files.watch import WatchState
     from reverie.ui.settings.dialog import SettingsControl
+
+
+class StackingSplitter(QSplitter):
+    """Two parts side by side, or one above the other where that is too narrow. Each order keeps its own
+    sizes.
+
+    `narrow`: the width below which it stacks; `above`: the height of the upper part then, at first."""
+
+    def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._narrow = narrow
+        self._known = {True: [above, 10 * above]}  # by whether it is stacked
+        self.splitterMoved.connect(self._remember)
+
+    @property
+    def is_stacked(self) -> bool:
+        return self.orientation() == Qt.Orientation.Vertical
+
+    def beside(self) -> list[int]:
+        """The widths beside each other, also while it is stacked."""
+        return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
+
+    def set_beside(self, sizes: list[int]) -> None:
+        """Give the parts these widths, now or once they are beside each other again."""
+        if all(sizes):
+            self._known[False] = sizes
+        if not self.is_stacked:
+            self.setSizes(sizes)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        if self.is_stacked:
+            return hint
+        parts = (self.widget(index) for index in range(self.count()))
+        widths = [_least_width(part) for part in parts if part is not None and not part.isHidden()]
+        return QSize(max(widths, default=hint.width()), hint.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        stacked = event.size().width() < self._narrow
+        if stacked != self.is_stacked:
+            self._remember()
+            self.setOrientation(Qt.Orientation.Vertical if stacked else Qt.Orientation.Horizontal)
+            if known := self._known.get(stacked):
+                self.setSizes(known)
+        super().resizeEvent(event)
+        self._remember()
+
+    def _remember(self) -> None:
+        """The sizes of this order. A part that is hidden has none, and gets its old one when it is shown."""
+        sizes = self.sizes()
+        if len(sizes) > 1 and all(sizes):
+            self._known[self.is_stacked] = sizes
+
+
+def _least_width(part: QWidget) -> int:
+    return max(part.minimumWidth(), part.minimumSizeHint().width())
+
+
+patience_log = logging.getLogger("reverie.patience")
+
+CHECK_MS = 500
+SLOW_S = 2.0
+DEAD_S = 5.0
+
+
+class SlowDiskIndicator(QLabel):
+    """Says in the status bar that a job takes long, and whether a disk or network share does not answer.
+
+    Jobs wait for the disk of a home, and a share that is gone can block them for hours. `places`: the homes
+    to check. `status_message(str)`: a disk stopped answering, or answers again."""
+
+    status_message = Signal(str)
+
+    def __init__(
+        self, lanes: tuple[Lane, ...], places: Callable[[], tuple[Path, ...]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._lanes = lanes
+        self._places = places
+        self._check: DiskCheck | None = None
+        self._silent = ""
+        self.setContentsMargins(GAP, 0, GAP, 0)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.hide()
+        self._timer = repeating(self, CHECK_MS, self._update)
+        for lane in lanes:
+            lane.busy_changed.connect(self._on_busy)
+        self._on_busy(any(lane.busy for lane in lanes))
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        if busy and not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _update(self) -> None:
+        waited = max(lane.busy_seconds for lane in self._lanes)
+        if not waited:
+            self._timer.stop()
+        if waited < SLOW_S:
+            self._show("")
+            self._answered()
+            return
+        check = self._check
+        if check is None or (check.at is None and check.took_s > DEAD_S):
+            check = self._check = DiskCheck(self._places())
+        if check.at is not None and check.took_s > DEAD_S - SLOW_S:
+            self._silence(visible(str(check.at)))
+        elif not self._silent:
+            self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
+
+    def _silence(self, place: str) -> None:
+        sentence = self.tr(
+            "{home} lies on a disk or a network share that does not answer. What you type is kept, and the "
+            "window may be closed. Reverie goes on as soon as it answers."
+        ).format(home=place)
+        self._show(self.tr("The disk does not answer"), sentence)
+        if not self._silent:
+            patience_log.info("%s does not answer", place)
+            self._silent = place
+            self.status_message.emit(sentence)
+
+    def _answered(self) -> None:
+        silent, self._silent = self._silent, ""
+        if self._check is not None and self._check.at is None:
+            self._check = None
+        if silent:
+            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
+
+    def _show(self, text: str, more: str = "") -> None:
+        if text != self.text():
+            self.setText(text)
+            self.setToolTip(as_tooltip(more))
+            self.setAccessibleDescription(more)
+            self.setVisible(bool(text))
+
+
+class WatchLabel(QLabel):
+    """What the watcher of the shown home does, where it is not what one expects: nothing while it is live."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setContentsMargins(GAP, 0, GAP, 0)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def show_state(self, state: WatchState) -> None:
+        text = {
+            "events": self.tr("Live"),
+            "polling": self.tr("Polling"),
+            "stopped": self.tr("Not watching"),
+        }.get(state.mode, visible(state.mode))
+        self.setText(text)
+        self.setVisible(state.mode != "events")
+        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
+            events=state.delivered_events, rescans=state.delivered_rescans
+        )
+        self.setToolTip(as_tooltip(state.message, facts))
+
 
 __all__ = [
     "PICKER_MENU",
@@ -164,3 +343,69 @@ class WindowDialogs(QObject):
         dialog = PrivacyDialog(self._profile, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
+
+
+# The panes of a window, where F6 leads.
+
+
+def panes(window: QWidget) -> list[QWidget]:
+    """What takes the focus in each visible pane, from the left to the right and from the top down."""
+    found = {stop for area in window.findChildren(QAbstractScrollArea) for stop in _stops(window, area)}
+    return sorted(found, key=lambda stop: _place(window, stop))
+
+
+def go_to_pane(window: QWidget, step: int) -> None:
+    """Give the focus to the pane after (1) or before (-1) that of the focus; after the last the first."""
+    stops = panes(window)
+    if not stops:
+        return
+    focus = QApplication.focusWidget()
+    at = next((stop for stop in stops if focus is not None and stop.isAncestorOf(focus)), focus)
+    if at in stops:
+        wanted = stops[(stops.index(at) + step) % len(stops)]
+    else:
+        # In a bar or a field: to the pane that it belongs to.
+        wanted = _beside(at, stops)[0 if step > 0 else -1]
+    wanted.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def _beside(widget: QWidget | None, stops: list[QWidget]) -> list[QWidget]:
+    """Those of the smallest part of the window that holds the widget and any of them."""
+    while widget is not None:
+        near = [stop for stop in stops if widget.isAncestorOf(stop)]
+        if near:
+            return near
+        widget = widget.parentWidget()
+    return stops
+
+
+def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
+    if area.window() is not window or not _is_stop(area, shown=True):
+        return
+    inside = [each for each in area.findChildren(QWidget) if _is_stop(each, shown=False)]
+    controls = [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    is_list = not isinstance(area, QScrollArea)
+    if area.focusPolicy() & Qt.FocusPolicy.TabFocus and (is_list or not controls):
+        yield area
+    elif controls and not any(isinstance(each, QAbstractScrollArea) for each in controls):
+        yield min(controls, key=lambda each: _place(window, each))
+
+
+def _is_stop(widget: QWidget, *, shown: bool) -> bool:
+    """`shown`: a part of it is on screen, not only scrolled out of sight."""
+    there = widget.isVisible() and widget.isEnabled() and widget.focusProxy() is None
+    return there and (not shown or _is_seen(widget))
+
+
+def _is_seen(widget: QWidget) -> bool:
+    """Qt's `visibleRegion` is empty below an opaque child, too."""
+    seen, inner = widget.rect(), widget
+    while not inner.isWindow() and (outer := inner.parentWidget()) is not None:
+        seen = seen.translated(inner.pos()).intersected(outer.rect())
+        inner = outer
+    return not seen.isEmpty()
+
+
+def _place(window: QWidget, widget: QWidget) -> tuple[int, int]:
+    corner = widget.mapTo(window, QPoint(0, 0))
+    return corner.x(), corner.y()

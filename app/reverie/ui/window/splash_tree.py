@@ -36,8 +36,7 @@ from reverie.engine.first_names import FirstNames
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed, icon_size, row_height
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.tree.memory_tree import MemoryTree, build_tree, plain_look
-from reverie.ui.tree.rows import RowLook, RowNode
+from reverie.ui.tree.memory_tree import MemoryTree, RowLook, RowNode, build_tree, plain_look
 
 if TYPE_CHECKING:
     pass
