@@ -29,10 +29,10 @@ DIALECT = re.compile(
 WHY_ALONE: dict[str, str] = {
     "services.unseen": "what a person has not seen, with its log; the workbench is over 600 lines",
     "ui.memory.filters": "the row of filters and their counts",
-    "ui.memory.inspector": "beside the open memory; a widget and its control",
+    "ui.memory.inspector": "beside the open memory: its figures, and what is unseen in it",
     "ui.window.other_tabs": "the tabs beside Memory, loaded after the first paint",
     "engine.workers": "processes of their own for runs: what a worker engine does without",
-    "agents.claude.consolidation": "the agent's lock, and what it says of the last consolidation",
+    "agents.claude.consolidation": "the lock, what it says of the last one, and what the doctor says",
     "agents.mux.home": "the agent's door; the registry is the only one to name it",
     "agents.mux.transcript": "a format of its own; loaded when a transcript is read",
     "claims.manifests": "pure: what the manifests of a dozen tools define",
