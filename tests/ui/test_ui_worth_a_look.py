@@ -12,8 +12,9 @@ from ui_windows import Driver, Windows
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.jobs.consolidate.overlay import NoticedPair
+from reverie.services.findings import MemoryFinding
 from reverie.ui.memory.duplicates import aligned
-from reverie.ui.memory.worth_a_look import only_here
+from reverie.ui.memory.worth_a_look import FindingModel, only_here
 
 BODY = """# Releases
 
@@ -279,3 +280,9 @@ def test_a_matter_is_dismissed_as_a_whole_and_comes_back_with_undo(windows: Wind
     driver.until(lambda: "superseded" in kinds(driver))
     choose(driver, "superseded")
     assert len(page.matter) == 2
+
+
+def test_a_line_in_bold_is_listed_without_its_stars(qtbot: object) -> None:
+    evidence = ("- **Python Version**: 3.10", "- **Python Version**: 3.12")
+    finding = MemoryFinding("contradiction", (OLD, NEW), (3, 3), evidence, 0.9)
+    assert FindingModel().look((finding,)).below == "Python Version: 3.10 ↔ Python Version: 3.12"

@@ -79,6 +79,8 @@ _LEAST_WORDS = 12
 _COVERED = 0.75
 _COVERED_ALIKE = 0.2
 _COVERED_PART = 0.4
+# Where no line of the one stands in the other, the words of one trade alone make them so like.
+_COVERED_WORDS = 0.5
 _LEAST_PART = 8
 # The rarest words of a note find its partners.
 _LEADING = 60
@@ -106,7 +108,7 @@ class _Note:
     """A note with what the rules ask of it, read when it is first asked for."""
 
     def __init__(self, note: RelatedNote) -> None:
-        self.path, self.text = note.path, note.text
+        self.path, self.text = note.path, _without_managed(note.text)
         self.name, self.folders = name_words(note.path)
         self.stem = note.path.rpartition("/")[2].rpartition(".")[0]
         self.at = _written_at(note)
@@ -119,6 +121,11 @@ class _Note:
     def facts(self) -> list[Fact]:
         """Its statements."""
         return [fact for fact in read_facts(self.path, self.text) if fact.counts]
+
+    @cached_property
+    def changes(self) -> list[_WentAway]:
+        """What it says is not there any more."""
+        return list(_changes(self))
 
     @cached_property
     def parts(self) -> list[tuple[int, str]]:
@@ -156,6 +163,25 @@ class _Note:
         """The numbers in its name that are no dates."""
         plain = _DATE.sub(" ", self.path.rpartition("/")[2])
         return frozenset(each for each in re.findall(r"\d+", plain) if not re.fullmatch(r"20\d\d", each))
+
+
+# Tools keep a block of their own in every instruction file, between two comments.
+_BLOCK_BEGINS = re.compile(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
+_BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
+
+
+def _without_managed(text: str) -> str:
+    """The text with each block that a tool manages as empty lines."""
+    if "<!--" not in text:
+        return text
+    lines, begin = text.split("\n"), -1
+    for number, line in enumerate(lines):
+        if _BLOCK_BEGINS.match(line):
+            begin = number
+        elif begin >= 0 and _BLOCK_ENDS.match(line):
+            lines[begin : number + 1] = [""] * (number + 1 - begin)
+            begin = -1
+    return "\n".join(lines)
 
 
 def _written_at(note: RelatedNote) -> int:
@@ -269,6 +295,8 @@ class _Words(Struct, frozen=True):
     """A project has one of each."""
     journals: frozenset[str]
     """Folders of notes that tell what was."""
+    history: frozenset[str]
+    """In the name of a note: it says itself that it tells what was."""
     states: Mapping[str, int]
     """A word for a state, and which it is."""
     products: re.Pattern[str]
@@ -311,6 +339,7 @@ def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
         frozenset(table["labels"]["any"].split()),
         _names(table["labels"]["one"]),
         frozenset(table["labels"]["journals"].split()),
+        frozenset(table["labels"]["history"].split()),
         {
             word: number
             for number, line in enumerate(table["states"]["groups"].strip().splitlines())
@@ -379,6 +408,8 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
         is_sibling = not is_version and _are_siblings(first, second)
         least = 0.85 if is_sibling else _SUCCESSOR if is_version else _ALIKE
         covered, at = store.covered(one, other) if alike >= _COVERED_ALIKE else (0.0, {})
+        if covered < _COVERED_WORDS and not first.lines.keys() & second.lines.keys():
+            covered, at = 0.0, {}
         if alike >= least or ((contained >= _CONTAINED or covered) and not is_sibling):
             begins = {store.notes[number].path: line for number, line in at.items()}
             found.append((max(alike, contained, covered), is_version, older, newer, begins))
@@ -764,7 +795,7 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
     best: dict[tuple[str, str], RelatedNotes] = {}
     for number, note in enumerate(store.notes):
         store.check()
-        for change in _changes(note):
+        for change in note.changes:
             where = _mentions(store) if where is None else where
             first = _WORD.search(change.gone.casefold())
             holders = where.get(first[0][:_STEM], []) if first is not None else []
@@ -774,6 +805,8 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                 fact = _relies_on(store.notes[other], change)
                 if fact is None or _relies_on(note, change) is not None:
                     continue  # the newer one still has it, too
+                if _tells_itself(store.notes[other], change):
+                    continue
                 pair = (store.notes[other].path, note.path)
                 score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.similarity(number, other)
                 if pair not in best or best[pair].score < score:
@@ -796,6 +829,14 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
                 instead = groups.get("ycode") or groups.get("yname") or ""
                 if gone.casefold() not in FUNCTION_WORDS and len(gone) > 2 and gone != instead:
                     yield _WentAway(gone, instead, fact.line, bool(groups["xcode"]))
+
+
+def _tells_itself(older: _Note, change: _WentAway) -> bool:
+    """Whether the older note says so, too, or that all of it is history."""
+    if not _words().history.isdisjoint(older.name):
+        return True
+    gone = change.gone.casefold()
+    return any(each.gone.casefold() == gone for each in older.changes)
 
 
 def _mentions(store: _Store) -> dict[str, list[int]]:

@@ -74,7 +74,7 @@ class FindingModel(LineModel):
         first = value[0]
         paths = dict.fromkeys(path for each in value for path in each.paths)
         names = " · ".join(visible(short_path(path)) for path in paths)
-        lines = (visible(each.lstrip("-*+# >|"))[:_LONGEST] for each in first.evidence)
+        lines = (visible(each.lstrip("-*+# >|").replace("**", ""))[:_LONGEST] for each in first.evidence)
         said = " ↔ ".join(dict.fromkeys(lines))
         kind = kind_words(first)
         if len(value) > 1:

@@ -364,3 +364,41 @@ def test_any_texts_are_read_and_evidence_is_a_line_of_them(lines: list[list[str]
         assert len(each.paths) == len(each.evidence) == 2
         for said in each.evidence:
             assert said.text.rstrip("…") in texts[said.path].split("\n")[said.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "also"),
+    [
+        ("guide.md", "- ChartKit was removed, see the changelog."),
+        ("rendering-history.md", ""),
+    ],
+)
+def test_a_note_that_tells_itself_what_went_is_not_superseded(name: str, also: str) -> None:
+    texts = {
+        name: f"# Guide\n\n- **Problem**: ChartKit had slow axes.\n{also}\n",
+        "status.md": "# Status\n\nReplaced ChartKit with `d3-shape`.\n",
+    }
+    assert found(texts, "superseded", **{name.removesuffix(".md").replace("-", "_"): 1}, status=9) == []
+
+
+def test_a_block_that_a_tool_keeps_in_every_file_makes_no_two_notes_alike() -> None:
+    rules = "\n".join(
+        f"- Rule {number}: open `specs/{number}.md` and follow it to the letter." for number in range(9)
+    )
+    managed = f"<!-- SPECS:START -->\n# Instructions\n\n{rules}\n<!-- SPECS:END -->\n"
+    texts = {
+        "AGENTS.md": managed,
+        "CLAUDE.md": f"{managed}\n# Deploying\n\n- `make deploy` is run from the release branch alone.\n",
+    }
+    assert found(texts, "near-duplicate") == found(texts, "successor") == []
+    plain = {name: text.replace("<!-- SPECS:START -->\n", "") for name, text in texts.items()}
+    (one,) = found(plain, "near-duplicate")
+    assert named(one) == ["AGENTS.md", "CLAUDE.md"]
+
+
+def test_the_words_of_one_trade_make_no_two_notes_alike() -> None:
+    brief = (
+        "# Goal\n\nDeploying the billing service to staging and production: a branch, a cluster, a canary, a "
+        "database, a channel.\n\n# Tests\n\nAll tests run at night on a copy of the archive.\n"
+    )
+    assert found({"brief.md": brief, "CLAUDE.md": PARTS}, "near-duplicate") == []
