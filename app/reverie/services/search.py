@@ -19,6 +19,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -303,22 +304,26 @@ class SearchService:
         `report` hears what was found so far. Raises `SearchStopped`."""
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
-        answer = self._answer(text, query, among, place, count, stop, report)
-        before = query.without_first_letter if not answer.problems and not _has_all(answer) else None
-        if before is None:
+        ask = partial(self._answer, text, among=among, place=place, count=count, stop=stop, report=report)
+        before = query.without_first_letter
+        # By any word is asked last: it takes ten times as long.
+        answer = ask(query, loosely=before is None)
+        if before is None or answer.problems or len(answer.hits) >= FEW:
             return answer
-        begun = self._answer(text, before, among, place, count, stop, report)
-        return begun if _has_all(begun) else answer
+        begun = ask(before) if not _has_all(answer) else answer
+        return begun if begun is not answer and _has_all(begun) else ask(query)
 
     def _answer(
         self,
         text: str,
         query: SearchQuery,
+        *,
         among: list[tuple[str, _Shelf]],
         place: SearchPlace | None,
         count: int,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
+        loosely: bool = True,
     ) -> SearchAnswer:
         shelves = _wanted(among, query)
         problems = (*query.problems, *(shelf.trouble for _id, shelf in shelves if shelf.trouble))
@@ -328,7 +333,7 @@ class SearchService:
         try:
             limits = self._limits(index, query, shelves, place, count)
             docs, complete = find(index, query, limits)
-            is_few = len(docs) < min(FEW, count) and not query.regex
+            is_few = loosely and len(docs) < min(FEW, count) and not query.regex
             loose = find_loose(index, query, replace(limits, count=_LOOSE)) if is_few else Loose((), ())
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,10 @@ from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import FileCatalogue
+from reverie.memory.search.index import Loose, find_loose
+from reverie.services import search as search_module
 from reverie.services.container import HomeContainer
-from reverie.services.search import SearchAnswer, SearchHit, SearchPlace, SearchService, SearchStopped
+from reverie.services.search import FEW, SearchAnswer, SearchHit, SearchPlace, SearchService, SearchStopped
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"
@@ -109,6 +112,30 @@ def test_a_word_of_which_one_letter_is_typed_takes_no_hit_away_unless_it_is_a_wo
     )
     for asked in ("xylograph s ", '"xylograph s"', "s xylograph", "xylograph sz", "s", "s scope:global"):
         assert with_all(desk, asked) == [], asked
+
+
+def test_while_a_word_is_begun_nothing_is_asked_by_any_word_where_the_others_are_found(
+    desk: SearchService, parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes ten times as long, and its answer was thrown away."""
+    (parts.home.root / "memory/global/plain.md").write_text("the xylograph-plan stands\n")
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+    asked: list[object] = []
+
+    def loosely(*question: Any) -> Loose:
+        asked.append(question)
+        return find_loose(*question)
+
+    monkeypatch.setattr(search_module, "find_loose", loosely)
+    for number in range(FEW):
+        (parts.home.root / f"memory/global/plain-{number}.md").write_text("the xylograph-plan stands\n")
+    desk.note(parts.home_id, seen(rescan=True))
+    desk.update()
+    assert len(with_all(desk, "xylograph s")) > FEW
+    assert asked == []
+    found(desk, "xylograph nowhere")
+    assert asked
 
 
 def near(desk: SearchService, text: str) -> list[str]:
