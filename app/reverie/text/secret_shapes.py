@@ -85,6 +85,7 @@ _PGPASS = re.compile(
 
 _PGPASS_MARKS = (":5432:", ":5433:", ":6432:", ":*:", "pgpass")
 
+_KEY_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
 _KEY_BEGIN = re.compile(
     r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
     r"|-----BEGIN OpenVPN Static key V1-----"
@@ -358,6 +359,8 @@ def _private_keys(text: str) -> Iterator[SecretSpan]:
         position = begin.end()
         if next_end < len(ends) and ends[next_end] - begin.start() <= _LONGEST_KEY:
             position = ends[next_end]
+            if not _KEY_RUN.search(text, begin.end(), position):
+                continue  # dots, or a name, in the place of a key
         else:
             while (line := _KEY_LINE.match(text, position)) is not None:
                 position = line.end()

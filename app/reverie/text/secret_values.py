@@ -176,6 +176,9 @@ SecretSpan = tuple[int, int, str]
 
 _VARIABLE = re.compile(
     r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[redacted:|\[REDACTED"
+    # What stands in brackets in another script, a class in PowerShell, an answer, a pinned version.
+    r"|\[[^\[\]]*[^\x00-\x7f][^\[\]]*\]\Z|\[[A-Za-z.]{3,40}\]::|(?:true|false)[\])}]"
+    r"|[A-Za-z][\w.-]{1,60}(?:==|>=|~=|<=)\d[\w.]*\Z"
 )
 _MASK = re.compile(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
 _LETTERS = re.compile(r"[A-Za-z_\- ]+\Z")
@@ -195,7 +198,7 @@ _VERSION = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
 # Names of methods and formats that end or begin with a number.
 _TECHNICAL = re.compile(
     r"(?i)(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
-    r"ssl|web|python|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
+    r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
     r"chapter|section|figure|table|option|type|rfc|iso|win|x|postgres|mysql|sqlite|pg|php|go|rust|cs|log|neo|"
     r"auth|user|test|foo|bar|key|token|pass|password|secret|value|item|arg|param|mp|m|n|a|b|c|d|e)"
     r"[-_]?\d{1,4}(?:[a-z]{1,2})?(?:[-_.]\d{1,4})?\Z"
@@ -217,8 +220,8 @@ _KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, or our own
-    mark."""
+    """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, our own mark,
+    or what only stands where a secret would."""
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
     if "..." in value or "…" in value or _MASK.match(value) is not None:
