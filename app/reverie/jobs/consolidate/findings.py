@@ -66,9 +66,12 @@ class RelatedNotes(Struct, frozen=True):
     """How surely it is worth a look, 0 to 1."""
 
 
+_TABLES = (".csv", ".tsv")
 # Notes with less in common than this are not about the same.
 _ALIKE = 0.62
 _SUCCESSOR = 0.45
+# Notes that follow one template are the same only where all but a name or a number is.
+_SIBLINGS = 0.95
 _SAME_SUBJECT = 0.12
 _ONE_WORD_SUBJECT = 0.3
 # So much of the lines of the smaller note stand in the other one word for word.
@@ -98,7 +101,8 @@ def related_notes(
     notes: Sequence[RelatedNote], check: Callable[[], None] = no_check
 ) -> tuple[RelatedNotes, ...]:
     """Everything found in the notes of one store, the surest first."""
-    store = _Store(sorted(notes, key=lambda note: utf16_key(note.path)), check)
+    told = (note for note in notes if not note.path.endswith(_TABLES))
+    store = _Store(sorted(told, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))
     found = [*alike, *_contradictions(store), *_other_versions(store), *_superseded(store)]
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.paths)))
@@ -118,6 +122,16 @@ class _Note:
         return len(other.name) > 1 and other.stem in self.text
 
     @cached_property
+    def rows(self) -> list[str]:
+        """Its lines as they are."""
+        return self.text.split("\n")
+
+    @cached_property
+    def is_past(self) -> bool:
+        """Whether it says by its name or its folder that it tells what was."""
+        return not _words().history.isdisjoint((*self.name, *self.folders))
+
+    @cached_property
     def facts(self) -> list[Fact]:
         """Its statements."""
         return [fact for fact in read_facts(self.path, self.text) if fact.counts]
@@ -130,7 +144,7 @@ class _Note:
     @cached_property
     def parts(self) -> list[tuple[int, str]]:
         """What stands under each of its headings, with the line of the heading."""
-        lines = self.text.split("\n")
+        lines = self.rows
         starts = [0, *(number for number, line in enumerate(lines) if number and _PART.match(line))]
         ends = [*starts[1:], len(lines)]
         return [(start + 1, "\n".join(lines[start:end])) for start, end in zip(starts, ends, strict=True)]
@@ -140,7 +154,7 @@ class _Note:
         """Its lines without white space and markup, and where each first stands; those that say little are
         left out."""
         found: dict[str, int] = {}
-        for number, line in enumerate(self.text.split("\n"), 1):
+        for number, line in enumerate(self.rows, 1):
             key = fact_key(line).lstrip("-*+#>| ")
             if len(key) >= 16:
                 found.setdefault(key, number)
@@ -400,13 +414,13 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
     for one, other in _pairs(store):
         store.check()
         first, second = store.notes[one], store.notes[other]
-        if min(store.sizes[one], store.sizes[other]) < _LEAST_WORDS:
+        if min(store.sizes[one], store.sizes[other]) < _LEAST_WORDS or (first.is_past and second.is_past):
             continue
         alike = store.similarity(one, other)
         contained = _contained(first, second) if alike >= _SAME_SUBJECT else 0.0
         older, newer, is_version = _in_order(first, second)
         is_sibling = not is_version and _are_siblings(first, second)
-        least = 0.85 if is_sibling else _SUCCESSOR if is_version else _ALIKE
+        least = _SIBLINGS if is_sibling else _SUCCESSOR if is_version else _ALIKE
         covered, at = store.covered(one, other) if alike >= _COVERED_ALIKE else (0.0, {})
         if covered < _COVERED_WORDS and not first.lines.keys() & second.lines.keys():
             covered, at = 0.0, {}
@@ -491,7 +505,7 @@ def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tupl
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
-    lines = note.text.split("\n")
+    lines = note.rows
     said = lines[line - 1].strip() if line <= len(lines) else ""
     return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
 
@@ -536,7 +550,7 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
     for number, note in enumerate(store.notes):
         store.check()
         for fact in () if _is_journal(note) else note.facts:
-            if _states_value(fact):
+            if _states_value(fact) and not _TASK.match(note.rows[fact.line - 1]):
                 slot, value = _slot(fact)
                 if slot:
                     slots[slot].append(_Stated(number, fact, slot, value))
@@ -555,6 +569,10 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
                 evidence = tuple(_evidence(note, line_of[note.path]) for note in (older, newer))
                 best[pair] = RelatedNotes("contradiction", pair, evidence, round(score, 4))
     yield from best.values()
+
+
+# A task tells what was done once.
+_TASK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
 
 
 def _states_value(fact: Fact) -> bool:
@@ -701,7 +719,7 @@ def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
         pairs = (
             (one, other) for one, other in combinations(holders, 2) if _is_of_one_place(one[0], other[0])
         )
-        disagreeing = (pair for pair in pairs if not pair[0][1].holds_with(pair[1][1]))
+        disagreeing = (pair for pair in pairs if not _agree(*pair))
         for (newer, now), (older, then) in disagreeing:
             first, last, _ = _in_order(older, newer)
             line_of = {newer.path: now.line, older.path: then.line}
@@ -710,11 +728,25 @@ def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
             break
 
 
+def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -> bool:
+    """Whether both versions hold, or a line that names one of them names the other as well."""
+    if one[1].holds_with(other[1]):
+        return True
+    pairs = ((one, other), (other, one))
+    return any(_names_number(note.rows[used.line - 1], them.version) for (note, used), (_, them) in pairs)
+
+
+def _names_number(line: str, numbers: tuple[int, ...]) -> bool:
+    return re.search(rf"(?<![\d.]){re.escape('.'.join(map(str, numbers)))}(?!\d)", line) is not None
+
+
 def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
     """The one version of each product that it names; of one with several, none."""
     words, found = _words(), dict[str, list[_UsedVersion]]()
     for fact in note.facts:
         if fact.kind == "code" or len(fact.text) > _LONGEST_VALUED or _OPEN_CHANGE.search(fact.text):
+            continue
+        if _TASK.match(note.rows[fact.line - 1]):
             continue
         if not words.no_version.isdisjoint(_WORD.findall(fact.key)):
             continue
@@ -834,7 +866,7 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
 def _tells_itself(older: _Note, change: _WentAway) -> bool:
     """Whether the older note says so, too, or that all of it is history."""
     if not _words().history.isdisjoint(older.name):
-        return True
+        return True  # not for the sake of its folder: a task list is kept there, too
     gone = change.gone.casefold()
     return any(each.gone.casefold() == gone for each in older.changes)
 
@@ -859,12 +891,12 @@ def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
     # A plain word between backticks is a name only where it stands between them.
     is_plain = change.is_code and _PLAIN.match(change.gone)
     gone = re.compile(f"`{name}`" if is_plain else rf"(?<![\w./-]){name}(?![\w/-])")
-    past = _words().past
+    past, replaced = _words().past, re.compile(rf"{name}[`'\"()*\s]{{0,6}}(?:→|->|=>)")
     for fact in note.facts:
         tells_of_it = bool(change.instead) and change.instead.casefold() in fact.key
         if fact.kind == "code" or tells_of_it or not gone.search(fact.text):
             continue
-        if past.isdisjoint(_WORD.findall(fact.key)):
+        if past.isdisjoint(_WORD.findall(fact.key)) and not replaced.search(fact.text):
             return fact
     return None
 
@@ -874,6 +906,10 @@ _PLAIN = re.compile(r"[a-z]+\Z")
 
 _OPEN = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MULTILINE)
 _DONE = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[xX]\]|✅|☑️?|✔️?)\s+(?P<task>\S.{7,})$", re.MULTILINE)
+
+
+# A question to be asked each time, or a place to be filled in.
+_IS_FORM = re.compile(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
 
 
 def _done(store: _Store) -> Iterator[RelatedNotes]:
@@ -888,7 +924,7 @@ def _done(store: _Store) -> Iterator[RelatedNotes]:
         for match in _OPEN.finditer(note.text) if done else ():
             task = _task(match["task"])
             # What stands in every checklist is done each time.
-            if not store.is_rare(task):
+            if not store.is_rare(task) or _IS_FORM.search(match["task"]):
                 continue
             for other, line in done.get(task, ()):
                 pair = (note.path, other.path)
@@ -964,7 +1000,7 @@ def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
 def _steps_in(note: _Note) -> dict[str, _Step]:
     """Each numbered part whose state the note tells, unless it tells two."""
     words, found = _words(), dict[str, list[_Step]]()
-    for number, line in enumerate(note.text.split("\n"), 1):
+    for number, line in enumerate(note.rows, 1):
         if len(line) > _LONGEST_STEP:
             continue
         named = list(words.step.finditer(line))

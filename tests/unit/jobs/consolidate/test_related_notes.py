@@ -402,3 +402,51 @@ def test_the_words_of_one_trade_make_no_two_notes_alike() -> None:
         "database, a channel.\n\n# Tests\n\nAll tests run at night on a copy of the archive.\n"
     )
     assert found({"brief.md": brief, "CLAUDE.md": PARTS}, "near-duplicate") == []
+
+
+def test_two_notes_of_the_archive_are_left_as_they_were() -> None:
+    archived = {f"archive/{name}": text for name, text in (("one.md", BODY), ("two.md", BODY))}
+    assert found(archived, "near-duplicate") == found(archived, "successor") == []
+    assert found({"one.md": BODY, "archive/two.md": BODY}, "near-duplicate")
+
+
+def test_notes_that_follow_a_template_are_the_same_only_where_nearly_all_is() -> None:
+    rows = "\n".join(f"| 1.{number} | Run the checks of this part | Complete |" for number in range(9))
+    texts = {
+        f"TASK07{number}-{area}.md": f"# Exceptions of {area}\n\nCatch only what `{area}.py` raises.\n\n{rows}\n"
+        for number, area in ((8, "forestry"), (9, "harvest"))
+    }
+    assert found(texts, "near-duplicate") == found(texts, "successor") == []
+
+
+def test_a_line_that_names_both_versions_contradicts_none_of_them() -> None:
+    texts = {
+        "tech.md": "- Python 3.11+ targeted; 3.10 is the minimum.\n",
+        "guide.md": "- Python 3.10 is used.\n",
+    }
+    assert found(texts, "contradiction") == []
+    texts["tech.md"] = "- Python 3.11 is used.\n"
+    assert found(texts, "contradiction")
+
+
+@pytest.mark.parametrize(
+    "task", ["2.1: Create <VERB> /api/<resource> route", "Does the branch name hold the number of the issue?"]
+)
+def test_a_form_that_is_filled_in_each_time_is_no_open_task(task: str) -> None:
+    texts = {"plan.md": f"# Plan\n\n- [ ] {task}\n", "state.md": f"# State\n\n- [x] {task}\n"}
+    assert found(texts, "superseded", plan=1, state=2) == []
+
+
+def test_what_is_ready_for_a_step_has_not_done_it() -> None:
+    texts = {
+        "plan.md": "# Portal\n\n- Phase 5: end-to-end tests of the portal (next)\n",
+        "state.md": "# Portal\n\n- ✅ Ready for Phase 5: end-to-end tests of the portal\n",
+    }
+    assert found(texts, "superseded", plan=1, state=2) == []
+
+
+def test_a_table_of_data_is_no_note() -> None:
+    rows = "\n".join(f"site{number}\tdelimiter\tcolumns of the export {number}" for number in range(20))
+    kinds: tuple[RelatedKind, ...] = ("near-duplicate", "successor")
+    assert not any(found({"sites.tsv": rows, "sites-summary.md": rows}, kind) for kind in kinds)
+    assert any(found({"sites.md": rows, "sites-summary.md": rows}, kind) for kind in kinds)
