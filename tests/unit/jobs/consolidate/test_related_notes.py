@@ -413,7 +413,7 @@ def test_two_notes_of_the_archive_are_left_as_they_were() -> None:
 def test_notes_that_follow_a_template_are_the_same_only_where_nearly_all_is() -> None:
     rows = "\n".join(f"| 1.{number} | Run the checks of this part | Complete |" for number in range(9))
     texts = {
-        f"TASK07{number}-{area}.md": f"# Exceptions of {area}\n\nCatch only what `{area}.py` raises.\n\n{rows}\n"
+        f"TASK07{number}-{area}.md": f"# Exceptions of {area}\n\nCatch what `{area}.py` raises.\n\n{rows}\n"
         for number, area in ((8, "forestry"), (9, "harvest"))
     }
     assert found(texts, "near-duplicate") == found(texts, "successor") == []
