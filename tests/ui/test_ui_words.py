@@ -12,6 +12,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
 from ui_windows import Windows
 
+from reverie.ui.display_text import counted
+
 TEXTS = Path(__file__).parents[2] / "resources/translations/reverie_de.ts"
 NEVER = (
     r"dream\w*",
@@ -80,3 +82,8 @@ def test_no_sentence_of_the_engine_says_them_in_the_window(windows: Windows, hom
     texts = _texts(driver.window)
     assert len(texts) > 200
     assert {text: shown(text) for text in texts if shown(text)} == {}
+
+
+def test_a_large_number_is_grouped_wherever_things_are_counted(qtbot: object) -> None:
+    assert counted("1 note", "%n notes", 12_345) == "12,345 notes"
+    assert counted("1 note", "%n notes", 999) == "999 notes"

@@ -52,6 +52,8 @@ def translated(text: str) -> str:
 def counted(one: str, many: str, count: int) -> str:
     """`many` (with `%n`) for `count`; `one` where English needs it and no translation is loaded."""
     text = QCoreApplication.translate(_CONTEXT, many, None, count)
+    if count >= 1000:
+        text = text.replace(str(count), f"{count:,}", 1)
     return one if count == 1 and text == many.replace("%n", "1") else text
 
 

@@ -684,7 +684,7 @@ def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
         case FileData():
             return RowLook(visible(data.name), icon="file", has_use=True, lock=lock)
         case FolderData():
-            return RowLook(visible(data.name), str(data.notes), "folder", lock=lock)
+            return RowLook(visible(data.name), f"{data.notes:,}", "folder", lock=lock)
         case ScopeData():
             return _of_scope(data)
         case GoneData():
