@@ -1,4 +1,4 @@
-"""An item model over an immutable tree of `rows.Node`: one column, replaced by smallest changes.
+"""An item model over an immutable tree of `memory_tree.RowNode`: one column, replaced by smallest changes.
 
 Invariants: an index carries the int id of a row object of ours (never a Python object, which Qt would not
 keep alive); ids are not used twice; data changes strictly between begin and end; a level never asked for
