@@ -28,7 +28,7 @@ from itertools import combinations, permutations
 from typing import Literal
 
 from reverie.jobs.consolidate.facts import Fact, compare, fact_key, read_facts, signature
-from reverie.jobs.consolidate.rules.reading import name_words
+from reverie.jobs.consolidate.rules.reading import name_words, without_managed
 from reverie.jobs.consolidate.rules.similarity import no_check
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
 from reverie.memory.paths import utf16_key
@@ -112,7 +112,7 @@ class _Note:
     """A note with what the rules ask of it, read when it is first asked for."""
 
     def __init__(self, note: RelatedNote) -> None:
-        self.path, self.text = note.path, _without_managed(note.text)
+        self.path, self.text = note.path, without_managed(note.text)
         self.name, self.folders = name_words(note.path)
         self.stem = note.path.rpartition("/")[2].rpartition(".")[0]
         self.at = _written_at(note)
@@ -177,25 +177,6 @@ class _Note:
         """The numbers in its name that are no dates."""
         plain = _DATE.sub(" ", self.path.rpartition("/")[2])
         return frozenset(each for each in re.findall(r"\d+", plain) if not re.fullmatch(r"20\d\d", each))
-
-
-# Tools keep a block of their own in every instruction file, between two comments.
-_BLOCK_BEGINS = re.compile(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
-_BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
-
-
-def _without_managed(text: str) -> str:
-    """The text with each block that a tool manages as empty lines."""
-    if "<!--" not in text:
-        return text
-    lines, begin = text.split("\n"), -1
-    for number, line in enumerate(lines):
-        if _BLOCK_BEGINS.match(line):
-            begin = number
-        elif begin >= 0 and _BLOCK_ENDS.match(line):
-            lines[begin : number + 1] = [""] * (number + 1 - begin)
-            begin = -1
-    return "\n".join(lines)
 
 
 def _written_at(note: RelatedNote) -> int:

@@ -654,3 +654,22 @@ def _parts(text: str) -> Iterator[str]:
         text = text[cut:].lstrip()
     if text:
         yield text
+
+
+# Tools keep a block of their own in every instruction file, between two comments.
+_BLOCK_BEGINS = re.compile(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
+_BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
+
+
+def without_managed(text: str) -> str:
+    """The text with each block that a tool manages as empty lines."""
+    if "<!--" not in text:
+        return text
+    lines, begin = text.split("\n"), -1
+    for number, line in enumerate(lines):
+        if _BLOCK_BEGINS.match(line):
+            begin = number
+        elif begin >= 0 and _BLOCK_ENDS.match(line):
+            lines[begin : number + 1] = [""] * (number + 1 - begin)
+            begin = -1
+    return "\n".join(lines)
