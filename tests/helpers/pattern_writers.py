@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from helpers.loki_home import LokiMaker
-from reverie.failures.record import PatternsChange
+from reverie.failures.lessons import PatternsChange
 from reverie.services.failures import RecordEdits
 
 PATTERNS = "semantic/patterns.json"

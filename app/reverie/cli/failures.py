@@ -143,7 +143,7 @@ def _resolve(session: Invocation) -> int:
     """Write what mended an error into its episode, under the store's lock; the history has it before."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
-    from reverie.failures.record import ABSENT, resolution
+    from reverie.failures.lessons import ABSENT, resolution
     from reverie.services.failures import RecordEdits
 
     arguments, project = session.arguments, _project(session)

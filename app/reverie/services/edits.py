@@ -47,7 +47,7 @@ from reverie.services.views import (
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.failures.record import RecordChange
+    from reverie.failures.lessons import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 

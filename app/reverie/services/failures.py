@@ -37,26 +37,24 @@ from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
 from reverie.failures.lessons import (
+    ABSENT,
     FINGERPRINT_CHARS,
     Lesson,
+    RecordChange,
     all_lessons,
     anti_patterns_in,
     block_of,
     injected_among,
     is_on,
-    priors_among,
-    retrieve,
-)
-from reverie.failures.record import (
-    ABSENT,
-    RecordChange,
-    is_switched_off,
     merged,
     parsed,
+    priors_among,
     resolution,
+    retrieve,
     skill_text,
     spelled,
 )
+from reverie.failures.record import is_switched_off
 from reverie.files.atomic import made_all_the_same
 from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
@@ -66,7 +64,7 @@ from reverie.services.views import Undo
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.failures.record import PatternsChange
+    from reverie.failures.lessons import PatternsChange
 
 
 # Edits of records: a field, or merged patterns, and undoing each.

@@ -13,7 +13,7 @@ from reverie.agents.base import Companion, HomeContents
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
-from reverie.failures.record import RecordChange
+from reverie.failures.lessons import RecordChange
 from reverie.files.lease import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing

@@ -12,8 +12,7 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from helpers.samples import copy_sample
 from reverie.compose import open_parts
 from reverie.errors import Conflict, Unavailable
-from reverie.failures.lessons import retrieve
-from reverie.failures.record import FieldChange
+from reverie.failures.lessons import FieldChange, retrieve
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.failures import FailureService

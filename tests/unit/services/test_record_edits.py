@@ -15,14 +15,14 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
-from reverie.failures.lessons import retrieve
-from reverie.failures.record import (
+from reverie.failures.lessons import (
     ABSENT,
     FieldChange,
     PatternsChange,
     merged,
     parsed,
     resolution,
+    retrieve,
     spelled,
 )
 from reverie.files.locks import lock_beside
