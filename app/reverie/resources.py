@@ -10,7 +10,6 @@ Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a br
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -44,6 +43,8 @@ def resource(name: str) -> Path:
 
 def resource_table(name: str) -> dict[str, Any]:
     """What a TOML file among the resources holds. Raises `ValueError` if it is damaged."""
+    import tomllib  # late: the first names and the hooks of agents read no table
+
     try:
         return tomllib.loads(resource(name).read_text(encoding="utf-8"))
     except ValueError as error:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
-import hashlib
 import logging
 import os
 import platform
@@ -41,6 +40,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
+from PySide6 import QtCore
 from PySide6.QtCore import (
     QByteArray,
     QCoreApplication,
@@ -420,7 +420,7 @@ class CrashReporter(QObject):
     def __init__(self, records: RecentRecords, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._records = records
-        self._known: set[str] = set()
+        self._known: set[tuple[str, str]] = set()
         self._box: QMessageBox | None = None
         self._details = ""
         self.shown = 0
@@ -453,7 +453,7 @@ class CrashReporter(QObject):
         crash_log.error("unexpected error\n%s", text)
         text = without_sayings(getattr(error, "trace", text))
         places = text if hasattr(error, "trace") else "".join(traceback.format_tb(trace))
-        key = hashlib.sha256(places.encode() + kind.__name__.encode()).hexdigest()
+        key = places, kind.__name__
         if key not in self._known:
             self._known.add(key)
             self._waiting.append((kind.__name__, text))
@@ -481,13 +481,11 @@ class CrashReporter(QObject):
             self._show(*self._waiting.popleft())
 
     def _show(self, kind: str, text: str) -> None:
-        from PySide6.QtCore import Qt  # late: as in `appearance`
-
         parent: QWidget | None = QApplication.activeWindow()
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)
         box.setWindowTitle(self.tr("Reverie made a mistake"))
-        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setTextFormat(QtCore.Qt.TextFormat.PlainText)
         box.setText(
             self.tr("Something unexpected happened ({kind}). Your files are untouched.").format(kind=kind)
         )
@@ -500,7 +498,7 @@ class CrashReporter(QObject):
         copy = box.addButton(self.tr("Copy &details"), QMessageBox.ButtonRole.ActionRole)
         copy.clicked.disconnect()  # a message box closes with any button
         copy.clicked.connect(self._copy)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setAttribute(QtCore.Qt.WidgetAttribute.WA_DeleteOnClose)
         self._box = box
         self.shown += 1
         box.open()

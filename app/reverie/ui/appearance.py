@@ -10,10 +10,10 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 
+from PySide6 import QtCore
 from PySide6.QtCore import QByteArray, QLibraryInfo, QLocale, QObject, QRect, QRectF, QSize, QTranslator, Slot
 from PySide6.QtGui import (
     QColor,
@@ -555,6 +555,8 @@ def read_window_style(settings_file: Path) -> WindowStyle:
         return WindowStyle()
     if b"window" not in content:
         return WindowStyle()
+    import tomllib  # late: few have such settings
+
     try:
         table = tomllib.loads(content.decode("utf-8-sig")).get("window")
     except (ValueError, RecursionError):
@@ -627,10 +629,8 @@ class AppearanceControl(QObject):
                 self._translators.append(translator)
 
     def _apply_theme(self, theme: str) -> None:
-        from PySide6.QtCore import Qt  # late: it makes a hundred enums, which no name is painted with
-
         hints = self._application.styleHints()
-        wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}.get(theme)
+        wanted = {"light": QtCore.Qt.ColorScheme.Light, "dark": QtCore.Qt.ColorScheme.Dark}.get(theme)
         # The system's window frames and dialogs follow; not every platform can be asked.
         if wanted is None:
             hints.unsetColorScheme()
@@ -654,8 +654,6 @@ class AppearanceControl(QObject):
         self._application.setPalette(dark_palette() if dark else light_palette())
 
     def _apply_font(self, size: int) -> None:
-        from PySide6.QtCore import Qt  # late, as above
-
         font = QFont(self._system_font)
         if size:
             font.setPointSize(size)
@@ -663,7 +661,7 @@ class AppearanceControl(QObject):
         sized = {
             widget: widget.font().pointSizeF()
             for widget in self._application.allWidgets()
-            if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont)
+            if widget.testAttribute(QtCore.Qt.WidgetAttribute.WA_SetFont)
         }
         self._application.setFont(font)
         for widget, old in sized.items():

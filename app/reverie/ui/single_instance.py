@@ -11,7 +11,6 @@ be made, this start behaves as the first.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -226,6 +225,8 @@ def _socket_name(profile: Profile) -> str:
     windows = sys.platform == "win32"
     if not windows and len(os.fsencode(beside)) <= _LONGEST_PATH:
         return str(beside)
+    import hashlib  # late: it loads a library that the names are painted without
+
     digest = hashlib.sha256(str(profile.state.absolute()).encode()).hexdigest()[:16]
     if windows:
         return f"reverie-{digest}"

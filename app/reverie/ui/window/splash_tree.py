@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from PySide6 import QtCore
 from PySide6.QtCore import (
     QAbstractItemModel,
     QModelIndex,
@@ -205,9 +206,7 @@ class SplashTree(QObject):
         self.painted.emit()
         # Late, but here and not in the job: the enums are made one after the other, and what is painted
         # meanwhile, such as a scroll bar, would find half of them.
-        from PySide6.QtCore import Qt
-
-        _made = Qt.BrushStyle
+        _made = QtCore.Qt.BrushStyle
 
         def work(_control: JobControl) -> None:
             # Late: the names are on screen by now.
