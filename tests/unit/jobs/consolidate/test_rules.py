@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
-from reverie.jobs.consolidate.rules.plan import NO_CHANGES, Note, PlannedGroup, RulesPlan, plan
+from reverie.jobs.consolidate.rules.plan import (
+    NO_CHANGES,
+    Note,
+    PlannedGroup,
+    RulesPlan,
+    plan,
+    with_description,
+)
 from reverie.jobs.consolidate.rules.reading import fold_line
 from reverie.memory import front_matter as frontmatter
 from reverie.runs.guard import judge_retention
@@ -492,3 +499,10 @@ def test_importing_the_rules_loads_no_matcher() -> None:
         subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[4], check=False).returncode
         == 0
     )
+
+
+def test_a_description_in_a_block_that_does_not_begin_the_note_is_taken_without_the_line_below_it() -> None:
+    text = "Typed above.\n---\ndescription: How jobs are kept\n---\n\nJobs are kept for an hour.\n"
+    described = with_description(text, CAPS, ("typed",))
+    assert described is not None
+    assert described.splitlines()[1] == "description: How jobs are kept"

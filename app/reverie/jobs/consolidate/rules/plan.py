@@ -236,6 +236,7 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+_UNDERLINE = re.compile(r"\s*(?:-{2,}|={2,})\s*")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+(\r?)$")
 _BLANKS = re.compile(r"[ \t]\r?(?:\n|\Z)|\n\r?\n\s*\Z|\A\s*\Z")
@@ -343,7 +344,8 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
-        declared = _DECLARED.match(" ".join(passage.lines))
+        # What ends a block that was never closed makes a heading of its last line.
+        declared = _DECLARED.match(" ".join(line for line in passage.lines if not _UNDERLINE.fullmatch(line)))
         words = _passage_words(passage, caps)
         if declared is not None:  # a block that was never closed
             words = _cut(_plain(declared[1].strip("\"'")), caps)
