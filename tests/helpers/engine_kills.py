@@ -231,7 +231,11 @@ class _Killer:
         def saved() -> bool:
             if file.content == (disk.read_text() if disk.exists() else None):
                 return True
-            if file.buffer.banner != "conflict":
+            if file.conflicts:  # the run and the person wrote at the same place
+                tab.co_editing.keep_both()
+            elif file.buffer.banner == "conflict":
+                tab.editor.buffers.keep_mine(file)
+            else:
                 tab.editor.save()
             return False
 

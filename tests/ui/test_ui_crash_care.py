@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helpers.expect_log import ExpectLog
@@ -64,6 +65,8 @@ def records() -> RecentRecords:
 @pytest.fixture
 def reporter(qapp: QApplication, expect_log: Any, records: RecentRecords) -> Any:
     expect_log("unexpected error", logger="reverie.crash", count=None)
+    # A window that the test before has closed would take the dialog along.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     made = CrashReporter(records)
     yield made
     for box in QApplication.topLevelWidgets():
