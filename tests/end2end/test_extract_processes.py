@@ -136,8 +136,8 @@ def test_a_living_holder_is_respected_and_an_expired_one_is_taken_over(
 
     rollout = next((home / "sessions").rglob(f"*{thread_id(1)}.jsonl"))
     age(rollout, 500)
-    late = parts.leases.acquire(rollout_lease_name(parts.home_id, thread_id(1)), purpose="stuck", ttl_s=0.001)
     monkeypatch.setattr(Leases, "_extend", lambda *_arguments: True)  # its heart does not beat
+    late = parts.leases.acquire(rollout_lease_name(parts.home_id, thread_id(1)), purpose="stuck", ttl_s=0.001)
     assert [end.id for end in extract(home, profile).rollouts] == ids(1)
     monkeypatch.undo()
     with pytest.raises((Busy, AssertionError)):
