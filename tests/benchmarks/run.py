@@ -279,7 +279,9 @@ def main(names: list[str]) -> int:
     for name in names or PARTS:
         if hasattr(os, "sync"):
             os.sync()  # what an earlier part left to be written is not the next one's
-        with tempfile.TemporaryDirectory(prefix=f"reverie-bench-{name}-") as directory:
+        with tempfile.TemporaryDirectory(
+            prefix=f"reverie-bench-{name}-", ignore_cleanup_errors=True
+        ) as directory:
             PARTS[name](Path(directory))
     return 0
 
