@@ -39,7 +39,17 @@ from reverie.context.facts import (
     marks_in_line,
     with_record,
 )
-from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
+from reverie.context.view import (
+    ContextEntry,
+    ContextPart,
+    ContextView,
+    Gauge,
+    LoadState,
+    Note,
+    Reason,
+    State,
+    load_states,
+)
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
 from reverie.memory.front_matter import description
 from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing
@@ -626,3 +636,13 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
     count as if they were saved. An agent without a recipe gets a view without parts."""
     recipe = RECIPES.get(facts.agent)
     return ContextView(facts.agent, at, (), 0, 0) if recipe is None else recipe(facts, at, drafts or {})
+
+
+def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
+    """How much of each memory is loaded at the time `at` (UTC ms), by memory path; see `load_states`."""
+    if facts.agent == "mux":
+        # It never looks beyond its cap, and there may be a hundred times as much.
+        cap = facts.caps.files_per_scope
+        listings = {scope: replace(each, files=each.files[:cap]) for scope, each in facts.listings.items()}
+        facts = replace(facts, listings=listings)
+    return load_states(assemble(facts, at))

@@ -515,20 +515,14 @@ class HomeEngine(Workbench):
         """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
         an agent of which that is not known. Nothing counts as seen by it."""
         # Late, as above.
-        from reverie.context.recipes import AGENTS, assemble
-        from reverie.context.view import load_states
+        from reverie.context.recipes import AGENTS, loaded
 
         if self.parts.home.kind not in AGENTS:
             return None
         now = self.parts.clock()
         with self._gathering:
             facts = self._gather(context, (now,), client)
-        # What the agent does not look at may be a hundred times as much.
-        seen = {
-            scope: replace(listing, files=listing.files[: facts.caps.files_per_scope])
-            for scope, listing in facts.listings.items()
-        }
-        return load_states(assemble(replace(facts, listings=seen), now))
+        return loaded(facts, now)
 
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection

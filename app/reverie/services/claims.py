@@ -224,21 +224,28 @@ class ClaimService:
         if context.project_path is None:
             return ClaimReport()
         with self._lock:
-            notes = [note for note in self._notes(context) if not paths or note.path in paths]
-            report = self._project(Path(context.project_path)).check(notes, check=check)
-            self._keep_times(context, notes, report.stale)
-            return report
+            return self._checked(context, self._project(Path(context.project_path)), paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = lambda: None) -> ClaimReport:
         """As `check`, with the stale claims alone. Without a repository nothing is stale, and no memory is
         read."""
-        if context.project_path is not None:
-            with self._lock:
-                project = self._project(Path(context.project_path))
-                if project.repository is None:
-                    return ClaimReport(problem=project.problem)
-        report = self.check(context, check=check)
+        if context.project_path is None:
+            return ClaimReport()
+        with self._lock:
+            project = self._project(Path(context.project_path))
+            if project.repository is None:
+                return ClaimReport(problem=project.problem)
+            report = self._checked(context, project, (), check)
         return replace(report, claims=report.stale)
+
+    def _checked(
+        self, context: ScopeContext, project: ProjectClaims, paths: tuple[str, ...], check: Callable[[], None]
+    ) -> ClaimReport:
+        """Under the lock."""
+        notes = [note for note in self._notes(context) if not paths or note.path in paths]
+        report = project.check(notes, check=check)
+        self._keep_times(context, notes, report.stale)
+        return report
 
     def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
         """The claims of an unsaved text of a memory. A line that was not saved yet is never stale."""

@@ -310,8 +310,11 @@ class SearchService:
         answer = ask(query, loosely=before is None)
         if before is None or answer.problems or len(answer.hits) >= FEW:
             return answer
-        begun = ask(before) if not _has_all(answer) else answer
-        return begun if begun is not answer and _has_all(begun) else ask(query)
+        if not _has_all(answer):
+            begun = ask(before)
+            if _has_all(begun):
+                return begun
+        return ask(query)
 
     def _answer(
         self,

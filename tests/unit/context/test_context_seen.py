@@ -10,8 +10,8 @@ from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.context.gather import gather
-from reverie.context.recipes import assemble
-from reverie.context.view import NAME, Change, ContextView, Glances, key_of, since
+from reverie.context.recipes import assemble, loaded
+from reverie.context.view import NAME, Change, ContextView, Glances, key_of, load_states, since
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
@@ -72,3 +72,15 @@ def test_damage_is_as_good_as_nothing(parts: HomeContainer, damage: str) -> None
     (parts.own_sidecars / NAME).write_text(damage.replace("KEY", key_of(context)))
     found = since(glances_of(parts).read(context), view_of(parts))
     assert found is None or all(change.kind == "came" for change in found.changes)
+
+
+@pytest.mark.parametrize("cap", [1, 2, 1000])
+def test_what_lies_beyond_the_cap_is_left_out_without_changing_what_is_loaded(
+    parts: HomeContainer, cap: int
+) -> None:
+    context = context_of(parts)
+    facts = gather(parts.home, context, Workbench(parts).view(context).scopes, times=(NOW,))
+    facts = replace(facts, caps=replace(facts.caps, files_per_scope=cap))
+    states = loaded(facts, NOW)
+    assert states == load_states(assemble(facts, NOW))
+    assert len(states) == min(cap, 2)

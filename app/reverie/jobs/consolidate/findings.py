@@ -718,7 +718,8 @@ def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -
 
 
 def _names_number(line: str, numbers: tuple[int, ...]) -> bool:
-    return re.search(rf"(?<![\d.]){re.escape('.'.join(map(str, numbers)))}(?!\d)", line) is not None
+    said = re.escape(".".join(map(str, numbers)))  # one number alone may count anything
+    return len(numbers) > 1 and re.search(rf"(?<![\d.]){said}(?!\d)", line) is not None
 
 
 def _versions_in(note: _Note) -> dict[str, _UsedVersion]:

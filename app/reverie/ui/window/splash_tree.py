@@ -204,7 +204,7 @@ class SplashTree(QObject):
     def load(self) -> None:
         """Import what the window is made of."""
         self.painted.emit()
-        # Late, but here and not in the job: the enums are made one after the other, and what is painted
+        # Here and not in the job: the enums are made one after the other, and what is painted
         # meanwhile, such as a scroll bar, would find half of them.
         _made = QtCore.Qt.BrushStyle
 

@@ -427,6 +427,11 @@ def test_a_line_that_names_both_versions_contradicts_none_of_them() -> None:
     assert found(texts, "contradiction") == []
     texts["tech.md"] = "- Python 3.11 is used.\n"
     assert found(texts, "contradiction")
+    texts = {
+        "tech.md": "- **Framework**: Next.js 16, with 15 routes\n",
+        "guide.md": "- Next.js 15 is used here.\n",
+    }
+    assert found(texts, "contradiction"), "one number alone may count anything"
 
 
 @pytest.mark.parametrize(
