@@ -9,19 +9,17 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home
+from reverie.agents.base import DiscoveredHomes, Home
 from reverie.agents.capabilities import AgentWriterConfig
-from reverie.agents.discovery import DiscoveredHomes, User, find_homes, find_projects, open_home
+from reverie.agents.discovery import User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
 from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.profile import Profile
-from reverie.resources import resource
 from reverie.text.summaries import phrase
 
 if TYPE_CHECKING:
@@ -145,10 +143,3 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         probe=probe,
         run_writer=None if workspace_id is None else run_writer,
     )
-
-
-def copy_demo_home(directory: Path) -> Path:
-    """A throw-away copy of the demo home below `directory`."""
-    target = directory / "demo-home"
-    shutil.copytree(resource("demo-home"), target)
-    return target

@@ -2,7 +2,7 @@
 and of forms of secrets, the demo home, translations.
 
 In a source tree they are in `resources/` at the top, in an installed wheel inside the package. Nothing here
-writes: whoever wants to change a resource (the demo home) copies it first. On the lowest floor and apart from
+writes to them: whoever wants to change the demo home works on a copy. On the lowest floor and apart from
 `profile`, because the redactor reads its table from here and a hook of an agent must start in no time.
 
 Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a broken installation: a bug.
@@ -10,6 +10,7 @@ Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a br
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -66,3 +67,10 @@ def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
 
 DEMO_FILE = "/memories/project/bike-states.md"
 """A memory of the demo home that another one repeats."""
+
+
+def copy_demo_home(directory: Path) -> Path:
+    """A throw-away copy of the demo home below `directory`."""
+    target = directory / "demo-home"
+    shutil.copytree(resource("demo-home"), target)
+    return target

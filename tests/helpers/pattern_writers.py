@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from helpers.loki_home import LokiMaker
-from reverie.failures.lessons import PatternsChange
 from reverie.services.failures import RecordEdits
+from reverie.services.views import PatternsChange
 
 PATTERNS = "semantic/patterns.json"
 

@@ -24,7 +24,7 @@ from reverie.context.view import (
     since,
 )
 from reverie.errors import Unavailable
-from reverie.memory.lint import LintFinding
+from reverie.memory.listing import LintFinding
 from reverie.ui.appearance import Icons, dark_palette, theme_of
 from reverie.ui.context_tab import ContextTab, since_words, spoken
 from reverie.values import replace

@@ -17,8 +17,9 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine.client import EngineGone
 from reverie.engine.wire import Channel
-from reverie.services.drafts import Draft, DraftService
+from reverie.services.drafts import DraftService
 from reverie.services.edits import UserEdits, current_text
+from reverie.services.views import Draft
 from reverie.ui import dialogs
 from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog

@@ -15,10 +15,11 @@ from ui_windows import ACME, Driver, Windows
 from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
 from reverie.clock import system_clock
-from reverie.files.lease import LeaseHolder, Leases
-from reverie.files.locks import ProcessId
+from reverie.files.lease import Leases
+from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.log_file import set_debug
-from reverie.services.host import HostStatus, host_lease_name
+from reverie.services.host import host_lease_name
+from reverie.services.views import HostStatus
 from reverie.ui.widgets.lists import VALUE
 from reverie.ui.window.other_tabs import host_label
 

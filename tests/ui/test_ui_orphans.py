@@ -15,7 +15,7 @@ from reverie.agents.base import LostStore
 from reverie.agents.mux.config import project_dir_name
 from reverie.agents.scopes import Scope
 from reverie.memory.diff import lost_lines, union
-from reverie.services.orphans import (
+from reverie.services.views import (
     LiveProject,
     MatchEvidence,
     MergePreview,

@@ -27,7 +27,6 @@ DIALECT = re.compile(
 )
 """Words of a private language that names do without."""
 WHY_ALONE: dict[str, str] = {
-    "services.unseen": "what a person has not seen, with its log; the workbench is over 600 lines",
     "ui.memory.filters": "the row of filters and their counts",
     "ui.memory.inspector": "beside the open memory: its figures, and what is unseen in it",
     "ui.window.other_tabs": "the tabs beside Memory, loaded after the first paint",
@@ -39,6 +38,7 @@ WHY_ALONE: dict[str, str] = {
     "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
     "files.watch_observer": "imports watchdog, late and on the watcher's thread",
     "services.commands": "looks and runs that commands ask for; loaded with the first one",
+    "services.orphans": "lost stores and merging them; loaded where a home has some",
     "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",
     "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",
     "jobs.extraction.service": "the door of its package",

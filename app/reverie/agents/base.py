@@ -31,7 +31,7 @@ from reverie.agents.scopes import (
     ScopeRoot,
     ScopeUnavailable,
 )
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.files.directory import is_directory
 from reverie.values import Struct
 
@@ -627,4 +627,52 @@ def no_workspace(agent: str) -> ScopeUnavailable:
         "There is no workspace memory here.",
         cause=f"{agent} keeps memories per project and for all projects, none per session.",
         permanent=True,
+    )
+
+
+def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
+    """The rule of a file, None for a plainly editable one, and what it is: see `memory.listing.RulesOf`."""
+    rule = home.file_rule(root, rel)
+    return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)
+
+
+# What a search for homes finds.
+
+
+ANSWER_S = 3.0
+"""How long a place may take to answer."""
+
+
+class FoundHome(Struct, frozen=True):
+    """A home that exists on this machine and can be opened."""
+
+    root: Path
+    kind: str
+    of_project: bool = False
+    """It lies in a project, and belongs to that one alone."""
+
+
+class TroubledPlace(Struct, frozen=True):
+    """A place where a home may be that could not be looked at."""
+
+    root: Path
+    error: UserError
+    silent: bool = False
+    """Its disk does not answer now; it may later."""
+
+
+class DiscoveredHomes(Struct, frozen=True):
+    """What a search for homes found."""
+
+    homes: tuple[FoundHome, ...]
+    troubled: tuple[TroubledPlace, ...] = ()
+
+
+def not_answering(root: Path) -> UserError:
+    """The error for a place whose disk hangs."""
+    return Unavailable(
+        f"{root} does not answer.",
+        cause="It lies on a disk or a network share that may be gone.",
+        next_step="Connect it again. The other homes work without it.",
+        reason="not-answering",
     )

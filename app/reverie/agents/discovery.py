@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from reverie.agents.base import Home
+from reverie.agents.base import ANSWER_S, DiscoveredHomes, FoundHome, Home, TroubledPlace, not_answering
 from reverie.agents.claude import locations as claude_names
 from reverie.agents.codex import locations as codex_names
 from reverie.agents.loki import locations as loki_names
@@ -28,9 +28,6 @@ from reverie.agents.mux import home as mux
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.directory import ask_each
 from reverie.values import Struct
-
-ANSWER_S = 3.0
-"""How long a place may take to answer."""
 
 
 class User(Struct, frozen=True):
@@ -53,31 +50,6 @@ class HomeKind(Struct, frozen=True):
     """The usual homes that exist."""
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
     """Every place where one may be, without asking the disk."""
-
-
-class FoundHome(Struct, frozen=True):
-    """A home that exists on this machine and can be opened."""
-
-    root: Path
-    kind: str
-    of_project: bool = False
-    """It lies in a project, and belongs to that one alone."""
-
-
-class TroubledPlace(Struct, frozen=True):
-    """A place where a home may be that could not be looked at."""
-
-    root: Path
-    error: UserError
-    silent: bool = False
-    """Its disk does not answer now; it may later."""
-
-
-class DiscoveredHomes(Struct, frozen=True):
-    """What a search for homes found."""
-
-    homes: tuple[FoundHome, ...]
-    troubled: tuple[TroubledPlace, ...] = ()
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -204,16 +176,6 @@ def _link_to_nothing(root: Path) -> UserError:
         f"{root} cannot be looked at.",
         cause="It is a link to a place that is not there.",
         next_step="Connect the disk or the share it leads to, or remove the link.",
-    )
-
-
-def not_answering(root: Path) -> UserError:
-    """The error for a place whose disk hangs."""
-    return Unavailable(
-        f"{root} does not answer.",
-        cause="It lies on a disk or a network share that may be gone.",
-        next_step="Connect it again. The other homes work without it.",
-        reason="not-answering",
     )
 
 

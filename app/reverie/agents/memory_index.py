@@ -23,7 +23,6 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
-from reverie.agents.claude.instruction_text import loaded_lines
 from reverie.text.summaries import cut_utf16, utf16_length
 from reverie.values import Struct
 
@@ -128,6 +127,9 @@ class IndexReport:
 
 def cut_of(text: str) -> Cut:
     """What the agent loads of an index."""
+    # Late: no index is open in a window that starts.
+    from reverie.agents.claude.instruction_text import loaded_lines
+
     whole, numbers = loaded_lines(_BREAK.sub("\n", text))
     lines, chars = whole.split("\n"), utf16_length(whole)
     loaded = whole if len(lines) <= MOST_LINES else "\n".join(lines[:MOST_LINES])

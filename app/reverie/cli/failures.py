@@ -143,8 +143,7 @@ def _resolve(session: Invocation) -> int:
     """Write what mended an error into its episode, under the store's lock; the history has it before."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
-    from reverie.failures.lessons import ABSENT, resolution
-    from reverie.services.failures import RecordEdits
+    from reverie.services.failures import RecordEdits, resolution
 
     arguments, project = session.arguments, _project(session)
     if not arguments.episode or arguments.text is None:
@@ -161,8 +160,8 @@ def _resolve(session: Invocation) -> int:
         if error is None:
             raise StoreError(f"{episode.id} has no error {arguments.error}.", next_step="Count from 1.")
         rel = path.relative_to(memory).as_posix()
-        before = episode.record["errors_encountered"][error.index].get("resolution", ABSENT)
-        RecordEdits(parts).change(resolution(rel, error.index, before, arguments.text))
+        stored = episode.record["errors_encountered"][error.index]
+        RecordEdits(parts).change(resolution(rel, error.index, stored, arguments.text))
         if session.as_json:
             print_json({"resolved": True, "path": str(path)})
         else:

@@ -31,7 +31,7 @@ from reverie.errors import UserError
 from reverie.files.directory import DiskCheck
 
 if TYPE_CHECKING:
-    from reverie.agents.discovery import TroubledPlace
+    from reverie.agents.base import TroubledPlace
     from reverie.engine.client import EngineClient
     from reverie.engine.start import MachineAddress
     from reverie.profile import Profile

@@ -48,7 +48,7 @@ from reverie.text.summaries import some
 
 if TYPE_CHECKING:
     from reverie.services.memory_index import RenamePlan
-    from reverie.services.search import SearchHit
+    from reverie.services.views import SearchHit
 
 
 _ACTORS = ("agent", "user")
@@ -409,7 +409,8 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 def search(session: Invocation) -> int:
     """Bring the index up to date, then ask it. Finding nothing is no failure."""
-    from reverie.services.search import COUNT, SearchPlace, SearchService
+    from reverie.services.search import SearchService
+    from reverie.services.views import COUNT, SearchPlace
 
     asked = every_home(session)
     service = SearchService()

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from reverie.runs.record import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
-    from reverie.services.host import HostStatus
     from reverie.services.traces import TraceDetail, TraceSummary
+    from reverie.services.views import HostStatus
 
 log = logging.getLogger("reverie.engine")
 

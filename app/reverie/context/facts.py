@@ -21,8 +21,8 @@ from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.context.view import ContextEntry, ContextPart, Gauge, Note, Reason, State
 from reverie.failures.lessons import Retrieved
-from reverie.memory.lint import LintFinding, lint
-from reverie.memory.listing import IndexEntry, MemoryFile, ScopeListing, index_entries
+from reverie.memory.lint import lint
+from reverie.memory.listing import IndexEntry, LintFinding, MemoryFile, ScopeListing, index_entries
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import HotCandidate
 from reverie.text.summaries import estimate_tokens

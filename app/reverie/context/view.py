@@ -18,7 +18,7 @@ from typing import Any, Literal
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import Clock
 from reverie.files.sidecar import Sidecar
-from reverie.memory.lint import LintFinding
+from reverie.memory.listing import LintFinding
 from reverie.values import Struct
 
 State = Literal["in", "cut", "out"]

@@ -35,7 +35,8 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.transcripts import Turn
-    from reverie.files.lease import LeaseHolder, Leases
+    from reverie.files.lease import Leases
+    from reverie.files.locks import LeaseHolder
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.writer.state import Interval

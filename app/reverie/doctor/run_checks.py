@@ -61,7 +61,7 @@ from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, some,
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.files.lease import LeaseHolder
+    from reverie.files.locks import LeaseHolder
     from reverie.runs.activity import ActivityEntry
 
 

@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
-from reverie.engine.engine import RUNS, EngineServices, HomeEngine
+from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -46,6 +46,7 @@ from reverie.engine.wire import (
     WireError,
     coder,
     decode,
+    is_offered,
     is_service,
     method_of,
     pack,
@@ -54,6 +55,9 @@ from reverie.engine.wire import (
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
 from reverie.values import replace
+
+if TYPE_CHECKING:
+    from reverie.engine.engine import EngineServices, HomeEngine
 
 log = logging.getLogger("reverie.engine")
 
@@ -130,11 +134,11 @@ class EngineClient:
     @property
     def services(self) -> EngineServices:
         """What can be asked of the engine itself."""
-        return cast(EngineServices, RemoteService(self, EngineServices, Path(), ""))
+        return cast("EngineServices", RemoteService(self, EngineCalls, Path(), "", rest=_engine_services))
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """What can be asked of an open home."""
-        return cast(HomeEngine, RemoteService(self, HomeEngine, root, home_id))
+        return cast("HomeEngine", RemoteService(self, HomeCalls, root, home_id, rest=_home_engine))
 
     @property
     def is_connected(self) -> bool:
@@ -400,23 +404,48 @@ class Posted:
             self._client.give_up(self.call_id, at_once=at_once)
 
 
+def _home_engine() -> type:
+    # Late: a window that starts asks for what `HomeCalls` has, and loads nothing of the engine.
+    from reverie.engine import engine
+
+    return engine.HomeEngine
+
+
+def _engine_services() -> type:
+    from reverie.engine import engine  # late, as above
+
+    return engine.EngineServices
+
+
 class RemoteService:
     """What can be asked of a home or of the engine, or one of their services, as methods."""
 
     def __init__(
-        self, client: EngineClient, interface: type, home: Path, home_id: str, prefix: str = ""
+        self,
+        client: EngineClient,
+        interface: type,
+        home: Path,
+        home_id: str,
+        prefix: str = "",
+        *,
+        rest: Callable[[], type] | None = None,
     ) -> None:
+        """`rest` loads the class of what `interface` does not have."""
         self._client = client
         self._interface = interface
         self._home = home
         self._home_id = home_id
         self._prefix = prefix
+        self._rest = rest
 
     def __getattr__(self, name: str) -> Any:
         full = f"{self._prefix}{name}"
-        if is_service(self._interface, full):
-            return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
-        method = method_of(self._interface, full)
+        interface = self._interface
+        if self._rest is not None and not is_offered(interface, full):
+            interface = self._rest()
+        if is_service(interface, full):
+            return RemoteService(self._client, interface, self._home, self._home_id, f"{full}.")
+        method = method_of(interface, full)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {full}")
         remote = RemoteMethod(self._client, (self._home, self._home_id, full), method)

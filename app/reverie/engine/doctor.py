@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from reverie.agents.scopes import ScopeContext
 from reverie.doctor.findings import FindingView, ProbeFacts
 from reverie.files.log_file import set_debug
-from reverie.memory.lint import no_check
+from reverie.memory.listing import no_check
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

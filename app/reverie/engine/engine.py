@@ -27,39 +27,51 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from reverie.agents.discovery import DiscoveredHomes
-from reverie.agents.scopes import Caps, ScopeContext
+from reverie.agents.base import DiscoveredHomes
+from reverie.agents.scopes import ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.context.view import LoadState
+from reverie.engine.interface import (
+    RUNS,
+    EngineCalls,
+    HomeCalls,
+    HomeUpdate,
+    NamesUpdate,
+    Opened,
+    TreesUpdate,
+    names_of,
+    update_of,
+)
 from reverie.engine.reach import surroundings
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, HomeHost, host_until
-from reverie.engine.trees import NamesUpdate, TreesUpdate, names_of, update_of
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded, pack
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
-from reverie.memory.lint import no_check
+from reverie.memory.listing import no_check
 from reverie.profile import Profile
 from reverie.services.container import asked_context
-from reverie.services.drafts import LostSave
-from reverie.services.host import HostStatus
 from reverie.services.lint import LintResult
-from reverie.services.search import SearchAnswer, SearchPlace, SearchStopped, feed_catalogue
-from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
-from reverie.services.workbench import Workbench, service_made_by
+from reverie.services.search import SearchStopped, feed_catalogue
+from reverie.services.views import (
+    HostStatus,
+    LostSave,
+    MemoryView,
+    SearchAnswer,
+    SearchPlace,
+    StatusView,
+)
+from reverie.services.workbench import Workbench
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.engine.doctor import HomeDoctor
     from reverie.runs.run import RunDependencies
     from reverie.services.container import HomeContainer
-    from reverie.services.models import ModelsWithoutHome
-    from reverie.services.run_views import ActivityService
     from reverie.settings import Settings
 
 # Recording outside changes.
@@ -189,28 +201,6 @@ _LARGE = 2_000
 _MANY = 10_000
 
 
-class Opened(Struct, frozen=True):
-    """A home that could be opened, and what about it does not change."""
-
-    info: HomeInfo
-    caps: Caps
-    facts: HomeFacts
-    recent_workspace: str
-    """The workspace that was used last; empty where the home does not say."""
-
-
-class HomeUpdate(Struct, frozen=True):
-    """What is different in the views of one context. None for a part: it is as it was."""
-
-    info: HomeInfo | None
-    trees: TreesUpdate | None
-    status: StatusView | None
-    touched: Relevance | None
-    """Which views the changes touch; None where everything was asked for."""
-    watch: WatchState | None
-    """How the home is watched; None where it is not."""
-
-
 class HomeWatch:
     """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
     `index`."""
@@ -302,7 +292,7 @@ class HomeWatch:
             client.tell(event)
 
 
-class HomeEngine(Workbench):
+class HomeEngine(Workbench, HomeCalls):
     """What can be asked of one open home: the workbench that its clients share, its watcher and the host of
     its background services."""
 
@@ -319,20 +309,6 @@ class HomeEngine(Workbench):
         self._checking = threading.Lock()
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
-
-    @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
-    def doctor() -> type[HomeDoctor]:
-        """Why the memory writer or a consolidation did not run, and what mends it."""
-        from reverie.engine import doctor as module
-
-        return module.HomeDoctor
-
-    @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
-    def activity() -> type[ActivityService]:
-        """As of a workbench. A run that another client started is not `ours` for the one that asks."""
-        from reverie.services import run_views as module
-
-        return module.ActivityService
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """The context of a workspace, else of a project, else of the global memory alone."""
@@ -545,28 +521,6 @@ class HomeEngine(Workbench):
             self.transcripts.forget_client(client)
 
 
-RUNS = frozenset(
-    {
-        "run_host",
-        "start_dream",
-        "apply_review",
-        "reviews.apply",
-        "revert",
-        "extracting.run",
-        "noting.update",
-        "replays.run",
-        "by_hand.consolidate",
-        "by_hand.sweep",
-        "by_hand.harvest",
-        "by_hand.write",
-        "by_hand.notes",
-        "by_hand.extract",
-        "by_hand.revert",
-    }
-)
-"""What a process of its own does."""
-
-
 class RunsApart(Protocol):
     """What does runs in processes of their own; see `engine.workers.Workers`."""
 
@@ -748,7 +702,7 @@ def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> 
         thread.join()
 
 
-class EngineServices:
+class EngineServices(EngineCalls):
     """What is asked of the engine itself."""
 
     def __init__(self, engine: ProfileEngine) -> None:
@@ -762,13 +716,6 @@ class EngineServices:
         recencies = () if agent.sessions is None else agent.sessions.recencies()
         recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
         return Opened(info, agent.caps, home.facts, recent[1])
-
-    @service_made_by(lambda services, kind: kind(services._engine.read_settings))
-    def models() -> type[ModelsWithoutHome]:
-        """The models, while no home is open."""
-        from reverie.services import models as module
-
-        return module.ModelsWithoutHome
 
     def forget_settings(self) -> None:
         """The settings of the profile changed: every open home reads them again."""

@@ -26,13 +26,8 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.services.container import HomeContainer
-from reverie.services.search import (
-    SearchAnswer,
-    SearchPlace,
-    SearchService,
-    SearchStopped,
-    feed_catalogue,
-)
+from reverie.services.search import SearchService, SearchStopped, feed_catalogue
+from reverie.services.views import SearchAnswer, SearchPlace
 
 log = logging.getLogger("reverie.engine")
 

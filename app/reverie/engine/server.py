@@ -57,7 +57,8 @@ from reverie.engine.wire import (
     unpack,
 )
 from reverie.errors import Busy, UserError
-from reverie.services.host import RETRY_S, Host, HostStatus, services_wanted
+from reverie.services.host import RETRY_S, Host, services_wanted
+from reverie.services.views import HostStatus
 
 if TYPE_CHECKING:
     from reverie.runs.run import RunDependencies

@@ -48,9 +48,8 @@ import msgspec
 
 from reverie.errors import UserError
 from reverie.files.watch import Changes
-from reverie.services.drafts import LostSave
-from reverie.services.host import HostStatus
-from reverie.services.workbench import LazyService
+from reverie.services import LazyService
+from reverie.services.views import HostStatus, LostSave
 from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, fields_of
 
@@ -456,6 +455,11 @@ def method_of(interface: type, name: str) -> Method | None:
         if isinstance(member, property | functools.cached_property):
             return _property(first, member.fget if isinstance(member, property) else member.func)
     return None
+
+
+def is_offered(interface: type, name: str) -> bool:
+    """Whether `interface` has the first part of this dotted name. Imports nothing."""
+    return hasattr(interface, name.partition(".")[0])
 
 
 def is_service(interface: type, name: str) -> bool:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import stat
@@ -189,6 +188,8 @@ def create_file(
 
 def temporary_name(name: str) -> str:
     """A hidden name for the making or removing of `name`; short, so that names of 255 bytes have one too."""
+    import hashlib  # late: it loads a library that the names are painted without
+
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
     return f".{digest}.{os.urandom(4).hex()}.reverie-tmp"
 

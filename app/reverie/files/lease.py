@@ -31,9 +31,8 @@ from typing import Self
 
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private, own_is_there
-from reverie.files.locks import ProcessId, is_alive, is_ours, this_process
+from reverie.files.locks import LeaseHolder, ProcessId, is_alive, is_ours, this_process
 from reverie.files.sqlite import is_busy, is_damaged, refuse_irregular, set_aside, use_kept_journal, why
-from reverie.values import Struct
 
 _log = logging.getLogger("reverie.files")
 
@@ -50,17 +49,6 @@ CREATE TABLE IF NOT EXISTS leases (
     expires_at_ms INTEGER NOT NULL
 ) WITHOUT ROWID
 """
-
-
-class LeaseHolder(Struct, frozen=True):
-    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
-    or a child that works for it alone."""
-
-    owner: ProcessId
-    purpose: str
-    acquired_at_ms: int
-    expires_at_ms: int
-    ours: bool = False
 
 
 class LeaseHeld(Busy):

@@ -306,3 +306,14 @@ else:
             return int(process.create_time() * 1000)
         except psutil.NoSuchProcess:
             return None
+
+
+class LeaseHolder(Struct, frozen=True):
+    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
+    or a child that works for it alone."""
+
+    owner: ProcessId
+    purpose: str
+    acquired_at_ms: int
+    expires_at_ms: int
+    ours: bool = False

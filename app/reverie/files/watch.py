@@ -27,7 +27,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -168,7 +168,11 @@ class Coalescer:
 # overrides it.
 
 
-NETWORK_FILE_SYSTEMS = frozenset(resource_table("file_systems.toml")["network"])
+@cache
+def network_file_systems() -> frozenset[str]:
+    """The kinds of file system that tell nobody of changes made elsewhere."""
+    return frozenset(resource_table("file_systems.toml")["network"])
+
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _LIMITS = Path("/proc/sys/fs/inotify")
@@ -226,7 +230,7 @@ class FileSystems:
         if device not in self._kinds:
             self._kinds |= self._read()
         kind = self._kinds.setdefault(device, "")
-        return kind if kind in NETWORK_FILE_SYSTEMS else ""
+        return kind if kind in network_file_systems() else ""
 
     def _read(self) -> Mapping[int, str]:
         try:

@@ -41,8 +41,8 @@ from reverie.files.directory import (
 )
 from reverie.files.locks import file_lock
 from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
-from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint
-from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, dirty_rels, is_gone, read_entry
+from reverie.memory.lint import CHECKED_BYTES, lint
+from reverie.memory.listing import NO_CAPS, Handle, LintFinding, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import index_parts, index_text
 from reverie.values import Struct, astuple
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from reverie.agents.scopes import Caps
 from reverie.memory import front_matter, yaml12
-from reverie.memory.listing import is_over_cap
+from reverie.memory.listing import LintFinding, LintKind, no_check, over_cap_finding
 from reverie.resources import load_table
 from reverie.text.redact import Secret, marked_secrets
 from reverie.text.secret_shapes import any_of
@@ -138,12 +138,6 @@ def _is_emoji(char: str) -> bool:
     return unicodedata.category(char) == "So" or char == "\ufe0f" or 0x1F3FB <= ord(char) <= 0x1F3FF
 
 
-LintKind = Literal[
-    "front-matter", "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
-    "empty", "stale",
-]  # fmt: skip
-Severity = Literal["error", "warning", "note"]
-
 CHECKED_BYTES = 1024 * 1024
 MAX_SHOWN_PER_KIND = 8
 _PROSE = frozenset({"", "md", "markdown", "mdx", "txt"})
@@ -162,21 +156,6 @@ _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
     "bidi": ("bidi", "{count} here change the reading direction: the line may read otherwise than it shows."),
     "control": ("hidden", "{count} here are control characters."),
 }
-
-
-class LintFinding(Struct, frozen=True):
-    """One thing that a person may want to check in a file."""
-
-    kind: LintKind
-    severity: Severity
-    line: int
-    """Counts from 1; 0 is the whole file."""
-    sentence: str
-    """For people; quotes no text of the memory."""
-
-
-def no_check() -> None:
-    """For callers that never stop."""
 
 
 def lint(
@@ -215,22 +194,11 @@ def lint(
     return tuple(sorted(_bounded(found), key=lambda each: each.line))
 
 
-def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """What there is to say of a file that is listed with this reason, from what `lint` says without one."""
-    if not is_over_cap(unseen_reason):
-        return findings
-    return (_over_cap(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
-
-
-def _over_cap(reason: str) -> LintFinding:
-    return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")
-
-
 def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> Iterator[LintFinding]:
     if unseen_reason:
-        yield _over_cap(unseen_reason)
+        yield over_cap_finding(unseen_reason)
     elif size > caps.file_bytes:
-        yield _over_cap(f"it is larger than {caps.file_bytes:,} bytes")
+        yield over_cap_finding(f"it is larger than {caps.file_bytes:,} bytes")
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         yield LintFinding("empty", "note", 0, "The file is empty.")
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
 from reverie.errors import Unavailable, user_error_from_os
@@ -867,3 +867,42 @@ def _listing(
         use=use,
         scanned_ns=scanned_ns,
     )
+
+
+# What there is to say of a listed file.
+
+
+LintKind = Literal[
+    "front-matter", "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
+    "empty", "stale",
+]  # fmt: skip
+
+
+Severity = Literal["error", "warning", "note"]
+
+
+class LintFinding(Struct, frozen=True):
+    """One thing that a person may want to check in a file."""
+
+    kind: LintKind
+    severity: Severity
+    line: int
+    """Counts from 1; 0 is the whole file."""
+    sentence: str
+    """For people; quotes no text of the memory."""
+
+
+def no_check() -> None:
+    """For callers that never stop."""
+
+
+def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
+    """What there is to say of a file that is listed with this reason, from what `lint` says without one."""
+    if not is_over_cap(unseen_reason):
+        return findings
+    return (over_cap_finding(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
+
+
+def over_cap_finding(reason: str) -> LintFinding:
+    """The finding that the agent never sees a file, for this reason."""
+    return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")

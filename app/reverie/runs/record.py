@@ -29,11 +29,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import Busy, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import held_lock
 from reverie.memory.diff import ChangedSpan, changed_spans
+from reverie.memory.paths import memory_path
+from reverie.memory.usage_rules import MemoryUsage
 from reverie.text.summaries import some
 from reverie.values import Struct, as_dict, field, fields_of, replace
 
@@ -530,6 +533,49 @@ class RunRecord(Struct, frozen=True):
             "takenBack": {path: taken_as_json(hunks) for path, hunks in self.taken_back.items()},
             "conflicts": list(self.conflicts),
         }
+
+
+UsageDelta = Mapping[str, MemoryUsage | None]
+
+
+class FileIntent(Struct, frozen=True):
+    """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
+    bits) goes with the file when it comes back after having been deleted, `place` with a record: where it
+    stands in the file that holds it."""
+
+    key: str
+    scope: Scope
+    directory: str
+    usage_prefix: str | None
+    rel: str
+    before: str | None
+    after: str | None
+    mode: int | None = None
+    place: int | None = None
+
+    @property
+    def path(self) -> str:
+        """As people see it; a companion has no memory path, and is called by its place in the home."""
+        return self.rel if self.key == COMPANIONS else str(memory_path(self.scope, self.rel))
+
+
+class Journal(Struct, frozen=True):
+    """Everything a run is about to do. `for_review`: a dry run or a held one shows it and does nothing.
+    `emptied`: (directory of a root, rel in it)."""
+
+    intents: tuple[FileIntent, ...]
+    emptied: tuple[tuple[str, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    """Directories that were not there before and hold files of the run, deepest first: (an existing directory
+    above, path below it). Undo removes those that are empty then."""
+    usage_before: UsageDelta = field(default_factory=dict)
+    usage_after: UsageDelta = field(default_factory=dict)
+    coverage: Mapping[str, Any] | None = None
+    for_review: bool = False
+    ops: tuple[Mapping[str, Any], ...] = ()
+    """As the record has them in the end; empty where the coverage record holds them."""
+    commit: str = ""
+    """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
 
 
 class RunStore:

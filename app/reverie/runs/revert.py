@@ -25,6 +25,8 @@ from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.record import (
+    FileIntent,
+    Journal,
     Outcome,
     Parts,
     RunRecord,
@@ -38,7 +40,7 @@ from reverie.runs.record import (
     whole_where_complete,
 )
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
-from reverie.runs.transaction import FileIntent, Journal, Transaction
+from reverie.runs.transaction import Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 from reverie.values import Struct, field
 

@@ -40,6 +40,7 @@ from reverie.memory.usage import UsageLog
 from reverie.runs.activity import Activity
 from reverie.runs.record import (
     SUCCEEDED,
+    Journal,
     Op,
     Outcome,
     Progress,
@@ -47,9 +48,10 @@ from reverie.runs.record import (
     RunRecord,
     RunResult,
     RunStore,
+    UsageDelta,
     not_applied,
 )
-from reverie.runs.transaction import Journal, LeaseLost, Recovered, Recovery, Transaction, UsageDelta
+from reverie.runs.transaction import LeaseLost, Recovered, Recovery, Transaction
 from reverie.values import Struct, field, replace
 
 

@@ -47,9 +47,9 @@ from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, sha2
 from reverie.memory.store import ReadOnlyStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunRecord, RunStore, fenced, not_applied
+from reverie.runs.record import FileIntent, Journal, RunRecord, RunStore, UsageDelta, fenced, not_applied
 from reverie.text.summaries import some
-from reverie.values import Struct, as_dict, field, replace
+from reverie.values import Struct, as_dict, replace
 
 # What a run is about to do, made durable before its first effect: intents by hash, contents as images.
 #
@@ -60,49 +60,6 @@ from reverie.values import Struct, as_dict, field, replace
 #
 # Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems, `StoreError` (reason
 # "damaged") for what can never be read again.
-
-
-UsageDelta = Mapping[str, MemoryUsage | None]
-
-
-class FileIntent(Struct, frozen=True):
-    """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
-    bits) goes with the file when it comes back after having been deleted, `place` with a record: where it
-    stands in the file that holds it."""
-
-    key: str
-    scope: Scope
-    directory: str
-    usage_prefix: str | None
-    rel: str
-    before: str | None
-    after: str | None
-    mode: int | None = None
-    place: int | None = None
-
-    @property
-    def path(self) -> str:
-        """As people see it; a companion has no memory path, and is called by its place in the home."""
-        return self.rel if self.key == COMPANIONS else str(memory_path(self.scope, self.rel))
-
-
-class Journal(Struct, frozen=True):
-    """Everything a run is about to do. `for_review`: a dry run or a held one shows it and does nothing.
-    `emptied`: (directory of a root, rel in it)."""
-
-    intents: tuple[FileIntent, ...]
-    emptied: tuple[tuple[str, str], ...] = ()
-    made: tuple[tuple[str, str], ...] = ()
-    """Directories that were not there before and hold files of the run, deepest first: (an existing directory
-    above, path below it). Undo removes those that are empty then."""
-    usage_before: UsageDelta = field(default_factory=dict)
-    usage_after: UsageDelta = field(default_factory=dict)
-    coverage: Mapping[str, Any] | None = None
-    for_review: bool = False
-    ops: tuple[Mapping[str, Any], ...] = ()
-    """As the record has them in the end; empty where the coverage record holds them."""
-    commit: str = ""
-    """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
 
 
 class Contents(Protocol):

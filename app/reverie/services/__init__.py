@@ -1,1 +1,249 @@
-"""What the window and the commands ask for, and the background services of a home."""
+"""What the window and the commands ask for, and the background services of a home.
+
+`HomeServices` names the services of a home. Each is imported and made when it is first asked for, at either
+end of the wire: a window opens with the trees alone, and what loads pydantic, asyncio or the rules of
+duplicates takes 40 to 400 ms. Two threads may make the same service twice, which is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+if TYPE_CHECKING:
+    from reverie.services.background import ExtractionService, SessionNotesService
+    from reverie.services.claims import ClaimService
+    from reverie.services.commands import CommandViews, RunsByHand
+    from reverie.services.container import HomeContainer
+    from reverie.services.drafts import DraftService
+    from reverie.services.duplicates import DuplicateService
+    from reverie.services.edits import Moves
+    from reverie.services.failures import FailureService, RecordEdits
+    from reverie.services.findings import FindingService
+    from reverie.services.memory_index import IndexService
+    from reverie.services.models import Models
+    from reverie.services.orphans import OrphanService
+    from reverie.services.run_views import ActivityService, ChangeLogService, ReviewService
+    from reverie.services.timeline import TimelineService
+    from reverie.services.traces import Replays, TraceService, TranscriptService
+    from reverie.services.trash import TrashService
+    from reverie.services.unseen import UnseenService
+    from reverie.services.workbench import Workbench
+
+T = TypeVar("T")
+
+
+class LazyService(Generic[T]):
+    """A service as an attribute of a home. `load` imports its class, `make` makes one."""
+
+    def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
+        self.load = load
+        self._make = make
+        self.__doc__ = load.__doc__
+        self._name = ""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, home: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, home: object, owner: type) -> T: ...
+    def __get__(self, home: Any, owner: type) -> Self | T:
+        if home is None:
+            return self
+        kind = self.load()
+        made = kind(home.parts) if self._make is None else self._make(home, kind)  # type: ignore[call-arg]
+        # Found from now on without coming here.
+        home.__dict__[self._name] = made
+        return made
+
+
+def service(load: Callable[[], type[T]]) -> LazyService[T]:
+    """The service whose class `load` returns, made with the parts of the home."""
+    return LazyService(load)
+
+
+def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
+    """The same, made by `make(home, class)`."""
+    return lambda load: LazyService(load, make)
+
+
+class HomeServices:
+    """The services of one home, each about one subject."""
+
+    if TYPE_CHECKING:
+        parts: HomeContainer
+
+    @service
+    def timeline() -> type[TimelineService]:
+        """What happened to each memory of this home."""
+        from reverie.services import timeline as module
+
+        return module.TimelineService
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
+    def change_log() -> type[ChangeLogService]:
+        """Every change set of this home."""
+        from reverie.services import run_views as module
+
+        return module.ChangeLogService
+
+    @service
+    def activity() -> type[ActivityService]:
+        """What the background services of this home decided, and what runs."""
+        from reverie.services import run_views as module
+
+        return module.ActivityService
+
+    @service
+    def traces() -> type[TraceService]:
+        """The traces of this home."""
+        from reverie.services import traces as module
+
+        return module.TraceService
+
+    @service
+    def transcripts() -> type[TranscriptService]:
+        """The transcripts of this home."""
+        from reverie.services import traces as module
+
+        return module.TranscriptService
+
+    @service
+    def extracting() -> type[ExtractionService]:
+        """Extraction of memories from rollouts; only Codex has them (`available`)."""
+        from reverie.services import background as module
+
+        return module.ExtractionService
+
+    @service
+    def noting() -> type[SessionNotesService]:
+        """Session notes of this home."""
+        from reverie.services import background as module
+
+        return module.SessionNotesService
+
+    @service
+    def duplicates() -> type[DuplicateService]:
+        """Memories of this home with the same content."""
+        from reverie.services import duplicates as module
+
+        return module.DuplicateService
+
+    @service
+    def trash() -> type[TrashService]:
+        """Deleted memories of this home."""
+        from reverie.services import trash as module
+
+        return module.TrashService
+
+    @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
+    def replays() -> type[Replays]:
+        """Runs of the memory writer repeated on a copy."""
+        from reverie.services import traces as module
+
+        return module.Replays
+
+    @service_made_by(lambda home, kind: _finding_service(home, kind))
+    def worth_a_look() -> type[FindingService]:
+        """What is worth a person's look in the memories of a context."""
+        from reverie.services import findings as module
+
+        return module.FindingService
+
+    @service_made_by(lambda home, kind: _claim_service(home, kind))
+    def claims() -> type[ClaimService]:
+        """Whether what the memories say of their project is still true."""
+        from reverie.services import claims as module
+
+        return module.ClaimService
+
+    @service
+    def orphans() -> type[OrphanService]:
+        """Stores of this home whose project is gone."""
+        from reverie.services import orphans as module
+
+        return module.OrphanService
+
+    @service
+    def models() -> type[Models]:
+        """Engines, consent and keys of this home."""
+        from reverie.services import models as module
+
+        return module.Models
+
+    @service
+    def moves() -> type[Moves]:
+        """Moves memories between folders and scopes."""
+        from reverie.services import edits as module
+
+        return module.Moves
+
+    @service
+    def records() -> type[RecordEdits]:
+        """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
+        from reverie.services import failures as module
+
+        return module.RecordEdits
+
+    @service_made_by(lambda home, kind: kind(home.parts, home._seen))
+    def unseen() -> type[UnseenService]:
+        """What someone else did since a person last saw it."""
+        from reverie.services import unseen as module
+
+        return module.UnseenService
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.records))
+    def failures() -> type[FailureService]:
+        """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
+        from reverie.services import failures as module
+
+        return module.FailureService
+
+    @service
+    def index_care() -> type[IndexService]:
+        """The index files that the agent keeps of its memories."""
+        from reverie.services import memory_index as module
+
+        return module.IndexService
+
+    @service_made_by(lambda home, kind: kind(home.parts, home._current_text))
+    def drafts() -> type[DraftService]:
+        """Text that was typed and not saved."""
+        from reverie.services import drafts as module
+
+        return module.DraftService
+
+    @service
+    def reviews() -> type[ReviewService]:
+        """Reviews of the runs of this home."""
+        from reverie.services import run_views as module
+
+        return module.ReviewService
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.view))
+    def shown() -> type[CommandViews]:
+        """What commands show of this home."""
+        from reverie.services import commands as module
+
+        return module.CommandViews
+
+    @service
+    def by_hand() -> type[RunsByHand]:
+        """The runs that commands ask for."""
+        from reverie.services import commands as module
+
+        return module.RunsByHand
+
+
+def _finding_service(home: Workbench, kind: type[FindingService]) -> FindingService:
+    view, kept = partial(home.view, names_only=True), partial(home.parts.own_sidecar, "findings.json")
+    return kind(view, lambda: home.claims, kept, home.parts.noticed.of)
+
+
+def _claim_service(home: Workbench, kind: type[ClaimService]) -> ClaimService:
+    change = partial(home.apply_changes, kind="restore", subject="Stale statements fixed by hand")
+    written = partial(home.parts.own_sidecar, "line-times.json")
+    return kind(partial(home.view, names_only=True), lambda: home.timeline, change, written)

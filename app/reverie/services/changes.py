@@ -40,8 +40,9 @@ from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
+from reverie.runs.record import FileIntent, Journal, UsageDelta
 from reverie.runs.revert import taken_back
-from reverie.runs.transaction import FileIntent, Journal, Recovered, Transaction, UsageDelta, load_journal
+from reverie.runs.transaction import Recovered, Transaction, load_journal
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FilesChanged, HandChange, Undo
 from reverie.text.summaries import some, was_left

@@ -26,7 +26,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import threading
 import time
 from collections import Counter
@@ -45,13 +44,12 @@ from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.recording import WriteLog
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.profile import Profile
-from reverie.services.views import FileText
+from reverie.services.views import DRAFT_NAME, Draft, FileText, LostSave, Offer, Offers, draft_name
 from reverie.values import Struct, replace
 
 _log = logging.getLogger("reverie.memory")
 
 COMPANION_STORE = "companion"
-_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 _STALE_S = 3600.0
 
 WATCHED_S = 10.0
@@ -90,66 +88,9 @@ CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
 """Reads a memory by its path, or a companion, as the editor would show it now."""
 
 
-class Draft(Struct, frozen=True):
-    """Text as it would be written, byte order mark and line breaks included, and what it grew from.
-
-    `store` and `rel` name the file for ever (a scope root's key, or `companion` and the path); `path` and
-    `context` are how it was reached (`path` is empty for a companion). `base_sha256` is None where no file
-    was there; `base` then still tells the style of the line breaks. `cursor` counts UTF-16 units.
-    """
-
-    store: str
-    rel: str
-    path: str
-    context: ScopeContext
-    content: str
-    base: str | None
-    base_sha256: str | None
-    cursor: int
-    at_ms: int
-    overwritten: bool = False
-    """Whether it was saved, and another program overwrote it."""
-
-    @property
-    def label(self) -> str:
-        return self.path or self.rel
-
-
-class Offer(Struct, frozen=True):
-    """A draft of a process that is gone, beside the file as it stands now. `gap`: why it cannot go back
-    there, or empty."""
-
-    name: str
-    draft: Draft
-    disk: FileText | None
-    companion: Companion | None = None
-    gap: str = ""
-
-    @property
-    def changed(self) -> bool:
-        """The file is not the one the draft grew from any more."""
-        return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
-
-
-class Offers(Struct, frozen=True):
-    """What is offered, newest first, and the files that were set aside as damaged just now."""
-
-    offers: tuple[Offer, ...] = ()
-    damaged: tuple[Path, ...] = ()
-
-
 def drafts_directory(profile: Profile, home_id: str) -> Path:
     """Where the drafts of a home lie."""
     return profile.state / "drafts" / home_id
-
-
-def draft_name(store: str, rel: str, instance: str) -> str:
-    """The file of a draft. `instance`: 8 hex digits of the window."""
-    digest = hashlib.sha256(f"{store}\0{rel}".encode("utf-8", "surrogatepass")).hexdigest()
-    name = f"{digest}-{instance}.json"
-    if not _NAME.fullmatch(name):
-        raise ValueError("an instance is 8 hex digits")
-    return name
 
 
 def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
@@ -180,7 +121,7 @@ class DraftService:
     def drop(self, names: Iterable[str]) -> None:
         """Remove drafts: their text was saved or thrown away."""
         for name in names:
-            if not _NAME.fullmatch(name):
+            if not DRAFT_NAME.fullmatch(name):
                 raise ValueError("no name of a draft")
             try:
                 with contextlib.suppress(FileNotFoundError):
@@ -227,7 +168,7 @@ class DraftService:
         except OSError as error:
             raise user_error_from_os(error, "The drafts were not listed.") from error
         sweep_temporaries(self._directory, older_than_s=_STALE_S)
-        return [name for name in names if _NAME.fullmatch(name)]
+        return [name for name in names if DRAFT_NAME.fullmatch(name)]
 
     def _read(self, name: str) -> tuple[Draft, ProcessId] | None:
         try:
@@ -334,26 +275,6 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
         return draft, ProcessId(*body["owner"])
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError("a field is missing") from error
-
-
-class LostSave(Struct, frozen=True):
-    """A write of ours that another program overwrote."""
-
-    path: str
-    """The memory path."""
-    at_ms: int
-    """When Reverie wrote it, UTC ms."""
-    text: str | None
-    """What Reverie wrote; None where it deleted the file, which is there again."""
-    kept: bool
-    """Whether the text is kept as a draft."""
-
-    def sentence(self) -> str:
-        """What a person should know, with the next step."""
-        if self.text is None:
-            return f"{self.path} was deleted, and another program wrote it again."
-        offered = " The text is kept as a draft, which the window offers." if self.kept else ""
-        return f"{self.path} was saved, and another program overwrote it.{offered}"
 
 
 class _WatchedWrite(Struct, frozen=True):

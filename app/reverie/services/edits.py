@@ -32,7 +32,7 @@ from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_te
 from reverie.memory.store import MemoryStore, ReadOnlyStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.resources import resource
-from reverie.runs.transaction import Journal
+from reverie.runs.record import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
@@ -47,7 +47,7 @@ from reverie.services.views import (
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.failures.lessons import RecordChange
+    from reverie.services.views import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 

@@ -11,6 +11,7 @@ and what goes wrong after it is a warning beside its result.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,41 +19,36 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AntiPattern
-from reverie.agents.loki.anti_patterns import repeated
+from reverie.agents.loki.anti_patterns import repeated, united
 from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
     anti_patterns_of,
     errors_of,
+    parse_to_write,
     patterns_of,
     read_object,
     read_record,
     text_of,
 )
 from reverie.agents.loki.rendering import rendered
+from reverie.agents.reading import texts_of
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
 from reverie.failures.lessons import (
-    ABSENT,
     FINGERPRINT_CHARS,
     Lesson,
-    RecordChange,
     all_lessons,
     anti_patterns_in,
     block_of,
     injected_among,
     is_on,
-    merged,
-    parsed,
     priors_among,
-    resolution,
     retrieve,
-    skill_text,
-    spelled,
 )
 from reverie.failures.record import is_switched_off
 from reverie.files.atomic import made_all_the_same
@@ -60,12 +56,8 @@ from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.views import Undo
+from reverie.services.views import FieldChange, PatternsChange, RecordChange, Undo
 from reverie.values import Struct, replace
-
-if TYPE_CHECKING:
-    from reverie.failures.lessons import PatternsChange
-
 
 # Edits of records: a field, or merged patterns, and undoing each.
 
@@ -94,14 +86,14 @@ class RecordEdits:
         with file_lock(self._parts.profile.locks, path), lock_beside(path):
             before = self._files.read(rel)
             document = parsed(before, rel)
-            changed = change.made_in(document)
+            changed = made_in(change, document)
             images = {rel: (before, spelled(changed, before))}
             with ExitStack() as held:
                 images |= self._rendering(rel, document, changed, held)
                 images = {name: pair for name, pair in images.items() if pair[0] != pair[1]}
                 if images:
                     self._write(images, [] if warnings is None else warnings)
-        return change.back(document)
+        return taking_back(change, document)
 
     def apply(self, change: RecordChange) -> Undo:
         """`change` as a hand edit like any other. Raises `Conflict`."""
@@ -327,9 +319,161 @@ class FailureService:
                 cause="the error is not there any more as you saw it.",
                 next_step="Look at it again, and repeat the change.",
             )
-        before = record["errors_encountered"][lesson.index].get("resolution", ABSENT)
-        return self._records.apply(resolution(view.rel, lesson.index, before, text))
+        error = record["errors_encountered"][lesson.index]
+        return self._records.apply(resolution(view.rel, lesson.index, error, text))
 
     def merge(self, group: Repeated) -> Undo:
         """Make one of anti-patterns that say the same. Raises `Conflict` where one is not as it was seen."""
         return self._records.apply(group.change)
+
+
+# Changes of a record. Each is made in what the file holds at that moment, so that what others wrote meanwhile
+# stays; where what it expects is not there any more, it is refused. Unknown keys and their order are kept.
+
+
+def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
+    """What came of the error at this place of an episode: the field that the agent never fills. `error`: as
+    it stands in the record."""
+    place = ("errors_encountered", index, "resolution")
+    return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)
+
+
+def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
+    """Patterns that say the same as one: the first of them, with what the others know
+    (`agents.loki.anti_patterns.united`)."""
+    if len(records) < 2:
+        raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
+    return PatternsChange(rel, tuple(records), (united(records),))
+
+
+def spelled(document: Any, like: bytes) -> bytes:
+    """The bytes of a document as the agent writes it, and as `like` ends."""
+    text = json.dumps(document, indent=2, ensure_ascii=like.isascii())
+    tail = b"\n" if like.endswith(b"\n") else b""
+    return text.encode("utf-8", "surrogatepass") + tail
+
+
+def parsed(data: bytes, rel: str) -> Any:
+    """The document in a file. Raises `StoreError` for what must not be written again."""
+    try:
+        return parse_to_write(data)
+    except ValueError as error:
+        raise StoreError(
+            f"{rel} was not changed.",
+            cause=f"It cannot be read: {error}.",
+            next_step="Repair it outside.",
+            reason="not-text",
+        ) from None
+
+
+def skill_text(record: dict[str, Any]) -> str:
+    """The agent's own rendering of a skill."""
+    lines = [f"# Skill: {text_of(record.get('name'))}", "", text_of(record.get("description")), ""]
+    if prerequisites := texts_of(record.get("prerequisites")):
+        lines += ["## Prerequisites", *(f"- {item}" for item in prerequisites), ""]
+    if steps := texts_of(record.get("steps")):
+        lines += ["## Steps", *(f"{number}. {step}" for number, step in enumerate(steps, 1)), ""]
+    listed = record.get("common_errors")
+    errors = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    if errors:
+        lines += ["## Common Errors and Fixes"]
+        lines += [f"- {text_of(each.get('error'))}: {text_of(each.get('fix'))}" for each in errors] + [""]
+    if criteria := texts_of(record.get("exit_criteria")):
+        lines += ["## Exit Criteria", *(f"- {item}" for item in criteria), ""]
+    return "\n".join(lines)
+
+
+def made_in(change: RecordChange, document: Any) -> Any:
+    """The document after `change`. Raises `Conflict`."""
+    changed = copy.deepcopy(document)
+    if isinstance(change, FieldChange):
+        _change_field(change, changed)
+    else:
+        _change_patterns(change, _list_of(changed))
+    return changed
+
+
+def taking_back(change: RecordChange, document: Any) -> RecordChange:
+    """What takes `change` back where it was made in this document: patterns to where each stood."""
+    if isinstance(change, FieldChange):
+        return FieldChange(
+            change.rel, change.place, change.after, change.before, change.is_there, change.was_there
+        )
+    places = _places(change, _list_of(copy.deepcopy(document)))
+    return PatternsChange(change.rel, change.after, change.before, tuple(places))
+
+
+def _change_field(change: FieldChange, document: Any) -> None:
+    *above, last = change.place
+    inside = document
+    for step in above:
+        inside = _inside(inside, step)
+    now = _inside(inside, last)
+    if _same(now, change.after if change.is_there else _ABSENT):
+        return
+    if not _same(now, change.before if change.was_there else _ABSENT):
+        raise _overtaken(change.rel)
+    if not change.is_there:
+        del inside[last]
+    elif isinstance(inside, dict | list):
+        inside[last] = change.after  # type: ignore[index]
+    else:
+        raise _overtaken(change.rel)
+
+
+def _change_patterns(change: PatternsChange, listed: list[Any]) -> None:
+    places = _places(change, listed)
+    first = min(places, default=len(listed))
+    kept = [each for at, each in enumerate(listed) if at not in places]
+    new = copy.deepcopy(change.after)
+    if len(change.places) == len(new):
+        for place, record in sorted(zip(change.places, new, strict=True), key=lambda pair: pair[0]):
+            kept.insert(place, record)
+        listed[:] = kept
+    else:
+        listed[:] = [*kept[:first], *new, *kept[first:]]
+
+
+def _places(change: PatternsChange, listed: list[Any]) -> list[int]:
+    """Where each of `before` stands. Raises `Conflict`."""
+    places: list[int] = []
+    for record in change.before:
+        found = (at for at, each in enumerate(listed) if at not in places and _same(each, record))
+        place = next(found, None)
+        if place is None:
+            raise _overtaken(change.rel)
+        places.append(place)
+    return places
+
+
+_ABSENT = object()
+
+
+def _list_of(document: Any) -> list[Any]:
+    listed = document.setdefault("patterns", []) if isinstance(document, dict) else document
+    if not isinstance(listed, list):
+        raise StoreError("The store was not changed.", cause="It holds no list of patterns.")
+    return listed
+
+
+def _inside(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value.get(step, _ABSENT)
+    if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+        return value[step]
+    return _ABSENT
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; Python's == takes 1 for true."""
+    if one is _ABSENT or other is _ABSENT:
+        return one is other
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _overtaken(rel: str) -> Conflict:
+    return Conflict(
+        f"{rel} was not changed:",
+        cause="what was to be changed is not there any more as it was.",
+        next_step="Look at it again, and repeat the change.",
+    )

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
-from reverie.memory.lint import CHECKED_BYTES, lint, no_check
-from reverie.memory.listing import read_rel
+from reverie.memory.lint import CHECKED_BYTES, lint
+from reverie.memory.listing import no_check, read_rel
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
 from reverie.text.redact import redact

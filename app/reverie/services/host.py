@@ -18,16 +18,17 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from reverie.agents.base import SessionPlace
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
-from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.locks import LeaseHolder
 from reverie.files.watch import Changes, Watcher, WatchState
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
+from reverie.services.views import HostStatus
 from reverie.values import Struct
 
 # Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
@@ -416,16 +417,6 @@ def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
 
 RETRY_S = 2.0
 _ANSWER_S = 0.5
-
-
-class HostStatus(Struct, frozen=True):
-    """`hosting`: here; `viewing`: `holder` hosts; `waiting`: nobody does, and `message` says why not we.
-    `sessions` transcripts are followed."""
-
-    state: Literal["stopped", "hosting", "viewing", "waiting"]
-    holder: LeaseHolder | None = None
-    sessions: int = 0
-    message: str = ""
 
 
 def host_lease_name(home_id: str) -> str:

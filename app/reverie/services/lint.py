@@ -19,8 +19,16 @@ from pathlib import Path
 from reverie.agents.scopes import Caps, ScopeRoot
 from reverie.files.directory import Stamp
 from reverie.memory.catalogue import FileCatalogue
-from reverie.memory.lint import CHECKED_BYTES, LintFinding, lint, no_check
-from reverie.memory.listing import MemoryFile, ScopeListing, changes_between, position, read_rel
+from reverie.memory.lint import CHECKED_BYTES, lint
+from reverie.memory.listing import (
+    LintFinding,
+    MemoryFile,
+    ScopeListing,
+    changes_between,
+    no_check,
+    position,
+    read_rel,
+)
 from reverie.memory.paths import memory_path
 from reverie.services.views import MemoryView
 from reverie.values import Struct

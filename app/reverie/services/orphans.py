@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from reverie.agents.base import LostStore, Project
@@ -33,8 +33,23 @@ from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
-from reverie.services.views import FileText, HandChange, Undo, file_text
-from reverie.values import Struct, field, replace
+from reverie.services.views import (
+    FileText,
+    HandChange,
+    Identity,
+    LiveProject,
+    MatchEvidence,
+    MergeChoice,
+    MergePreview,
+    MergeRow,
+    OrphansView,
+    ProjectMatch,
+    StoreFile,
+    StoreView,
+    Undo,
+    file_text,
+)
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     import pygit2
@@ -50,17 +65,6 @@ _MOST_REMEMBERED = 2_000
 _MOST_REMOTES = 16
 _CHECK_EVERY = 1_000
 _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
-
-
-class Identity(Struct, frozen=True):
-    """What tells one repository from another. `roots`: hex ids of commits without parents, empty where they
-    are not known; `remotes`: as `remote_key` spells them. Both sorted."""
-
-    roots: tuple[str, ...] = ()
-    remotes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.roots or self.remotes)
 
 
 def read_identity(
@@ -179,40 +183,8 @@ def _texts(value: object) -> tuple[str, ...]:
 # best match, and the user chooses.
 
 
-EvidenceKind = Literal["owner", "root", "remote", "name"]
-ORDER: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
 _NAME = re.compile(r"[^\w]+|_")
 _SHOWN_HEX = 10
-
-
-class LiveProject(Struct, frozen=True):
-    """A project that the home lists. `there`: its directory can be reached now."""
-
-    path: str
-    name: str
-    there: bool
-    identity: Identity | None = None
-
-
-class MatchEvidence(Struct, frozen=True):
-    """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
-    the file that names the owner."""
-
-    kind: EvidenceKind
-    value: str
-
-
-class ProjectMatch(Struct, frozen=True):
-    """A project that a store may belong to, strongest evidence first."""
-
-    project_path: str
-    name: str
-    evidence: tuple[MatchEvidence, ...]
-
-    @property
-    def rank(self) -> tuple[bool, ...]:
-        kinds = {each.kind for each in self.evidence}
-        return tuple(kind in kinds for kind in ORDER)
 
 
 def matches(
@@ -256,84 +228,6 @@ def _evidence(store: LostStore, identity: Identity | None, project: LiveProject)
 def _folded(name: str) -> str:
     """Names are compared as people read them: without case and signs."""
     return _NAME.sub("-", name.casefold())
-
-
-# What is shown of stores and merges. Sizes are bytes, times ns since the epoch; `rel` is the path below the
-# store.
-
-
-MergeState = Literal["create", "same", "contained", "differs", "blocked"]
-"""What merging does with a file: nothing stands at its place; the same bytes do; the note there has all its
-lines; both differ, and a person may choose; it stays where it is, as `blocked` says."""
-
-MergeChoice = Literal["both", "beside", "leave"]
-"""For a file that differs: one note with every line of both; a note of its own beside the other; nothing."""
-
-Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
-
-
-class StoreFile(Struct, frozen=True):
-    """One file of a lost store."""
-
-    rel: str
-    size: int
-    mtime_ns: int
-
-
-class StoreView(Struct, frozen=True):
-    """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
-    `more`: there are more files than are listed. `removable`: the history keeps what is removed."""
-
-    store: LostStore
-    files: tuple[StoreFile, ...]
-    more: bool
-    matches: tuple[ProjectMatch, ...]
-    best: ProjectMatch | None
-    removable: bool
-
-    @property
-    def id(self) -> str:
-        return str(self.store.directory)
-
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.files)
-
-
-class OrphansView(Struct, frozen=True):
-    """The lost stores of one home, and the projects they may be merged into."""
-
-    stores: tuple[StoreView, ...]
-    projects: tuple[LiveProject, ...]
-
-
-class MergeRow(Struct, frozen=True):
-    """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
-    and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
-    `why`: the rule that a name breaks."""
-
-    rel: str
-    path: str
-    state: MergeState
-    lost: bytes = b""
-    live: bytes | None = None
-    union: bytes | None = None
-    beside: str = ""
-    choices: tuple[MergeChoice, ...] = ()
-    blocked: Blocked = ""
-    why: str = ""
-    pinned: bool = False
-
-
-class MergePreview(Struct, frozen=True):
-    """A merge to look through; nothing was changed. `project_path` empty: into global memory."""
-
-    store: LostStore
-    scope: Scope
-    project_path: str
-    rows: tuple[MergeRow, ...] = field(default=())
-    problem: str = ""
-    """Why no pins are known, so that none follow; empty where they are."""
 
 
 MOST_REPOSITORIES = 64

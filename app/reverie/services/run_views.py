@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.errors import Conflict, StoreError, Unavailable
-from reverie.files.lease import LeaseHolder
+from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.coverage import status_of

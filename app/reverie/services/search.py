@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
@@ -48,74 +48,15 @@ from reverie.memory.search.query import (
     term_hits,
 )
 from reverie.services.container import shown_contexts
+from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
 
 
-# What a search answers. Values; they hold memory text as it is and stay on this machine.
-
-
 class SearchStopped(Exception):
     """Nobody waits for the answer any more."""
-
-
-Matched = Literal["all", "any", "near"]
-"""Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
-
-
-class SearchPlace(Struct, frozen=True):
-    """Where somebody is who searches: what belongs there comes first."""
-
-    project_path: str | None = None
-    """A project, or a directory in one."""
-    workspace_id: str | None = None
-
-
-class SearchHit(Struct, frozen=True):
-    """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
-    `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
-
-    home_id: str
-    home: str
-    home_label: str
-    path: str
-    scope: Scope
-    score: float
-    snippet: Snippet
-    name_hits: tuple[tuple[int, int], ...] = ()
-    root_key: str = ""
-    companion: bool = False
-    workspace_id: str | None = None
-    project_path: str | None = None
-    reachable: bool = True
-    matched: Matched = "all"
-
-    def as_json(self) -> dict[str, Any]:
-        """As `reverie search --json` tells it."""
-        return {
-            "home": self.home,
-            "path": self.path,
-            "scope": self.scope.value,
-            "score": self.score,
-            "snippet": self.snippet.text,
-            "hits": [list(hit) for hit in self.snippet.hits],
-            "line": self.snippet.line,
-            "workspaceId": self.workspace_id,
-            "projectPath": self.project_path,
-            "matched": self.matched,
-        }
-
-
-class SearchAnswer(Struct, frozen=True):
-    """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
-
-    query: str
-    hits: tuple[SearchHit, ...]
-    problems: tuple[str, ...] = ()
-    complete: bool = True
 
 
 # The places of indexed rows, and the context in which each is shown.
@@ -159,7 +100,6 @@ def owner_of(parts: HomeContainer, path: Path) -> str | None:
 
 _log = logging.getLogger("reverie.search")
 _NO_WORDS = SearchQuery()
-COUNT = 50
 # So much of a file is read for its snippet, and more only where the words do not stand there.
 _GLANCE = 64 * 1024
 # The same where every file is searched for its best passage.

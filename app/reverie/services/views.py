@@ -1,26 +1,29 @@
-"""What a window or a command is shown of a home: frozen values, no behaviour, safe to hand between threads.
+"""What a window or a command is shown of a home: frozen values, safe to hand between threads.
+
+A window knows the services by these values and by their signatures; it loads nothing of their work.
 
 Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherwise.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.base import Companion, HomeContents
+from reverie.agents.base import Companion, HomeContents, LostStore
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
-from reverie.failures.lessons import RecordChange
-from reverie.files.lease import LeaseHolder
+from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, Review
 from reverie.memory.listing import ScopeListing
 from reverie.memory.scope_files import sha256_of_text
+from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import CardCounts, Outcome, Parts, ReportCard
-from reverie.runs.transaction import Journal
+from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard
 from reverie.values import Struct, field
 
 
@@ -308,6 +311,34 @@ class CompanionRestored(Struct, frozen=True):
     """Of the history, with the bytes before."""
 
 
+class FieldChange(Struct, frozen=True):
+    """One field of the record in `rel` (below the memory root). `place`: keys and list positions."""
+
+    rel: str
+    place: tuple[str | int, ...]
+    before: Any
+    after: Any
+    was_there: bool = True
+    """False: there is no such field before, and `before` means nothing."""
+    is_there: bool = True
+    """The same of `after`."""
+
+
+class PatternsChange(Struct, frozen=True):
+    """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
+    is told here. `places`: where each of `after` comes to stand; without, all where the first was."""
+
+    rel: str
+    before: tuple[dict[str, Any], ...]
+    after: tuple[dict[str, Any], ...]
+    places: tuple[int, ...] = ()
+
+
+RecordChange = FieldChange | PatternsChange
+"""A change of a record of loki-mode. It can be turned round, and names what it expects, so that what others
+wrote meanwhile stays."""
+
+
 class Undo(Struct, frozen=True):
     """How to take back what a person did as one."""
 
@@ -379,3 +410,290 @@ def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> File
 
 def _mostly_crlf(content: str) -> bool:
     return content.count("\r\n") * 2 > content.count("\n")
+
+
+# What the engine tells by itself.
+
+
+class LostSave(Struct, frozen=True):
+    """A write of ours that another program overwrote."""
+
+    path: str
+    """The memory path."""
+    at_ms: int
+    """When Reverie wrote it, UTC ms."""
+    text: str | None
+    """What Reverie wrote; None where it deleted the file, which is there again."""
+    kept: bool
+    """Whether the text is kept as a draft."""
+
+    def sentence(self) -> str:
+        """What a person should know, with the next step."""
+        if self.text is None:
+            return f"{self.path} was deleted, and another program wrote it again."
+        offered = " The text is kept as a draft, which the window offers." if self.kept else ""
+        return f"{self.path} was saved, and another program overwrote it.{offered}"
+
+
+class HostStatus(Struct, frozen=True):
+    """`hosting`: here; `viewing`: `holder` hosts; `waiting`: nobody does, and `message` says why not we.
+    `sessions` transcripts are followed."""
+
+    state: Literal["stopped", "hosting", "viewing", "waiting"]
+    holder: LeaseHolder | None = None
+    sessions: int = 0
+    message: str = ""
+
+
+# Drafts.
+
+
+DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
+
+
+class Draft(Struct, frozen=True):
+    """Text as it would be written, byte order mark and line breaks included, and what it grew from.
+
+    `store` and `rel` name the file for ever (a scope root's key, or `companion` and the path); `path` and
+    `context` are how it was reached (`path` is empty for a companion). `base_sha256` is None where no file
+    was there; `base` then still tells the style of the line breaks. `cursor` counts UTF-16 units.
+    """
+
+    store: str
+    rel: str
+    path: str
+    context: ScopeContext
+    content: str
+    base: str | None
+    base_sha256: str | None
+    cursor: int
+    at_ms: int
+    overwritten: bool = False
+    """Whether it was saved, and another program overwrote it."""
+
+    @property
+    def label(self) -> str:
+        return self.path or self.rel
+
+
+class Offer(Struct, frozen=True):
+    """A draft of a process that is gone, beside the file as it stands now. `gap`: why it cannot go back
+    there, or empty."""
+
+    name: str
+    draft: Draft
+    disk: FileText | None
+    companion: Companion | None = None
+    gap: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """The file is not the one the draft grew from any more."""
+        return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
+
+
+class Offers(Struct, frozen=True):
+    """What is offered, newest first, and the files that were set aside as damaged just now."""
+
+    offers: tuple[Offer, ...] = ()
+    damaged: tuple[Path, ...] = ()
+
+
+def draft_name(store: str, rel: str, instance: str) -> str:
+    """The file of a draft. `instance`: 8 hex digits of the window."""
+    digest = hashlib.sha256(f"{store}\0{rel}".encode("utf-8", "surrogatepass")).hexdigest()
+    name = f"{digest}-{instance}.json"
+    if not DRAFT_NAME.fullmatch(name):
+        raise ValueError("an instance is 8 hex digits")
+    return name
+
+
+# What a search answers. It holds memory text as it is and stays on this machine.
+
+
+Matched = Literal["all", "any", "near"]
+"""Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
+
+
+class SearchPlace(Struct, frozen=True):
+    """Where somebody is who searches: what belongs there comes first."""
+
+    project_path: str | None = None
+    """A project, or a directory in one."""
+    workspace_id: str | None = None
+
+
+class SearchHit(Struct, frozen=True):
+    """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
+    `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
+
+    home_id: str
+    home: str
+    home_label: str
+    path: str
+    scope: Scope
+    score: float
+    snippet: Snippet
+    name_hits: tuple[tuple[int, int], ...] = ()
+    root_key: str = ""
+    companion: bool = False
+    workspace_id: str | None = None
+    project_path: str | None = None
+    reachable: bool = True
+    matched: Matched = "all"
+
+    def as_json(self) -> dict[str, Any]:
+        """As `reverie search --json` tells it."""
+        return {
+            "home": self.home,
+            "path": self.path,
+            "scope": self.scope.value,
+            "score": self.score,
+            "snippet": self.snippet.text,
+            "hits": [list(hit) for hit in self.snippet.hits],
+            "line": self.snippet.line,
+            "workspaceId": self.workspace_id,
+            "projectPath": self.project_path,
+            "matched": self.matched,
+        }
+
+
+class SearchAnswer(Struct, frozen=True):
+    """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
+    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
+
+    query: str
+    hits: tuple[SearchHit, ...]
+    problems: tuple[str, ...] = ()
+    complete: bool = True
+
+
+COUNT = 50
+"""How many hits an answer has at most, unless more are asked for."""
+
+
+# What is shown of lost stores, and of merging them. Sizes are bytes, times ns since the epoch; `rel` is the
+# path below the store.
+
+
+class Identity(Struct, frozen=True):
+    """What tells one repository from another. `roots`: hex ids of commits without parents, empty where they
+    are not known; `remotes`: as `remote_key` spells them. Both sorted."""
+
+    roots: tuple[str, ...] = ()
+    remotes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.roots or self.remotes)
+
+
+EvidenceKind = Literal["owner", "root", "remote", "name"]
+
+
+ORDER: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
+
+
+class LiveProject(Struct, frozen=True):
+    """A project that the home lists. `there`: its directory can be reached now."""
+
+    path: str
+    name: str
+    there: bool
+    identity: Identity | None = None
+
+
+class MatchEvidence(Struct, frozen=True):
+    """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
+    the file that names the owner."""
+
+    kind: EvidenceKind
+    value: str
+
+
+class ProjectMatch(Struct, frozen=True):
+    """A project that a store may belong to, strongest evidence first."""
+
+    project_path: str
+    name: str
+    evidence: tuple[MatchEvidence, ...]
+
+    @property
+    def rank(self) -> tuple[bool, ...]:
+        kinds = {each.kind for each in self.evidence}
+        return tuple(kind in kinds for kind in ORDER)
+
+
+MergeState = Literal["create", "same", "contained", "differs", "blocked"]
+"""What merging does with a file: nothing stands at its place; the same bytes do; the note there has all its
+lines; both differ, and a person may choose; it stays where it is, as `blocked` says."""
+
+
+MergeChoice = Literal["both", "beside", "leave"]
+"""For a file that differs: one note with every line of both; a note of its own beside the other; nothing."""
+
+
+Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
+
+
+class StoreFile(Struct, frozen=True):
+    """One file of a lost store."""
+
+    rel: str
+    size: int
+    mtime_ns: int
+
+
+class StoreView(Struct, frozen=True):
+    """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
+    `more`: there are more files than are listed. `removable`: the history keeps what is removed."""
+
+    store: LostStore
+    files: tuple[StoreFile, ...]
+    more: bool
+    matches: tuple[ProjectMatch, ...]
+    best: ProjectMatch | None
+    removable: bool
+
+    @property
+    def id(self) -> str:
+        return str(self.store.directory)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+class OrphansView(Struct, frozen=True):
+    """The lost stores of one home, and the projects they may be merged into."""
+
+    stores: tuple[StoreView, ...]
+    projects: tuple[LiveProject, ...]
+
+
+class MergeRow(Struct, frozen=True):
+    """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
+    and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
+    `why`: the rule that a name breaks."""
+
+    rel: str
+    path: str
+    state: MergeState
+    lost: bytes = b""
+    live: bytes | None = None
+    union: bytes | None = None
+    beside: str = ""
+    choices: tuple[MergeChoice, ...] = ()
+    blocked: Blocked = ""
+    why: str = ""
+    pinned: bool = False
+
+
+class MergePreview(Struct, frozen=True):
+    """A merge to look through; nothing was changed. `project_path` empty: into global memory."""
+
+    store: LostStore
+    scope: Scope
+    project_path: str
+    rows: tuple[MergeRow, ...] = field(default=())
+    problem: str = ""
+    """Why no pins are known, so that none follow; empty where they are."""

@@ -4,11 +4,6 @@ Nothing here tells a view to refresh: changes reach views through the watcher on
 Reading creates nothing inside the home; what the first opening needs (history, what the user has seen) goes
 to Reverie's own directories.
 
-Late imports: what shows the trees and edits memories is imported at the top. The larger subjects are services
-of their own (`LazyService`), and what loads pydantic, asyncio or the rules of duplicates (40 to 400 ms) is
-imported by whoever asks for it first, at either end of the wire, since a window opens with the trees alone.
-Two threads may make the same service twice, which is harmless.
-
 Threading: every method blocks on disk; never call one on the GUI thread. Failure: `UserError` for what a
 person can fix; anything else is a bug and propagates.
 """
@@ -19,13 +14,9 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from reverie.agents.base import Companion, Home, TitlesRead
+from reverie.agents.base import Companion, TitlesRead, rules_of
 from reverie.agents.scopes import (
-    EDITABLE,
-    FileRole,
-    FileRule,
     Refusal,
     Scope,
     ScopeContext,
@@ -42,9 +33,9 @@ from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import Parts, Progress, RunResult
+from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
-from reverie.services.drafts import DraftService, LostSave
 from reverie.services.edits import (
     CompanionFiles,
     Template,
@@ -57,12 +48,13 @@ from reverie.services.edits import (
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.timeline import RestorePlan
-from reverie.services.unseen import SeenLog, UnseenService, author_of, relevant, watch_targets
+from reverie.services.unseen import SeenLog, author_of, relevant, watch_targets
 from reverie.services.views import (
     FileText,
     HandChange,
     HomeFacts,
     HomeInfo,
+    LostSave,
     MemoryView,
     Relevance,
     ReviewView,
@@ -72,67 +64,12 @@ from reverie.services.views import (
     UnseenKind,
 )
 
-if TYPE_CHECKING:
-    from reverie.services.background import ExtractionService, SessionNotesService
-    from reverie.services.claims import ClaimService
-    from reverie.services.commands import CommandViews, RunsByHand
-    from reverie.services.duplicates import DuplicateService
-    from reverie.services.edits import Moves
-    from reverie.services.failures import FailureService, RecordEdits
-    from reverie.services.findings import FindingService
-    from reverie.services.memory_index import IndexService
-    from reverie.services.models import Models
-    from reverie.services.orphans import OrphanService
-    from reverie.services.run_views import ActivityService, ChangeLogService, ReviewService
-    from reverie.services.timeline import TimelineService
-    from reverie.services.traces import Replays, TraceService, TranscriptService
-    from reverie.services.trash import TrashService
-
-T = TypeVar("T")
-
-
-class LazyService(Generic[T]):
-    """A service as an attribute of a workbench. `load` imports its class, `make` makes one."""
-
-    def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
-        self.load = load
-        self._make = make
-        self.__doc__ = load.__doc__
-        self._name = ""
-
-    def __set_name__(self, _owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, workbench: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, workbench: object, owner: type) -> T: ...
-    def __get__(self, workbench: Any, owner: type) -> Self | T:
-        if workbench is None:
-            return self
-        kind = self.load()
-        made = kind(workbench.parts) if self._make is None else self._make(workbench, kind)  # type: ignore[call-arg]
-        # Found from now on without coming here.
-        workbench.__dict__[self._name] = made
-        return made
-
-
-def service(load: Callable[[], type[T]]) -> LazyService[T]:
-    """The service whose class `load` returns, made with the parts of the home."""
-    return LazyService(load)
-
-
-def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
-    """The same, made by `make(workbench, class)`."""
-    return lambda load: LazyService(load, make)
-
-
 LOOK_AGAIN = "reverie-coverage"
 """The thread that looks after a consolidation whether the agent overwrote its coverage record. A process that
 did the run for another one lets it end."""
 
 
-class Workbench:
+class Workbench(HomeServices):
     """One open home: what can be shown of it and done with it.
 
     Larger subjects are services of their own, each built on first use: `timeline`, `traces`, `trash` and so
@@ -148,184 +85,22 @@ class Workbench:
         """Reverie's id of this home."""
         return self.parts.home_id
 
-    @service
-    def timeline() -> type[TimelineService]:
-        """What happened to each memory of this home."""
-        from reverie.services import timeline as module
-
-        return module.TimelineService
-
-    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.timeline))
-    def change_log() -> type[ChangeLogService]:
-        """Every change set of this home."""
-        from reverie.services import run_views as module
-
-        return module.ChangeLogService
-
-    @service
-    def activity() -> type[ActivityService]:
-        """What the background services of this home decided, and what runs."""
-        from reverie.services import run_views as module
-
-        return module.ActivityService
-
-    @service
-    def traces() -> type[TraceService]:
-        """The traces of this home."""
-        from reverie.services import traces as module
-
-        return module.TraceService
-
-    @service
-    def transcripts() -> type[TranscriptService]:
-        """The transcripts of this home."""
-        from reverie.services import traces as module
-
-        return module.TranscriptService
-
-    @service
-    def extracting() -> type[ExtractionService]:
-        """Extraction of memories from rollouts; only Codex has them (`available`)."""
-        from reverie.services import background as module
-
-        return module.ExtractionService
-
-    @service
-    def noting() -> type[SessionNotesService]:
-        """Session notes of this home."""
-        from reverie.services import background as module
-
-        return module.SessionNotesService
-
-    @service
-    def duplicates() -> type[DuplicateService]:
-        """Memories of this home with the same content."""
-        from reverie.services import duplicates as module
-
-        return module.DuplicateService
-
-    @service
-    def trash() -> type[TrashService]:
-        """Deleted memories of this home."""
-        from reverie.services import trash as module
-
-        return module.TrashService
-
     @cached_property
     def lint(self) -> LintService:
         """Problems in the memories of this home."""
         return LintService(self.parts.home_id, self.parts.home.caps, self.parts.catalogue)
 
-    @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
-    def replays() -> type[Replays]:
-        """Runs of the memory writer repeated on a copy."""
-        from reverie.services import traces as module
-
-        return module.Replays
-
-    @service_made_by(lambda workbench, kind: workbench._finding_service(kind))
-    def worth_a_look() -> type[FindingService]:
-        """What is worth a person's look in the memories of a context."""
-        from reverie.services import findings as module
-
-        return module.FindingService
-
-    def _finding_service(self, kind: type[FindingService]) -> FindingService:
-        view, kept = partial(self.view, names_only=True), partial(self.parts.own_sidecar, "findings.json")
-        return kind(view, lambda: self.claims, kept, self.parts.noticed.of)
-
-    @service_made_by(lambda workbench, kind: workbench._claim_service(kind))
-    def claims() -> type[ClaimService]:
-        """Whether what the memories say of their project is still true."""
-        from reverie.services import claims as module
-
-        return module.ClaimService
-
-    def _claim_service(self, kind: type[ClaimService]) -> ClaimService:
-        change = partial(self.apply_changes, kind="restore", subject="Stale statements fixed by hand")
-        written = partial(self.parts.own_sidecar, "line-times.json")
-        return kind(partial(self.view, names_only=True), lambda: self.timeline, change, written)
-
-    @service
-    def orphans() -> type[OrphanService]:
-        """Stores of this home whose project is gone."""
-        from reverie.services import orphans as module
-
-        return module.OrphanService
-
-    @service
-    def models() -> type[Models]:
-        """Engines, consent and keys of this home."""
-        from reverie.services import models as module
-
-        return module.Models
-
     @cached_property
     def _edits(self) -> UserEdits:
         return UserEdits(self.parts)
 
-    @service
-    def moves() -> type[Moves]:
-        """Moves memories between folders and scopes."""
-        from reverie.services import edits as module
-
-        return module.Moves
-
-    @service
-    def records() -> type[RecordEdits]:
-        """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
-        from reverie.services import failures as module
-
-        return module.RecordEdits
-
-    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench._seen))
-    def unseen() -> type[UnseenService]:
-        """What someone else did since a person last saw it."""
-        return UnseenService
-
-    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.records))
-    def failures() -> type[FailureService]:
-        """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
-        from reverie.services import failures as module
-
-        return module.FailureService
-
-    @service
-    def index_care() -> type[IndexService]:
-        """The index files that the agent keeps of its memories."""
-        from reverie.services import memory_index as module
-
-        return module.IndexService
-
-    @service_made_by(lambda workbench, kind: kind(workbench.parts, current_text(workbench.parts)))
-    def drafts() -> type[DraftService]:
-        """Text that was typed and not saved."""
-        return DraftService
+    @cached_property
+    def _current_text(self) -> Callable[[ScopeContext, str, Companion | None], FileText]:
+        return current_text(self.parts)
 
     @cached_property
     def _changes(self) -> ChangeSet:
         return ChangeSet(self.parts)
-
-    @service
-    def reviews() -> type[ReviewService]:
-        """Reviews of the runs of this home."""
-        from reverie.services import run_views as module
-
-        return module.ReviewService
-
-    @service_made_by(lambda workbench, kind: kind(workbench.parts, workbench.view))
-    def shown() -> type[CommandViews]:
-        """What commands show of this home."""
-        from reverie.services import commands as module
-
-        return module.CommandViews
-
-    @service
-    def by_hand() -> type[RunsByHand]:
-        """The runs that commands ask for."""
-        from reverie.services import commands as module
-
-        return module.RunsByHand
 
     @cached_property
     def _companions(self) -> CompanionFiles:
@@ -629,15 +404,15 @@ class Workbench:
             root = home.scope_root(context, scope)
         except ScopeUnavailable as gap:
             return ScopeListing(None, gap.cause or gap.title, gap.gap, (), (), ())
-        rules_of = partial(_rules_of, home, root)
+        rules = partial(rules_of, home, root)
         if quick:
-            return names_only(root, rules_of)
+            return names_only(root, rules)
         return scan_scope(
             root,
             home.caps,
             usage,
             partial(home.usage_key, root),
-            rules_of,
+            rules,
             previous=previous,
             dirty=dirty if previous is not None else None,
         )
@@ -662,9 +437,3 @@ class Workbench:
     @staticmethod
     def _touches(changes: Changes, path: Path) -> bool:
         return changes.rescan or path in changes.paths
-
-
-def _rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
-    """See `memory.listing.RulesOf`."""
-    rule = home.file_rule(root, rel)
-    return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)

@@ -23,7 +23,6 @@ import gc
 import logging
 import os
 import platform
-import queue
 import re
 import shutil
 import signal
@@ -847,6 +846,7 @@ class Log:
             return
         # Late: a job calls this once the window is on screen.
         import logging.handlers
+        import queue
 
         self._root.removeHandler(waiting)
         try:

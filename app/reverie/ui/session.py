@@ -23,8 +23,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import HomeEngine, Opened
-from reverie.engine.trees import TreesUpdate, named, updated
+from reverie.engine.interface import TreesUpdate, named, updated
 from reverie.engine.wire import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -35,6 +34,8 @@ from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
+    from reverie.engine.engine import HomeEngine
+    from reverie.engine.interface import Opened
     from reverie.files.watch import WatchState
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 
@@ -263,6 +264,8 @@ class HomeSession(QObject):
         self.context: ScopeContext | None = None
         self.status: StatusView | None = None
         self._choice = Choice()
+        self.first_view: MemoryView | None = None
+        """The names of a context of this home as the starting engine told them; for the first selection."""
         self.arrangement = BY_NAME
         self._update: TreeUpdate | None = None
         self._everything = False
@@ -360,10 +363,14 @@ class HomeSession(QObject):
 
     def _names_job(self, choice: Choice) -> Work[TreeUpdate]:
         workbench = self.workbench
+        first, self.first_view = self.first_view, None
 
         async def work(_control: JobControl) -> TreeUpdate:
             context = await ask(workbench.context, choice.workspace_id, choice.project_path)
-            view = named(await ask(workbench.names, context))
+            if first is not None and first.context == context:
+                view = first
+            else:
+                view = named(await ask(workbench.names, context))
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
         return work

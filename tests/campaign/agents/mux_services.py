@@ -29,8 +29,8 @@ from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pen
 from reverie.memory.commands import MemoryCommands
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
-from reverie.services.drafts import LostSave
 from reverie.services.host import UsageKeeper
+from reverie.services.views import LostSave
 from reverie.services.workbench import Workbench
 
 from .base import Outcome, Programs, differences, snapshot

@@ -13,7 +13,8 @@ from reverie.agents.mux.config import project_dir_name
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
-from reverie.services.search import SearchPlace, SearchService
+from reverie.services.search import SearchService
+from reverie.services.views import SearchPlace
 
 _PROJECTS = "/home/dev/projects"
 _FIRST = 5

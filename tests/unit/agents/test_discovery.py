@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from helpers.samples import copy_sample, snapshot
-from reverie.agents.discovery import FoundHome, discover, find_homes, open_home
+from reverie.agents.base import FoundHome
+from reverie.agents.discovery import discover, find_homes, open_home
 from reverie.errors import Unavailable
 
 

@@ -11,9 +11,10 @@ import pytest
 from helpers.at_steps import no_more_locks
 from helpers.ordinary_user import without_power
 from reverie.cli.memory import LineClock, MemoryLines
-from reverie.compose import copy_demo_home, open_parts
+from reverie.compose import open_parts
 from reverie.errors import Unavailable
 from reverie.profile import Profile
+from reverie.resources import copy_demo_home
 from reverie.services.duplicates import DuplicateService
 
 NOW = 1_800_000_000_000

@@ -47,12 +47,12 @@ from reverie.engine.wire import (
     encode,
 )
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
-from reverie.files.lease import LeaseHeld, LeaseHolder
-from reverie.files.locks import ProcessId
+from reverie.files.lease import LeaseHeld
+from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
 from reverie.memory.store import ReadOnlyStore
-from reverie.services.workbench import service_made_by
+from reverie.services import service_made_by
 
 HOME = Path("/home/somebody/.mux")
 LIMIT_S = 10.0

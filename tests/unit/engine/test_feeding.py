@@ -15,9 +15,9 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
 from reverie.engine.engine import HistoryRecorder, HomeEngine, Listener, ProfileEngine
+from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import CallControl, CallStopped
-from reverie.engine.trees import updated
 from reverie.engine.wire import IndexChanged, pack
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes

@@ -21,11 +21,12 @@ from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
 from reverie.engine.server import PAUSED_ELSEWHERE
 from reverie.engine.wire import Event, HomeChanged, HostChanged
-from reverie.files.lease import LeaseHolder, Leases
-from reverie.files.locks import is_running
+from reverie.files.lease import Leases
+from reverie.files.locks import LeaseHolder, is_running
 from reverie.files.log_file import is_debug
 from reverie.profile import Profile
-from reverie.services.host import HostStatus, host_lease_name
+from reverie.services.host import host_lease_name
+from reverie.services.views import HostStatus
 from unit.engine.test_engine_process import short_lived
 from unit.engine.test_run_workers import opened, until
 

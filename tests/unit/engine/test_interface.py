@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 import typing
 from typing import Any
 
+import pytest
+
+from reverie.agents.scopes import ScopeContext
 from reverie.engine.engine import EngineServices, HomeEngine
-from reverie.engine.wire import coder, method_of, names_of
-from reverie.services.workbench import LazyService
+from reverie.engine.interface import EngineCalls, HomeCalls
+from reverie.engine.wire import coder, decode, encode, is_service, method_of, names_of
+from reverie.services import LazyService
+from reverie.services.views import FieldChange, Undo
 from reverie.values import fields_of
 
 # These take or give what only one process has: callables, watchers, readers, models.
@@ -80,3 +87,43 @@ def test_every_value_that_a_signature_names_can_cross() -> None:
                 follow(method.progress)
     # How a model is asked is looked up in the engine; nobody asks for it over the wire.
     assert {name for name in stuck if not name.startswith("ModelClient.")} == set()
+
+
+@pytest.mark.parametrize(("first", "whole"), [(HomeCalls, HomeEngine), (EngineCalls, EngineServices)])
+def test_what_a_window_asks_first_is_asked_as_the_engine_understands_it(first: type, whole: type) -> None:
+    names = {name for name in vars(first) if not name.startswith("_")}
+    assert len(names) > 5
+    for name in names:
+        here, there = method_of(first, name), method_of(whole, name)
+        if here is None:
+            assert is_service(first, name)
+            assert first.__dict__[name] is inspect.getattr_static(whole, name)
+            continue
+        assert there is not None
+        assert (here.parameters, here.required, here.result, here.progress, here.is_property) == (
+            there.parameters,
+            there.required,
+            there.result,
+            there.progress,
+            there.is_property,
+        )
+        assert here.local == there.local - {"client"}
+        assert [each for each in there.order if each != "client"] == list(here.order)
+
+
+def test_what_a_window_asks_first_loads_nothing_of_the_engine() -> None:
+    script = (
+        "import sys; from pathlib import Path; from reverie.engine.client import EngineClient;"
+        "home = EngineClient(None).home(Path('/home'), 'id');"
+        "home.refresh, home.names, home.context, home.status, home.watch_for;"
+        "print('reverie.engine.engine' in sys.modules); home.save;"
+        "print('reverie.engine.engine' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\nTrue\n"
+
+
+def test_a_field_that_a_record_did_not_have_crosses_with_its_undo() -> None:
+    change = FieldChange("episode.json", ("resolution",), "found", None, is_there=False)
+    undo = Undo(ScopeContext(None, "/p"), "/memories/project/x", (change,), "Took it back.")
+    assert decode(encode(undo, Undo), Undo) == undo

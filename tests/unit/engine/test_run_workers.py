@@ -17,7 +17,8 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
-from reverie.engine.engine import RUNS, HomeEngine, ProfileEngine
+from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.interface import RUNS
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
 from reverie.engine.server import NOBODY, CallControl

@@ -12,8 +12,8 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.interface import named, updated
 from reverie.engine.process import inline_channel
-from reverie.engine.trees import named, updated
 from reverie.profile import Profile
 
 GLOBAL = ScopeContext(None, None)

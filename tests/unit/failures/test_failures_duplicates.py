@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.agents.loki.anti_patterns import repeated
-from reverie.failures.lessons import merged
+from reverie.services.failures import merged
 
 SAME = {"pattern": "Avoid: IterationError", "category": "anti-pattern"}
 

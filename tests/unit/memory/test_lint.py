@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
-from reverie.memory.lint import MAX_SHOWN_PER_KIND, LintFinding, instruction_lines, lint
+from reverie.memory.lint import MAX_SHOWN_PER_KIND, instruction_lines, lint
+from reverie.memory.listing import LintFinding
 from reverie.values import astuple
 
 CAPS = Caps(

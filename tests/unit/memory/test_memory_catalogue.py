@@ -14,7 +14,8 @@ import pytest
 from helpers.benches import sample_parts
 from reverie.files.directory import stamp_of
 from reverie.memory import catalogue as module
-from reverie.memory.lint import lint, with_reason
+from reverie.memory.lint import lint
+from reverie.memory.listing import with_reason
 from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench
 

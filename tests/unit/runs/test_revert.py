@@ -13,9 +13,8 @@ from reverie.errors import StoreError, Unavailable
 from reverie.files.lease import LeaseHeld
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.record import RunResult
+from reverie.runs.record import Journal, RunResult
 from reverie.runs.revert import RevertPlan, summary_of
-from reverie.runs.transaction import Journal
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"

@@ -16,7 +16,8 @@ from reverie.files.atomic import set_observer
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs import record as fence
-from reverie.runs.transaction import FileIntent, Images, Journal, LeaseLost, Recovered, Transaction, ops_of
+from reverie.runs.record import FileIntent, Journal
+from reverie.runs.transaction import Images, LeaseLost, Recovered, Transaction, ops_of
 from reverie.services.container import HomeContainer
 from reverie.values import replace
 

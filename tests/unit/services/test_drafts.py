@@ -19,8 +19,9 @@ from reverie.agents.scopes import Scope
 from reverie.files.locks import ProcessId
 from reverie.services import drafts
 from reverie.services.container import HomeContainer
-from reverie.services.drafts import COMPANION_STORE, Draft, DraftService, Offers, draft_name, drafts_directory
+from reverie.services.drafts import COMPANION_STORE, DraftService, drafts_directory
 from reverie.services.edits import CompanionFiles, UserEdits, current_text
+from reverie.services.views import Draft, Offers, draft_name
 from reverie.values import replace
 
 ACME = "a1f3c9e2b7"

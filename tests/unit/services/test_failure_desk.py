@@ -12,10 +12,11 @@ from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from helpers.samples import copy_sample
 from reverie.compose import open_parts
 from reverie.errors import Conflict, Unavailable
-from reverie.failures.lessons import FieldChange, retrieve
+from reverie.failures.lessons import retrieve
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.services.failures import FailureService
+from reverie.services.views import FieldChange
 from reverie.services.workbench import Workbench
 
 PATTERNS = "semantic/patterns.json"

@@ -15,12 +15,14 @@ from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
 from reverie.agents.mux.transcript import TranscriptTail
 from reverie.agents.transcripts import TailEvent, TailPosition
-from reverie.compose import copy_demo_home, open_parts
+from reverie.compose import open_parts
 from reverie.errors import StoreError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
+from reverie.resources import copy_demo_home
 from reverie.services.container import HomeContainer
-from reverie.services.host import Host, HostServices, HostStatus, host_lease_name
+from reverie.services.host import Host, HostServices, host_lease_name
+from reverie.services.views import HostStatus
 
 ACME, PIPELINE, GARDEN = "a1f3c9e2b7", "c04d8e91aa", "77b0d2c4e5"
 

@@ -9,7 +9,8 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
-from reverie.memory.lint import lint, with_reason
+from reverie.memory.lint import lint
+from reverie.memory.listing import with_reason
 from reverie.services.lint import LintResult
 from reverie.services.views import MemoryView
 from reverie.services.workbench import Workbench

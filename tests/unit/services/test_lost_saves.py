@@ -14,8 +14,9 @@ from reverie.errors import UserError
 from reverie.memory.scope_files import FileChange
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer, HomeKey
-from reverie.services.drafts import WATCHED_S, DraftService, LostSave, SaveWatch, contains_change
+from reverie.services.drafts import WATCHED_S, DraftService, SaveWatch, contains_change
 from reverie.services.edits import current_text
+from reverie.services.views import LostSave
 from reverie.settings import Settings
 
 PATH = "/memories/project/a.md"

@@ -19,18 +19,8 @@ from reverie.memory.diff import lost_lines
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
-from reverie.services.orphans import (
-    Identity,
-    LiveProject,
-    MatchEvidence,
-    MergePreview,
-    OrphanService,
-    StoreView,
-    best,
-    matches,
-    read_identity,
-    remote_key,
-)
+from reverie.services.orphans import OrphanService, best, matches, read_identity, remote_key
+from reverie.services.views import Identity, LiveProject, MatchEvidence, MergePreview, StoreView
 
 
 @pytest.fixture

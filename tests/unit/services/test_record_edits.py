@@ -15,20 +15,12 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
-from reverie.failures.lessons import (
-    ABSENT,
-    FieldChange,
-    PatternsChange,
-    merged,
-    parsed,
-    resolution,
-    retrieve,
-    spelled,
-)
+from reverie.failures.lessons import retrieve
 from reverie.files.locks import lock_beside
 from reverie.memory.history.reader import HistoryPlace
 from reverie.profile import Profile
-from reverie.services.failures import RecordEdits
+from reverie.services.failures import RecordEdits, merged, parsed, resolution, spelled
+from reverie.services.views import FieldChange, PatternsChange
 from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
@@ -54,7 +46,7 @@ def record(maker: LokiMaker, rel: str) -> Any:
 def test_a_resolution_is_written_and_nothing_else(maker: LokiMaker, edits: RecordEdits) -> None:
     path = maker.memory / EPISODE
     before = path.read_text()
-    back = edits.change(resolution(EPISODE, 1, "", "asked Ada, naïvely"))
+    back = edits.change(resolution(EPISODE, 1, {"resolution": ""}, "asked Ada, naïvely"))
     text = path.read_text()
     assert record(maker, EPISODE)["errors_encountered"][1]["resolution"] == "asked Ada, naïvely"
     changed = [
@@ -68,7 +60,7 @@ def test_a_resolution_is_written_and_nothing_else(maker: LokiMaker, edits: Recor
 def test_the_lesson_has_the_resolution_and_the_block_stays(maker: LokiMaker, edits: RecordEdits) -> None:
     now = 1_787_140_800_000
     block = retrieve(maker.memory, now_ms=now).block
-    edits.change(resolution(EPISODE, 0, "", "mended"))
+    edits.change(resolution(EPISODE, 0, {"resolution": ""}, "mended"))
     after = retrieve(maker.memory, now_ms=now)
     assert [lesson.resolution for lesson in after.lessons] == ["mended", ""]
     assert after.block == block
@@ -87,9 +79,9 @@ def test_a_file_keeps_its_spelling(maker: LokiMaker, edits: RecordEdits, tmp_pat
 @pytest.mark.parametrize(
     "change",
     [
-        resolution(EPISODE, 1, "another", "x"),
-        resolution(EPISODE, 7, "", "x"),
-        resolution(EPISODE, -1, "", "x"),
+        resolution(EPISODE, 1, {"resolution": "another"}, "x"),
+        resolution(EPISODE, 7, {"resolution": ""}, "x"),
+        resolution(EPISODE, -1, {"resolution": ""}, "x"),
         FieldChange(EPISODE, ("importance",), 0.5, 0.7),
         FieldChange(EPISODE, ("task_id", "deep"), "x", "y"),
         PatternsChange("semantic/anti-patterns.json", ({"id": "gone"},), ()),
@@ -107,7 +99,7 @@ def test_what_is_not_as_expected_is_left(
 
 def test_a_field_that_was_not_there_comes_and_goes(maker: LokiMaker, edits: RecordEdits) -> None:
     before = (maker.memory / EPISODE).read_bytes()
-    back = edits.change(FieldChange(EPISODE, ("importance",), ABSENT, 0.0))
+    back = edits.change(FieldChange(EPISODE, ("importance",), None, 0.0, was_there=False))
     assert record(maker, EPISODE)["importance"] == 0.0
     edits.change(back)
     assert (maker.memory / EPISODE).read_bytes() == before
@@ -221,7 +213,7 @@ def test_the_text_of_a_skill_follows_its_record_unless_a_person_wrote_it(
 def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path: Path) -> None:
     parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)
     before = (maker.memory / EPISODE).read_bytes()
-    RecordEdits(parts).change(resolution(EPISODE, 0, "", "mended"))
+    RecordEdits(parts).change(resolution(EPISODE, 0, {"resolution": ""}, "mended"))
     history = parts.snapshots.history
     place = HistoryPlace("project/memory", EPISODE)
     entries = history.log(place).entries
@@ -301,7 +293,7 @@ def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
 def test_a_change_that_is_made_is_no_failure_where_the_history_cannot_note_it(
     maker: LokiMaker, edits: RecordEdits, tmp_path: Path
 ) -> None:
-    change = resolution(EPISODE, 1, "", "asked Ada")
+    change = resolution(EPISODE, 1, {"resolution": ""}, "asked Ada")
     with at_step("replace", lambda: no_more_locks(Profile.under(tmp_path / "profile"))):
         undo = edits.apply(change)
     assert record(maker, EPISODE)["errors_encountered"][1]["resolution"] == "asked Ada"

@@ -21,7 +21,8 @@ from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.search.index import Loose, find_loose
 from reverie.services import search as search_module
 from reverie.services.container import HomeContainer
-from reverie.services.search import FEW, SearchAnswer, SearchHit, SearchPlace, SearchService, SearchStopped
+from reverie.services.search import FEW, SearchService, SearchStopped
+from reverie.services.views import SearchAnswer, SearchHit, SearchPlace
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"

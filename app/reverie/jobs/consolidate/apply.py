@@ -46,9 +46,18 @@ from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.runs.guard import judge_retention
-from reverie.runs.record import Progress, ReportCard, RunRecord, RunResult, RunStore, card_from_json
+from reverie.runs.record import (
+    FileIntent,
+    Journal,
+    Progress,
+    ReportCard,
+    RunRecord,
+    RunResult,
+    RunStore,
+    card_from_json,
+)
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext
-from reverie.runs.transaction import FileIntent, Journal, Transaction
+from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 

@@ -28,7 +28,8 @@ from reverie.agents.codex.transcript import RolloutHead, rollout_head
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
-from reverie.files.lease import Lease, LeaseHeld, LeaseHolder
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.locks import LeaseHolder
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one

@@ -28,8 +28,7 @@ from reverie.engine.asking import ask
 from reverie.engine.client import EngineGone
 from reverie.errors import UserError
 from reverie.memory.diff import unified
-from reverie.services.drafts import Draft, draft_name
-from reverie.services.views import file_text
+from reverie.services.views import Draft, draft_name, file_text
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, counted, exact_time, visible
 from reverie.ui.editor import documents as state
@@ -37,7 +36,7 @@ from reverie.ui.editor.control import Buffers
 from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.session import HomeSession
+from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.widgets.controls import MessageBar, Tone, WrapLabel
 from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.text_views import DiffView
@@ -45,8 +44,7 @@ from reverie.values import Struct, field
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.services.drafts import Offer, Offers
-    from reverie.services.views import FileText
+    from reverie.services.views import FileText, Offer, Offers
 
 
 KEEP_MS = 500
@@ -322,6 +320,7 @@ class DraftOffers(QObject):
         self._session: HomeSession | None = None
         self._offers: dict[str, Offer] = {}
         self._later: set[str] = set()
+        self._has_looked = False
         self.dialog: DraftsDialog | None = None
         self.bar = MessageBar(icons, "drafts")
         self.bar.chosen.connect(self._on_bar)
@@ -337,14 +336,30 @@ class DraftOffers(QObject):
         """Another home: look what was left there."""
         if self._session is not None:
             self._session.overwritten.disconnect(self.look_again)
+            self._session.tree_changed.disconnect(self._on_tree)
+            self._session.trouble.disconnect(self._on_trouble)
         self._session = session
+        self._has_looked = False
         self._offers = {}
         self.bar.clear()
         if self.dialog is not None:
             self.dialog.reject()
         if session is not None:
             session.overwritten.connect(self.look_again)
-            self._look(session)
+            session.tree_changed.connect(self._on_tree)
+            session.trouble.connect(self._on_trouble)
+
+    @Slot(object)
+    def _on_tree(self, update: TreeUpdate | None) -> None:
+        """The trees are on screen; they do not wait for drafts."""
+        if not self._has_looked and not (update is not None and update.names_only):
+            self._has_looked = True
+            self.look_again()
+
+    @Slot(object)
+    def _on_trouble(self, error: UserError | None) -> None:
+        if error is not None:
+            self._on_tree(None)
 
     @Slot()
     def look_again(self) -> None:
@@ -355,13 +370,17 @@ class DraftOffers(QObject):
     def _look(self, session: HomeSession) -> None:
         workbench, instance = session.workbench, self._keeper.instance
 
+        async def work(_control: JobControl) -> Offers:
+            # In the job, since the first use of a service loads it.
+            return await ask(workbench.drafts.offered, instance)
+
         def done(found: Offers) -> None:
             if self._session is session:
                 self._on_found(found)
 
         self._keeper.lane.submit(
             "look for drafts",
-            ask(workbench.drafts.offered, instance),
+            work,
             done=done,
             failed=self._on_failed,
             group="drafts",

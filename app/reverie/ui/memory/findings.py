@@ -40,8 +40,7 @@ from reverie.agents.memory_index import (
 from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.memory.lint import with_reason
-from reverie.memory.listing import MemoryFile, is_over_cap
+from reverie.memory.listing import MemoryFile, is_over_cap, with_reason
 from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, counted, things, tr, visible
@@ -55,7 +54,7 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 
 if TYPE_CHECKING:
-    from reverie.memory.lint import LintFinding
+    from reverie.memory.listing import LintFinding
     from reverie.services.lint import LintResult
     from reverie.services.memory_index import FixKind, IndexCheck, RenamePlan
     from reverie.services.views import Undo

@@ -36,7 +36,7 @@ from reverie.ui.widgets.controls import FitPushButton, WrapLabel, flat_button
 from reverie.ui.widgets.layouts import column, row_of, scrolled
 
 if TYPE_CHECKING:
-    from reverie.memory.lint import LintFinding
+    from reverie.memory.listing import LintFinding
     from reverie.services.run_views import ChangeLogPage, LoggedChange
     from reverie.services.views import UnseenChange
     from reverie.ui.editor.control import EditorControl

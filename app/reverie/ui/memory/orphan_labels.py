@@ -8,14 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reverie.services.orphans import (
-    MatchEvidence,
-    MergeChoice,
-    MergePreview,
-    MergeRow,
-    ProjectMatch,
-    StoreView,
-)
+from reverie.services.views import MatchEvidence, MergeChoice, MergePreview, MergeRow, ProjectMatch, StoreView
 from reverie.ui.display_text import counted, human_size, notes, tr, visible
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
-from reverie.services.orphans import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
+from reverie.services.views import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
 from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane, single_shot

@@ -50,7 +50,7 @@ from reverie.engine.asking import ask
 from reverie.engine.wire import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
-from reverie.services.search import COUNT, SearchAnswer, SearchHit, SearchPlace
+from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, icon_size, readable, theme_of, two_line_height
 from reverie.ui.display_text import as_tooltip, counted, scope_name, visible
 from reverie.ui.engine_link import EngineLink

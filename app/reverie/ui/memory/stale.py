@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.memory.lint import LintFinding
+from reverie.memory.listing import LintFinding
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, MARGIN, Icons
 from reverie.ui.display_text import as_tooltip, counted, tr, visible

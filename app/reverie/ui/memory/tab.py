@@ -39,7 +39,7 @@ from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
-from reverie.services.search import SearchPlace
+from reverie.services.views import SearchPlace
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.editor.control import Buffers, EditorControl
@@ -78,7 +78,7 @@ from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, Acti
 from reverie.values import replace
 
 if TYPE_CHECKING:
-    from reverie.services.search import SearchHit
+    from reverie.services.views import SearchHit
     from reverie.ui.tree.memory_tree import Arrangement, RowData
 
 

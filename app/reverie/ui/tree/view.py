@@ -77,7 +77,7 @@ from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:
     from reverie.context.view import LoadState
-    from reverie.memory.lint import LintFinding
+    from reverie.memory.listing import LintFinding
     from reverie.services.views import MemoryView
 
 

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 
-from reverie.agents.discovery import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
+from reverie.agents.base import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
-from reverie.compose import copy_demo_home
 from reverie.engine.asking import ask
 from reverie.engine.reach import RemoteMachine
 from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
+from reverie.resources import copy_demo_home
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, tr, visible
@@ -46,8 +46,7 @@ from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.agents.base import HomeContents, LostStore, Workspace
-    from reverie.services.search import SearchHit
-    from reverie.services.views import HomeInfo
+    from reverie.services.views import HomeInfo, SearchHit
     from reverie.ui.editor.documents import OpenFile
     from reverie.ui.memory.tab import MemoryTab
 

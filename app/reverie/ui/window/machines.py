@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from reverie.agents.discovery import DiscoveredHomes, TroubledPlace
+from reverie.agents.base import DiscoveredHomes, TroubledPlace
 from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError

@@ -40,7 +40,7 @@ from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.services.search import SearchHit
+    from reverie.services.views import SearchHit
     from reverie.ui.engine_link import EngineLink
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import OpenRequest

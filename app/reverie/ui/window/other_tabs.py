@@ -47,7 +47,7 @@ from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.services.host import HostStatus
+    from reverie.services.views import HostStatus
 
 # Background services.
 

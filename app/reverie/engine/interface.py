@@ -1,0 +1,298 @@
+"""What a window asks of an engine before anything else, and the trees that it gets.
+
+`EngineCalls` and `HomeCalls` are signatures alone: the engine has the methods (`engine.engine`), and a window
+that starts loads nothing of them. Everything else that an engine offers is a public method of its classes,
+which a client loads with the first call that is not here.
+
+Trees cross the wire whole the first time, later only what is different. `TreesUpdate` is made by the engine,
+which remembers what it sent each client last, and put together with what the client has. A client that has
+something else says so by the number, and gets everything.
+
+Values, and signatures that the type checker compares with the engine's. Threading and failure: as of the
+engine.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.base import DiscoveredHomes
+from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.files.watch import Changes, WatchState
+from reverie.memory.listing import (
+    FileChanges,
+    MemoryFile,
+    ScopeListing,
+    changes_between,
+    in_order,
+    name_only,
+    position,
+)
+from reverie.services import HomeServices, service_made_by
+from reverie.services.views import (
+    HomeFacts,
+    HomeInfo,
+    HostStatus,
+    MemoryView,
+    Relevance,
+    SearchAnswer,
+    SearchPlace,
+    StatusView,
+)
+from reverie.values import Struct, field, replace
+
+if TYPE_CHECKING:
+    from reverie.engine.doctor import HomeDoctor
+    from reverie.services.models import ModelsWithoutHome
+    from reverie.services.run_views import ActivityService
+
+
+class TreesUpdate(Struct, frozen=True):
+    """The trees of a context. `serial` counts what one client was sent."""
+
+    serial: int
+    view: MemoryView
+    """Without the files of the scopes in `changes`."""
+    changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
+
+
+def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
+    """`after` for a client that has `before`."""
+    scopes: dict[Scope, ScopeListing] = {}
+    changes: dict[Scope, FileChanges] = {}
+    for scope, listing in after.scopes.items():
+        # What a later scan needs stays with who scans.
+        bare = replace(listing, faults={}, use=None, scanned_ns=0)
+        had = before.scopes.get(scope) if before is not None else None
+        if had is not None and had.names_only == listing.names_only:
+            changes[scope] = changes_between(had.files, listing.files)
+            bare = replace(bare, files=())
+        scopes[scope] = bare
+    return TreesUpdate(serial, replace(after, scopes=scopes), changes)
+
+
+def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
+    """The view that `update` makes of `before`."""
+    scopes = dict(update.view.scopes)
+    for scope, changes in update.changes.items():
+        had = before.scopes[scope].files if before is not None else ()
+        scopes[scope] = replace(scopes[scope], files=_changed(had, changes))
+    return replace(update.view, scopes=scopes)
+
+
+# One listing may hold a hundred thousand files: a few that changed are put in their places.
+_FEW = 1000
+
+
+def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
+    if not changes.changed and not changes.gone:
+        return before
+    if len(changes.changed) + len(changes.gone) > _FEW:
+        files = {file.rel: file for file in before}
+        for rel in changes.gone:
+            files.pop(rel, None)
+        files.update((file.rel, file) for file in changes.changed)
+        return tuple(in_order(tuple(files.values())))
+    listed = list(before)
+    for rel in changes.gone:
+        index, is_there = position(listed, rel)
+        if is_there:
+            del listed[index]
+    for file in changes.changed:
+        index, is_there = position(listed, file.rel)
+        listed[index : index + is_there] = [file]
+    return tuple(listed)
+
+
+class NamesUpdate(Struct, frozen=True):
+    """The trees at a first look. Of nearly every file there is nothing but its path."""
+
+    view: MemoryView
+    """Without files."""
+    names: Mapping[Scope, tuple[str, ...]]
+    others: Mapping[Scope, tuple[MemoryFile, ...]]
+    """The files of which more is known."""
+
+
+def names_of(view: MemoryView) -> NamesUpdate:
+    """A first look for the wire."""
+    names: dict[Scope, tuple[str, ...]] = {}
+    others: dict[Scope, tuple[MemoryFile, ...]] = {}
+    scopes = {scope: replace(listing, files=()) for scope, listing in view.scopes.items()}
+    for scope, listing in view.scopes.items():
+        names[scope] = tuple(file.rel for file in listing.files if file == name_only(file.rel))
+        others[scope] = tuple(file for file in listing.files if file != name_only(file.rel))
+    return NamesUpdate(replace(view, scopes=scopes), names, others)
+
+
+def named(update: NamesUpdate) -> MemoryView:
+    """The view that was sent as `update`."""
+    scopes = {
+        scope: replace(
+            listing, files=tuple(in_order((*map(name_only, update.names[scope]), *update.others[scope])))
+        )
+        for scope, listing in update.view.scopes.items()
+    }
+    return replace(update.view, scopes=scopes)
+
+
+class Opened(Struct, frozen=True):
+    """A home that could be opened, and what about it does not change."""
+
+    info: HomeInfo
+    caps: Caps
+    facts: HomeFacts
+    recent_workspace: str
+    """The workspace that was used last; empty where the home does not say."""
+
+
+class HomeUpdate(Struct, frozen=True):
+    """What is different in the views of one context. None for a part: it is as it was."""
+
+    info: HomeInfo | None
+    trees: TreesUpdate | None
+    status: StatusView | None
+    touched: Relevance | None
+    """Which views the changes touch; None where everything was asked for."""
+    watch: WatchState | None
+    """How the home is watched; None where it is not."""
+
+
+class HomeCalls(HomeServices):
+    """What is asked of an open home first."""
+
+    @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
+    def doctor() -> type[HomeDoctor]:
+        """Why the memory writer or a consolidation did not run, and what mends it."""
+        from reverie.engine import doctor as module
+
+        return module.HomeDoctor
+
+    @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
+    def activity() -> type[ActivityService]:
+        """As of a workbench. A run that another client started is not `ours` for the one that asks."""
+        from reverie.services import run_views as module
+
+        return module.ActivityService
+
+    def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
+        """The context of a workspace, else of a project, else of the global memory alone."""
+        raise NotImplementedError
+
+    def names(self, context: ScopeContext) -> NamesUpdate:
+        """The quick first look at the three trees: no file is opened."""
+        raise NotImplementedError
+
+    def refresh(
+        self,
+        context: ScopeContext,
+        changes: Changes | None,
+        *,
+        known: int = 0,
+        everything: bool = False,
+        marks: bool = False,
+    ) -> HomeUpdate:
+        """What `changes` made different in the views of a context; None: all of it, for the first time. With
+        `everything` all is read again, whatever changed; with `marks` at least what was seen. `known`: the
+        serial of what the client has of this context; with it only what changed is sent."""
+        raise NotImplementedError
+
+    def status(self, context: ScopeContext) -> StatusView:
+        """As `Workbench.status`. A run that another client started is not `ours` for this one."""
+        raise NotImplementedError
+
+    def watch_for(self, context: ScopeContext | None) -> WatchState:
+        """Tell this client what is seen changing from now on; `context` is what it looks at."""
+        raise NotImplementedError
+
+    def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
+        """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
+        Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
+        home vanished."""
+        raise NotImplementedError
+
+    def host(self, paused: bool) -> HostStatus:
+        """This client wants the background services of this home as the settings, which are read anew, want
+        them; not while `paused`. `HostChanged` tells it of another state. There is one host for all clients:
+        a pause by one is a pause for all of them, until that client takes it back or leaves."""
+        raise NotImplementedError
+
+
+class EngineCalls:
+    """What is asked of the engine itself."""
+
+    @service_made_by(lambda services, kind: kind(services._engine.read_settings))
+    def models() -> type[ModelsWithoutHome]:
+        """The models, while no home is open."""
+        from reverie.services import models as module
+
+        return module.ModelsWithoutHome
+
+    def open(self, path: Path) -> Opened:
+        """Open the home at `path`, or find it open."""
+        raise NotImplementedError
+
+    def adopt(self, path: Path, known_id: str) -> Opened:
+        """Give the home at `path` the history of the known home that was moved there, and open it."""
+        raise NotImplementedError
+
+    def find_homes(self) -> DiscoveredHomes:
+        """The agents' homes of this user, and the places that could not be looked at."""
+        raise NotImplementedError
+
+    def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
+        """The stores in the projects that these homes list."""
+        raise NotImplementedError
+
+    def forget_settings(self) -> None:
+        """The settings of the profile changed: every open home reads them again."""
+        raise NotImplementedError
+
+    def set_debug(self, on: bool) -> None:
+        """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
+        while this client is there."""
+        raise NotImplementedError
+
+    @property
+    def surroundings(self) -> str:
+        """See `engine.start`: of the engine's process."""
+        raise NotImplementedError
+
+    def search(
+        self,
+        text: str,
+        homes: Sequence[str],
+        *,
+        place: SearchPlace | None = None,
+        progress: Callable[[SearchAnswer], None],
+        cancel: threading.Event,
+    ) -> SearchAnswer:
+        """What answers `text` in these homes now, best first; `homes`: their ids, `place`: where one is. A
+        pattern reports what was found so far. Where the answer is not `complete`, `IndexChanged` says when to
+        ask again."""
+        raise NotImplementedError
+
+
+RUNS = frozenset(
+    {
+        "run_host",
+        "start_dream",
+        "apply_review",
+        "reviews.apply",
+        "revert",
+        "extracting.run",
+        "noting.update",
+        "replays.run",
+        "by_hand.consolidate",
+        "by_hand.sweep",
+        "by_hand.harvest",
+        "by_hand.write",
+        "by_hand.notes",
+        "by_hand.extract",
+        "by_hand.revert",
+    }
+)
+"""What a process of its own does."""
