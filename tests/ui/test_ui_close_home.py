@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu
 from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.agents.discovery import TroubledPlace
+from reverie.agents.base import TroubledPlace
 from reverie.engine.first_names import find_names
 from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
@@ -124,9 +124,10 @@ def test_a_closed_home_that_is_found_again_stays_closed_until_it_is_asked_for(
     assert (kept.home, kept.homes, kept.closed) == (str(other), (str(other),), (str(found),))
     beginning = with_remembered(StartupOptions(), kept)
     assert beginning.closed == (found,)
-    listed = find_names(NamesWanted((), "", beginning.closed)).scopes.values()
-    assert not [file for listing in listed for file in listing.files]
-    assert [file for listing in find_names(NamesWanted()).scopes.values() for file in listing.files]
+    assert find_names(NamesWanted((), "", beginning.closed)) is None
+    listed = find_names(NamesWanted())
+    assert listed is not None
+    assert [file for listing in listed.scopes.values() for file in listing.files]
 
     again = windows.begin(other, "", and_found=True, closed=beginning.closed)
     store = SessionStore(again.window, kept, place=True)

@@ -8,24 +8,39 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
-from reverie.engine.first_names import FirstNames, find_names
-from reverie.engine.start import NamesWanted
+from reverie.engine.first_names import FirstNames, FoundNames, find_names, whole_names
+from reverie.engine.start import NamesWanted, StartingEngine
+from reverie.memory.listing import name_only
+from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.tree.memory_tree import MemoryTree, build_tree
 from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window import splash_tree
 from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.splash_tree import first_rows
+from reverie.values import replace
 
 
-def names_at_start(homes: tuple[Path, ...], workspace: str) -> MemoryTree:
-    """As a starting engine tells them."""
+def found(homes: tuple[Path, ...], workspace: str) -> FoundNames:
     names = find_names(NamesWanted(homes, workspace))
-    return build_tree(FirstNames.from_text(names.as_text().encode()), names_only=True, closed=True)
+    assert names is not None
+    return names
+
+
+def names_at_start(names: FoundNames) -> FirstNames:
+    """As a starting engine tells them."""
+    return FirstNames.from_text(FirstNames.of(names).as_text().encode())
+
+
+def whole_tree(names: FoundNames) -> MemoryTree:
+    return build_tree(MemoryView(names.context, names.scopes, names.companions), names_only=True)
 
 
 _SCRIPT = """
@@ -105,7 +120,14 @@ def test_the_enums_of_qt_are_complete_before_a_job_imports_the_window(home: Path
 
 def test_a_window_loads_nothing_that_plans_asks_a_model_or_reads_settings() -> None:
     heavy = ("reverie.jobs.consolidate.rules.plan", "reverie.jobs.consolidate.engine", "reverie.llm.client")
-    heavy += ("reverie.settings", "pydantic", "httpx")
+    heavy += ("reverie.settings", "pydantic", "httpx", "sqlite3", "watchdog", "pygit2")
+    heavy += ("reverie.engine.engine", "reverie.services.workbench", "reverie.memory.catalogue")
+    heavy += (
+        "reverie.memory.lint",
+        "reverie.text.redact",
+        "reverie.agents.discovery",
+        "reverie.context.facts",
+    )
     asked = f"import sys, reverie.ui.window.parts; print([each for each in {heavy!r} if each in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -122,10 +144,12 @@ def test_what_the_splash_tree_says_by_number_is_what_qt_means(qtbot: Any) -> Non
 
 
 def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Path) -> None:
-    tree = names_at_start((home,), ACME)
+    (home / "memory" / "global" / "empty" / "too").mkdir(parents=True)
+    (home / "memory" / "global" / "nothing").mkdir()
+    names = found((home,), ACME)
     rows, full = splash_tree.SplashModel(), MemoryTreeModel(system_clock)
-    rows.show_tree(tree)
-    full.show_tree(tree)
+    rows.show_names(names_at_start(names))
+    full.show_tree(whole_tree(names))
     assert rows.rowCount() == full.rowCount() == 3
     for scope in range(3):
         here, there = rows.index(scope), full.index(scope)
@@ -156,11 +180,10 @@ def test_the_names_are_shown_before_the_window_has_its_parts_and_stay_until_it_s
     assert window.centralWidget() is window.splitter
     assert window.splitter.isVisible()
     tree = window.tab.model.memory_tree
-    # Of a folder, which nobody can open yet, the first look has one file.
-    first = names_at_start((home,), ACME)
-    assert set(tree.folders) == set(first.folders)
-    assert set(first.files) <= set(tree.files)
-    assert {path for path in tree.files if path.count("/") == 3} <= set(first.files)
+    first = found((home,), ACME)
+    assert set(tree.files) == set(whole_tree(first).files)
+    shown_first = {node.key: [row.key for row in node.children] for node in first_rows(names_at_start(first))}
+    assert {node.key: [row.key for row in node.children] for node in tree.root.children} == shown_first
     assert window.session is not None
     assert window.session.context is not None
     assert window.session.context.workspace_id == ACME
@@ -182,6 +205,70 @@ def test_a_window_closed_during_the_first_look_leaves_nothing_behind(windows: Wi
 
 
 def test_the_first_look_is_at_the_workspace_used_last(home: Path) -> None:
-    asked, last = names_at_start((home,), INGEST), names_at_start((home,), "")
-    assert asked.files.keys() != last.files.keys()
-    assert names_at_start((home,), "no such workspace").files.keys() == last.files.keys()
+    asked, last = names_at_start(found((home,), INGEST)), names_at_start(found((home,), ""))
+    assert asked != last
+    assert names_at_start(found((home,), "no such workspace")) == last
+
+
+def told(home: Path, tmp_path: Path) -> StartingEngine:
+    """An engine that tells its names, and is none otherwise."""
+    script = (
+        "import sys; from pathlib import Path; from reverie.profile import Profile;"
+        "from reverie.engine.first_names import tell;"
+        "tell(Profile.under(Path(sys.argv[1])), sys.argv[3])"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "profile")]
+    return StartingEngine(command, NamesWanted((home,), ACME).as_text())
+
+
+def test_a_starting_engine_tells_what_is_seen_first_and_then_all_names(home: Path, tmp_path: Path) -> None:
+    starting = told(home, tmp_path)
+    names = found((home,), ACME)
+    assert FirstNames.from_text(starting.line(LIMIT_MS / 1000)) == names_at_start(names)
+    whole = whole_names(starting.line(LIMIT_MS / 1000))
+    starting.wait()
+    assert whole is not None
+    root, view = whole
+    assert root == names.home
+    assert view.context == names.context
+    listed = {scope: [file.rel for file in listing.files] for scope, listing in view.scopes.items()}
+    assert listed == {scope: [file.rel for file in each.files] for scope, each in names.scopes.items()}
+
+
+def test_a_home_that_cannot_be_listed_is_told_as_nothing(tmp_path: Path) -> None:
+    starting = told(tmp_path / "gone", tmp_path)
+    assert FirstNames.from_text(starting.line(LIMIT_MS / 1000)) == FirstNames()
+    assert whole_names(starting.line(LIMIT_MS / 1000)) is None
+    starting.wait()
+
+
+@pytest.mark.parametrize("line", [b"", b"AAAA", b"no base64!", b"kw=="])
+def test_what_is_no_list_of_names_is_none(line: bytes) -> None:
+    assert whole_names(line) is None
+
+
+def test_names_that_were_told_are_not_asked_for_again(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    session = driver.session
+    view = session._update.view
+    listing = view.scopes[Scope.GLOBAL]
+    more = replace(listing, files=(*listing.files, name_only("told/zzz.md")))
+    shown: list[bool] = []
+    session.tree_changed.connect(
+        lambda update: shown.append("/memories/global/told/zzz.md" in update.tree.files)
+    )
+    session.first_view = replace(view, scopes={**view.scopes, Scope.GLOBAL: more})
+    session.select(session._choice)
+    driver.until(lambda: len(shown) >= 2)
+    assert shown[:2] == [True, False]
+
+
+def test_names_that_were_told_of_another_place_are_left(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    session = driver.session
+    session.first_view = replace(session._update.view, context=ScopeContext(None, "/elsewhere"), scopes={})
+    shown: list[int] = []
+    session.tree_changed.connect(lambda update: shown.append(len(update.tree.files)))
+    session.select(session._choice)
+    driver.until(lambda: len(shown) >= 1)
+    assert shown[0] > 0

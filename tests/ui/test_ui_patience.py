@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from reverie.engine.first_names import FirstNames
 from reverie.engine.start import StartingEngine
 from reverie.ui import app
 from reverie.ui.appearance import Icons
@@ -106,7 +105,7 @@ def test_where_the_names_do_not_come_the_window_is_loaded_without_them(lane: Lan
     look = SplashTree(Icons(), lane)
     try:
         with qtbot.waitSignal(look.loaded):
-            look.begin(lambda: FirstNames.from_text(silent.names(0.05)))
+            look.begin_with(silent)
         assert look.model.rowCount() == 0
     finally:
         silent._process.kill()

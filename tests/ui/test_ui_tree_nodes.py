@@ -177,14 +177,3 @@ def test_problems_of_a_scope_reach_its_root() -> None:
     root = find(tree.root, ("project",))
     assert root is not None
     assert root.data.problems == ("One folder could not be read.",)
-
-
-def test_a_tree_whose_folders_stay_closed_tells_as_much_with_less() -> None:
-    rels = sorted(["a/x.md", "a/y.md", "a/b/z.md", "top.md", "c/1.md"])
-    whole = build_tree(project_view(rels), names_only=True)
-    closed = build_tree(project_view(rels), names_only=True, closed=True)
-    told = [{path: node.data for path, node in tree.folders.items()} for tree in (whole, closed)]
-    assert told[0] == told[1]
-    assert all(node.children for node in closed.folders.values()), "each can be seen to hold something"
-    kept = {path.removeprefix("/memories/project/") for path in closed.files}
-    assert kept == {"a/x.md", "a/b/z.md", "top.md", "c/1.md"}

@@ -67,6 +67,7 @@ class StartingEngine:
 
     def __init__(self, command: Sequence[str], names: str = "") -> None:
         """`names`: which names it is to tell first (`engine.first_names`). Raises `Unavailable`."""
+        self._told = b""
         try:
             self._process = subprocess.Popen(
                 [*command, *(("--names", names) if names else ())],
@@ -78,16 +79,18 @@ class StartingEngine:
         except OSError as error:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
 
-    def names(self, limit_s: float) -> bytes:
-        """The names that it was to tell; empty where they did not come within `limit_s` seconds."""
-        line, until = b"", time.monotonic() + limit_s
+    def line(self, limit_s: float) -> bytes:
+        """The next line of the names that it was to tell; empty where it did not come within `limit_s`
+        seconds."""
+        until = time.monotonic() + limit_s
         stream = self._process.stdout
-        while stream is not None and not line.endswith(b"\n"):
+        while stream is not None and b"\n" not in self._told:
             ready, _writable, _failed = select.select([stream], [], [], max(0.0, until - time.monotonic()))
             piece = os.read(stream.fileno(), 1 << 20) if ready else b""
             if not piece:
                 return b""
-            line += piece
+            self._told += piece
+        line, _end, self._told = self._told.partition(b"\n")
         return line
 
     def wait(self) -> None:

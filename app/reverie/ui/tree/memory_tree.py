@@ -362,11 +362,9 @@ def build_tree(
     names_only: bool = False,
     unseen: Mapping[str, UnseenKind] = NOTHING_UNSEEN,
     arrangement: Arrangement = BY_NAME,
-    closed: bool = False,
 ) -> MemoryTree:
     """The tree of `view`. `unseen`: what someone else did to a memory since it was seen, by its path. With
-    few changes it costs little more than these. `closed`: nobody opens a folder of it, so that one file in
-    each is enough."""
+    few changes it costs little more than these."""
     if previous.source is not None and not names_only:
         tree = patched(view, previous, unseen, arrangement)
         if tree is not None:
@@ -381,7 +379,7 @@ def build_tree(
         if listing is None:
             continue
         companions = [companion for companion in view.companions if companion.scope is scope]
-        build = _ScopeBuild(scope, previous, names_only, unseen, files, folders, arrangement, closed)
+        build = _ScopeBuild(scope, previous, names_only, unseen, files, folders, arrangement)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
     return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
 
@@ -458,10 +456,8 @@ class _ScopeBuild:
         files: dict[str, RowNode],
         folders: dict[str, RowNode],
         arrangement: Arrangement,
-        closed: bool,
     ) -> None:
         self.scope = scope
-        self.closed = closed
         self.previous = previous
         self.names_only = names_only
         self.unseen = unseen
@@ -495,12 +491,8 @@ class _ScopeBuild:
 
     def _content(self, listing: ScopeListing) -> tuple[RowNode, ...]:
         in_folder: dict[str, list[RowNode]] = {}
-        left_out: dict[str, int] = {}
         for file in listing.files:
             folder, _, name = file.rel.rpartition("/")
-            if self.closed and folder and folder in in_folder:
-                left_out[folder] = left_out.get(folder, 0) + 1
-                continue
             in_folder.setdefault(folder, []).append(self._file(file, name))
         folders = _with_ancestors([*listing.directories, *in_folder])
         gone = self._gone(listing, folders)
@@ -510,7 +502,7 @@ class _ScopeBuild:
         for rel in sorted(folders, key=lambda rel: rel.count("/"), reverse=True):
             files = in_folder.get(rel, [])
             inner = _sorted_folders(below.pop(rel, []))
-            total = len(files) + left_out.get(rel, 0) + sum(node.data.notes for node in inner)
+            total = len(files) + sum(node.data.notes for node in inner)
             notes[rel] = total
             path = self.prefix + rel
             data = FolderData(self.scope, rel, total)

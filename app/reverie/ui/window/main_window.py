@@ -17,7 +17,6 @@ import gc
 import logging
 import os
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.first_names import FirstNames, find_names
 from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from reverie.ui.window.homes import Place
 
 log = logging.getLogger("reverie.window")
-NAMES_LATEST_S = 2.0
 PICKER_WIDTH = 220
 """Of the list of homes at first, at the usual size of type."""
 
@@ -290,11 +287,9 @@ class MainWindow(QMainWindow):
         if options.open_demo or options.choosing:
             self._splash.load()
         elif options.starting is not None:
-            read = partial(options.starting.names, NAMES_LATEST_S)
-            self._splash.begin(lambda: FirstNames.from_text(read()))
+            self._splash.begin_with(options.starting)
         else:
-            wanted = NamesWanted(options.homes, options.workspace, options.closed)
-            self._splash.begin(partial(find_names, wanted))
+            self._splash.begin(NamesWanted(options.homes, options.workspace, options.closed))
 
     @Slot()
     def _on_loaded(self) -> None:
@@ -487,6 +482,9 @@ class MainWindow(QMainWindow):
         self.tab.set_session(session)
         self.lazy_tabs.set_session(session)
         if self._splash is not None and session is not None:
+            whole = self._splash.whole
+            if whole is not None and session.is_here and whole[0] == session.info.root:
+                session.first_view = whole[1]
             session.tree_changed.connect(self._reveal)
             session.trouble.connect(self._reveal)
 

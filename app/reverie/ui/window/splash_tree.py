@@ -12,6 +12,7 @@ the window, which reports it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6 import QtCore
@@ -33,14 +34,28 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.engine.first_names import FirstNames
+from reverie.engine.first_names import FirstNames, FirstScope, find_names, whole_names
+from reverie.engine.start import NamesWanted, StartingEngine
 from reverie.errors import UserError
+from reverie.memory.listing import name_only
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed, icon_size, row_height
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.tree.memory_tree import MemoryTree, RowLook, RowNode, build_tree, plain_look
+from reverie.ui.tree.memory_tree import (
+    SCOPES,
+    CompanionData,
+    FileData,
+    FolderData,
+    NoticeData,
+    RowLook,
+    RowNode,
+    ScopeData,
+    plain_look,
+)
 
 if TYPE_CHECKING:
-    pass
+    from reverie.agents.base import Companion
+    from reverie.agents.scopes import Scope
+    from reverie.services.views import MemoryView
 
 
 # Nothing here says `Qt.` or `QStyle.`: the first use of either creates all of its enums, about a hundred
@@ -55,6 +70,34 @@ LEFT_IN_THE_MIDDLE = 0x0001 | 0x0080
 # So many rows of a scope: more than a screen shows.
 _MOST = 500
 _NOWHERE = QModelIndex()
+NAMES_LATEST_S = 2.0
+
+
+def first_rows(names: FirstNames) -> tuple[RowNode, ...]:
+    """The rows of a tree with its scopes open and its folders closed, as the tree shows them later."""
+    return tuple(
+        _scope_row(scope, names.scopes[scope], [each for each in names.companions if each.scope is scope])
+        for scope in SCOPES
+        if scope in names.scopes
+    )
+
+
+# What a closed folder holds: nobody sees it.
+_INSIDE = (RowNode("", None),)
+
+
+def _scope_row(scope: Scope, first: FirstScope, companions: list[Companion]) -> RowNode:
+    rows = [RowNode("c:" + each.label, CompanionData(each)) for each in companions]
+    if first.unavailable:
+        rows.append(RowNode("n:unavailable", NoticeData("unavailable", first.unavailable)))
+    elif not (first.folders or first.files):
+        rows.append(RowNode("n:empty", NoticeData("empty", first.nothing)))
+    for folder in first.folders:
+        data = FolderData(scope, folder.name, folder.notes)
+        rows.append(RowNode("d:" + folder.name, data, () if folder.is_empty else _INSIDE))
+    rows += [RowNode("f:" + name, FileData(scope, name_only(name), "", True)) for name in first.files]
+    scope_data = ScopeData(scope, first.notes, first.unavailable, first.problems)
+    return RowNode(scope.value, scope_data, tuple(rows))
 
 
 class SplashModel(QAbstractItemModel):
@@ -64,10 +107,10 @@ class SplashModel(QAbstractItemModel):
         super().__init__(parent)
         self._scopes: tuple[RowNode, ...] = ()
 
-    def show_tree(self, tree: MemoryTree) -> None:
-        """Only the scopes and what stands directly in them."""
+    def show_names(self, names: FirstNames) -> None:
+        """The scopes and what stands directly in them."""
         self.beginResetModel()
-        self._scopes = tree.root.children
+        self._scopes = first_rows(names)
         self.endResetModel()
 
     def look(self, index: QModelIndex | QPersistentModelIndex) -> RowLook:
@@ -174,48 +217,61 @@ class SplashView(QTreeView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(self.tr("Memories"))
 
-    def show_tree(self, tree: MemoryTree) -> None:
+    def show_names(self, names: FirstNames) -> None:
         """The names, with the scopes open."""
-        self._rows.show_tree(tree)
+        self._rows.show_names(names)
         self.expandToDepth(0)
 
 
 class SplashTree(QObject):
-    """`painted()`: the names are on screen, or there are none; `loaded()`: so is what the window needs in
+    """Says `loaded` when the names are on screen, or there are none, and what the window needs is in
     memory."""
 
     loaded = Signal()
-    painted = Signal()
 
     def __init__(self, icons: Icons, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lane = lane
+        self._starting: StartingEngine | None = None
+        self.whole: tuple[Path, MemoryView] | None = None
+        """The home and all its names, once they are `loaded`; None: nobody told them."""
         self.model = SplashModel(self)
         self.view = SplashView(self.model, icons)
 
-    def begin(self, find: Callable[[], FirstNames]) -> None:
-        """Show the names that `find` finds, in a job."""
+    def begin_with(self, starting: StartingEngine) -> None:
+        """Show the names that the starting engine tells."""
+        self._starting = starting
+        self._show(lambda: FirstNames.from_text(starting.line(NAMES_LATEST_S)))
 
-        def work(_control: JobControl) -> MemoryTree:
-            return build_tree(find(), names_only=True, closed=True)
+    def begin(self, wanted: NamesWanted) -> None:
+        """Show the names that are found here."""
 
-        self._lane.submit("first look", work, done=self._on_names, failed=self._on_failed)
+        def find() -> FirstNames:
+            found = find_names(wanted)
+            return FirstNames() if found is None else FirstNames.of(found)
+
+        self._show(find)
+
+    def _show(self, find: Callable[[], FirstNames]) -> None:
+        self._lane.submit("first look", lambda _control: find(), done=self._on_names, failed=self._on_failed)
 
     def load(self) -> None:
         """Import what the window is made of."""
-        self.painted.emit()
         # Here and not in the job: the enums are made one after the other, and what is painted
         # meanwhile, such as a scroll bar, would find half of them.
         _made = QtCore.Qt.BrushStyle
+        starting = self._starting
 
-        def work(_control: JobControl) -> None:
+        def work(_control: JobControl) -> tuple[Path, MemoryView] | None:
             # Late: the names are on screen by now.
             from reverie.ui.window import parts as _loaded  # noqa: F401
 
+            return None if starting is None else whole_names(starting.line(NAMES_LATEST_S))
+
         self._lane.submit("load the window", work, done=self._on_loaded)
 
-    def _on_names(self, tree: MemoryTree) -> None:
-        self.view.show_tree(tree)
+    def _on_names(self, names: FirstNames) -> None:
+        self.view.show_names(names)
         # Now: the imports that follow would keep the interpreter from it.
         self.view.viewport().repaint()
         self.load()
@@ -223,5 +279,6 @@ class SplashTree(QObject):
     def _on_failed(self, _error: UserError) -> None:
         self.load()
 
-    def _on_loaded(self, _nothing: None) -> None:
+    def _on_loaded(self, whole: tuple[Path, MemoryView] | None) -> None:
+        self.whole = whole
         self.loaded.emit()
