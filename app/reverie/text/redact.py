@@ -39,6 +39,7 @@ from reverie.text.secret_values import (
     is_uuid,
     kind_of_name,
     kind_of_words,
+    lazy_pattern,
     named_secrets,
     secret_lines,
     secret_table,
@@ -69,49 +70,49 @@ _TOKEN_WORD = (
     "tokens?|(?:t?otp|2fa) seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
     "|токен[а-я]{0,2}|密钥|密鑰|秘钥|令牌|金鑰|トークン|キー|秘密鍵|토큰|키"
 )
-_SECRET_WORD = re.compile(
+_SECRET_WORD = lazy_pattern(
     rf"(?<![a-zß-ÿа-яё0-9/%#.@$_-])(?<!\$\()(?:[a-z0-9]{{1,20}}[_-]){{0,3}}(?:(?P<password>{_PASSWORD_WORD})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
     r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
 )
-_WORD = re.compile(r"\S+")
+_WORD = lazy_pattern(r"\S+")
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
-_ACCOUNT = re.compile(
+_ACCOUNT = lazy_pattern(
     r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh|sudo)\b"
 )
 _SET = frozenset(["set", "changed", "reset", "rotated", "updated", "equal", "geändert", "gesetzt"])
 _OPENING = "\"'`“”«»„‘’(*[<"
 _CLOSING = "\"'`“”«»‘’)*]>,;:.!?|"
-_SENTENCE_END = re.compile(r"[.!?][\"'”)]?\Z")
-_ASSIGNED = re.compile(r"""[&;,"'`<>|\\]""")
-_QUOTE = re.compile(r"""["`<|\\]""")
-_CJK_VALUE = re.compile(r"[^\n!-~]{0,14}(?:[:=]|is)?[ ]{0,2}[^\n!-~]{0,3}[\"'`]{0,2}([!-~]{5,200})")
-_IS_THE = re.compile(
+_SENTENCE_END = lazy_pattern(r"[.!?][\"'”)]?\Z")
+_ASSIGNED = lazy_pattern(r"""[&;,"'`<>|\\]""")
+_QUOTE = lazy_pattern(r"""["`<|\\]""")
+_CJK_VALUE = lazy_pattern(r"[^\n!-~]{0,14}(?:[:=]|is)?[ ]{0,2}[^\n!-~]{0,3}[\"'`]{0,2}([!-~]{5,200})")
+_IS_THE = lazy_pattern(
     r"(?:\A|[\s\"'`(])([^\s\"'`(]{5,80})[\"'`]?[ ](?:is|as|ist|est|es|é|è)[ ]"
     r"(?:(?:the|our|my|a|das|unser|le|la|el|o|a|il)[ ])?(?:[\w-]{1,20}[ ]){0,3}\Z"
 )
-_OPTION_NEXT = re.compile(r"[ \t]{1,4}--[a-z]")
-_ADMIN_PAIR = re.compile(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
-_PHRASE = re.compile(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
-_LONG = re.compile(r"[A-Za-z0-9_+/=.~-]{16,1024}")
+_OPTION_NEXT = lazy_pattern(r"[ \t]{1,4}--[a-z]")
+_ADMIN_PAIR = lazy_pattern(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
+_PHRASE = lazy_pattern(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
+_LONG = lazy_pattern(r"[A-Za-z0-9_+/=.~-]{16,1024}")
 # Words of values that everybody may see.
-_OPEN = re.compile(
+_OPEN = lazy_pattern(
     r"ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|sha(?:1|256|384|512)|\bmd5\b|integrity|checksum|fingerprint|digest"
     r"|publishable|public key|\bcommit\b|\betag\b"
 )
-_HASH_WORDS = re.compile(
+_HASH_WORDS = lazy_pattern(
     r"sha-?(?:1|256|512)|md5|checksum|digest|commit|hash|revision|\bid\b|uuid|fingerprint"
 )
-_SPACE = re.compile(r"\s")
+_SPACE = lazy_pattern(r"\s")
 # Identifiers of services, and the halves of key pairs that everybody may see.
-_NO_SECRET = re.compile(
+_NO_SECRET = lazy_pattern(
     r"(?:pk|msg|req|run|toolu|call|chatcmpl|resp|thread|asst|file|evt|cus|sub|price|prod|pi|ch|acct|user|org|proj|team"
     r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA"
 )
-_ID_BEFORE = re.compile(r"\bids?[\"']?[ ]?[:=]?[ ]?[\"'`]?\Z")
-_BLANK_REST = re.compile(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
+_ID_BEFORE = lazy_pattern(r"\bids?[\"']?[ ]?[:=]?[ ]?[\"'`]?\Z")
+_BLANK_REST = lazy_pattern(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
 # The next variable of a file, after one that was left empty.
-_NEXT_NAME = re.compile(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
-_LINE_VALUE = re.compile(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
+_NEXT_NAME = lazy_pattern(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
+_LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
 
 
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
@@ -312,7 +313,7 @@ def _alone(pattern: str) -> re.Pattern[str]:
 
 # Tables
 
-_RULE = re.compile(r"[ \t|:-]{3,}\Z")
+_RULE = lazy_pattern(r"[ \t|:-]{3,}\Z")
 _LONE_KEYS = frozenset(
     (
         "key",
@@ -402,9 +403,9 @@ def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSp
 
 # Tags
 
-_TAG = re.compile(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
-_PLIST = re.compile(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
-_ATTRIBUTE = re.compile(
+_TAG = lazy_pattern(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
+_PLIST = lazy_pattern(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
+_ATTRIBUTE = lazy_pattern(
     r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][ \t]{1,4}"""
     r"""(?:value|content)=["']([^"'\s<>]{4,400})["']"""
 )
@@ -438,11 +439,11 @@ def _is_lone(value: str) -> bool:
 
 # Command lines
 
-_USER = re.compile(
+_USER = lazy_pattern(
     r"""(?<![\w-])(?:-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|(?=["']))["']?"""
     r"""([^\s:"'%]{1,64})[:%](?!//)([^\s"'`]{3,256})"""
 )
-_PIPED = re.compile(
+_PIPED = lazy_pattern(
     r"""(?:echo|printf)[ ](?:-n[ ])?["']?([^\s"'|]{4,256})["']?[ ]?\|[^\n]{0,100}?"""
     r"(?:--password-stdin|sudo -S|--stdin|--with-token|passwd)"
 )
@@ -643,7 +644,7 @@ PLANTED: tuple[tuple[str, str], ...] = (
 )
 """What is planted, and a text with it between the words `before` and `after`."""
 
-_PIECE = re.compile(r"[A-Za-z0-9]{7,}")
+_PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
 
 
 @cache
@@ -668,11 +669,11 @@ def _is_hidden(text: str) -> bool:
 
 REDACTED = "[REDACTED_SECRET]"
 _STEPS = (
-    (re.compile(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
-    (re.compile(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
-    (re.compile(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
+    (lazy_pattern(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
+    (lazy_pattern(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
+    (lazy_pattern(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
     (
-        re.compile(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
+        lazy_pattern(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
         rf"\1\2\3{REDACTED}",
     ),
 )
@@ -693,24 +694,24 @@ def codex_redact(text: str) -> str:
 
 # Kinds with a form of their own: nobody makes up a private key as an example.
 _CERTAIN = frozenset({"private-key"})
-_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_NAME_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SIGNS = "[](){}<>*`'\".,;:!?"
 # What is put behind a word to please a rule for passwords, and sizes of keys.
-_COUNTED = re.compile(
+_COUNTED = lazy_pattern(
     r"0?[0-9]|1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
 _SIGNS_READ_AS = str.maketrans("@$40351", "asaoesi")
-_NEAR_HOST = re.compile(
+_NEAR_HOST = lazy_pattern(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|db|database|postgres|postgresql|mysql|mariadb"
     r"|mongo|mongodb|redis|rabbitmq|host|hostname|example\.(?:com|org|net))(?![\w.-])"
 )
-_PLAIN_WORDS = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
-_USER_NAMED = re.compile(
+_PLAIN_WORDS = lazy_pattern(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
+_USER_NAMED = lazy_pattern(
     r"(?i)(?:user|usr|db|database|name|login)[A-Z_]{0,12}[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9_.-]{2,40})"
 )
 _AROUND = 200
 # An address up to what is asked of it: names of pages look drawn at times.
-_IN_ADDRESS = re.compile(r"https?://[^\s?#=]*\Z")
+_IN_ADDRESS = lazy_pattern(r"https?://[^\s?#=]*\Z")
 
 
 def marked_secrets(text: str) -> tuple[Secret, ...]:

@@ -28,76 +28,77 @@ from reverie.text.secret_values import (
     is_password_like,
     is_placeholder,
     is_random,
+    lazy_pattern,
     secret_table,
 )
 from reverie.values import Struct
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
-_PLAIN_SK = re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
-_NO_ORDINARY_NAME = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
+_PLAIN_SK = lazy_pattern(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
+_NO_ORDINARY_NAME = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
 _LONGEST_BODY = 4096
 _JUDGED = 256
 
-_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
+_JWT = lazy_pattern(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
 
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     r"""(?i)(?<![A-Za-z0-9])authorization\\{0,4}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,4}["']?
         (?:([A-Za-z][A-Za-z0-9-]{1,20})[ \t]{1,4})?([^\s"'`,;\\]{6,})""",
     re.VERBOSE,
 )
-_SCHEME = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,})")
-_COOKIE = re.compile(
+_SCHEME = lazy_pattern(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,})")
+_COOKIE = lazy_pattern(
     r"""(?i)(?<![A-Za-z0-9_])cookie["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[^\r\n]{0,200}?
         (?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,40}(?:sess|sid|auth|token|jwt)[A-Za-z0-9_.-]{0,40}=([^\s;"'`]{12,1024})""",
     re.VERBOSE,
 )
 
-_SCHEME_NAME = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
-_USER_INFO = re.compile(r"""://[^\s/:@?\#"'`<>]{0,256}:([^\s/?\#"'`<>]{1,512})@""")
-_NAMELESS = re.compile(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
-_ORACLE = re.compile(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
+_SCHEME_NAME = lazy_pattern(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
+_USER_INFO = lazy_pattern(r"""://[^\s/:@?\#"'`<>]{0,256}:([^\s/?\#"'`<>]{1,512})@""")
+_NAMELESS = lazy_pattern(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
+_ORACLE = lazy_pattern(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
 
 # A client of MySQL takes a password right behind `-p`; what goes on elsewhere is another command's.
-_MYSQL = re.compile(
+_MYSQL = lazy_pattern(
     r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12})?)"
     r"""(?:\.exe)?["']?(?=[ \t])"""
 )
-_COMMAND_END = re.compile(r"[\r\n|;&]")
-_BEHIND_P = re.compile(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256})"|'([^'\r\n]{1,256})'|([^\s"'`,;]{1,256}))""")
-_PORTS = re.compile(r"[\d.:]*(?:/(?:tcp|udp))?\Z")
+_COMMAND_END = lazy_pattern(r"[\r\n|;&]")
+_BEHIND_P = lazy_pattern(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256})"|'([^'\r\n]{1,256})'|([^\s"'`,;]{1,256}))""")
+_PORTS = lazy_pattern(r"[\d.:]*(?:/(?:tcp|udp))?\Z")
 _LONGEST_COMMAND = 4096
 _LONGEST_WORD = 260
 
 _GAP = r"(?:\s|\\[nrt]){1,20}"
 _WORD = r"(?:(?!\\[nrt])[^\s,]){1,256}"
-_NETRC = re.compile(
+_NETRC = lazy_pattern(
     rf"""(?<![A-Za-z0-9_-])(?:machine{_GAP}({_WORD})|default)(?:{_GAP}(?:login|account){_GAP}{_WORD}){{0,3}}
         {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}})"|((?:(?!\\[nrt])[^\s"']){{1,256}}))""",
     re.VERBOSE,
 )
 # In square brackets: an address, or the mark that stands for one by now.
-_HOST = re.compile(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
+_HOST = lazy_pattern(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
 # host:port:database:user:password
-_PGPASS = re.compile(
+_PGPASS = lazy_pattern(
     r"(?m)^[ \t>*`-]{0,8}[A-Za-z0-9_.*-]{1,100}:(?:\d{4,5}|\*):[A-Za-z0-9_*-]{1,64}:"
     r"[A-Za-z0-9_*.@-]{1,64}:([^\s:`|]{4,256})[`\t ]{0,4}$"
 )
 
 _PGPASS_MARKS = (":5432:", ":5433:", ":6432:", ":*:", "pgpass")
 
-_KEY_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
-_KEY_BEGIN = re.compile(
+_KEY_RUN = lazy_pattern(r"[A-Za-z0-9+/=]{16}")
+_KEY_BEGIN = lazy_pattern(
     r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
     r"|-----BEGIN OpenVPN Static key V1-----"
 )
-_KEY_END = re.compile(
+_KEY_END = lazy_pattern(
     r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
     r"|-----END OpenVPN Static key V1-----"
 )
 # The private part of a key of PuTTY (its documentation, appendix "PPK file format").
-_PUTTY = re.compile(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
+_PUTTY = lazy_pattern(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
 # A line of a key whose end is missing: what quoting, indenting or escaping puts before it, then its text.
-_KEY_LINE = re.compile(
+_KEY_LINE = lazy_pattern(
     r"""[\s>|*\#"',+\\-]{0,40}
         (?:[A-Za-z0-9+/=]{16,}|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
     re.VERBOSE,
@@ -385,7 +386,7 @@ _ACCOUNT = (
     r"|comptes?|utilisateur|identifiants?|cuentas?|usuarios?|credenciales|contas?|credenciais|credenziali|utente|логин"
     r"|уч[её]тн\w{0,12}|пользовател\w{0,3})(?![\w.])|账号|帐号|账户|帳號|帳戶|アカウント|ログイン|계정"
 )
-_LOGIN = re.compile(
+_LOGIN = lazy_pattern(
     rf"(?:{_ACCOUNT})"
     r"""(?:[^\n|/:=(]{0,48}[:=(]|(?=[ ]))[ `*"']{0,4}"""
     r"""(?P<name>[\w.+-]{2,40}(?P<mail>@[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})?)[`*"']{0,3}"""
@@ -397,9 +398,9 @@ _ACCOUNT_HINTS = (
     "アカウント", "ログイン", "계정",
 )  # fmt: skip
 _CLOSING = "*)]}.,;:"
-_SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
+_SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
 
-_PIN = re.compile(
+_PIN = lazy_pattern(
     r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer))?(?![a-z])"
     r"|(?:unlock|door|alarm|entry|gate|safe|voicemail|access) code|(?:zugangs|tür|entsperr)code"
     r"|code (?:d'accès|pin|de déverrouillage)|código (?:de acceso|de acesso|pin)"
@@ -408,24 +409,24 @@ _PIN = re.compile(
     r"(?P<value>\d{4,10})(?![\w.,%-]?\w)"
 )
 _PIN_HINTS = ("pin", "code", "codice", "código", "пин", "код", "解锁码", "暗証番号", "코드")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
 
-_CODES = re.compile(
+_CODES = lazy_pattern(
     r"(?:(?:recovery|backup|rescue|emergency|scratch|2fa|wiederherstellungs|notfall|reserve)[ -]?codes?"
     r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|respaldo|recuperação|backup)"
     r"|codic[ei] di (?:recupero|backup)|резервн\w{1,3} код\w{0,2}"
     r"|恢复代码|恢复码|備用碼|リカバリーコード|バックアップコード|복구 코드)"
     r"[^\n:=]{0,48}[:=]"
 )
-_CODE = re.compile(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")
+_CODE = lazy_pattern(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")
 _MOST_CODES = 20
 
-_LICENCE = re.compile(
+_LICENCE = lazy_pattern(
     r"(?:licen[cs]e|product|serial|activation|registration|lizenz|seriennummer|licencia|licença|licenza|лицензи|许可证|"
     r"序列号|ライセンス|シリアル|라이선스)[^\n]{0,60}?(?<![\w-])(?P<value>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){2,7})(?![\w-])"
 )
 
-_SIGNED = re.compile(
+_SIGNED = lazy_pattern(
     r"(?:sign(?:ed|s|ing)?|encrypt(?:ed|s)?|authenticat\w{1,5}|hmac|signiert|verschlüsselt|signé\w?|chiffré\w?|firmad[oa]"
     r"|cifrad[oa]|assinad[oa]|firmat[oa]|подписан\w?)[ ](?:with|using|mit|avec|con|com|ключом)[ ]"
     r"""(?:[a-zа-я]{1,10}[ ]){0,3}[`"']?(?P<value>[a-z0-9+/=_-]{24,200})(?![\w-])"""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from reverie.resources import load_table
 from reverie.values import Struct
@@ -29,6 +29,25 @@ from reverie.values import Struct
 #
 # Immutable; any thread. A missing or damaged file raises `FileNotFoundError` or `ValueError` each time (a bug
 # of ours): nothing is redacted with half a table.
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._arguments = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(*self._arguments), name)
+        # Found from now on without coming here.
+        self.__dict__[name] = found
+        return found
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """As `re.compile`, at the first use: redaction has 120 patterns, and most programs that load it redact
+    nothing."""
+    return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 
 LONG_WORD = 30
@@ -174,49 +193,49 @@ def _prefixed(
 SecretSpan = tuple[int, int, str]
 """Start, end and kind of a secret in a text."""
 
-_VARIABLE = re.compile(
+_VARIABLE = lazy_pattern(
     r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[redacted:|\[REDACTED"
     # What stands in brackets in another script, a class in PowerShell, an answer, a pinned version.
     r"|\[[^\[\]]*[^\x00-\x7f][^\[\]]*\]\Z|\[[A-Za-z.]{3,40}\]::|(?:true|false)[\])}]"
     r"|[A-Za-z][\w.-]{1,60}(?:==|>=|~=|<=)\d[\w.]*\Z"
 )
-_MASK = re.compile(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
-_LETTERS = re.compile(r"[A-Za-z_\- ]+\Z")
-_ENDS_NAMING = re.compile(
+_MASK = lazy_pattern(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
+_LETTERS = lazy_pattern(r"[A-Za-z_\- ]+\Z")
+_ENDS_NAMING = lazy_pattern(
     r"(?:[-_ ]|(?<=[a-z])(?=[A-Z]))"
     r"(?i:password|passwd|pass|pwd|secret|token|key|hash|here|goes[-_]here|id|name)\Z"
 )
 
 # Digests of passwords: bcrypt, crypt, argon2.
-_CRYPT = re.compile(r"\$[0-9a-z-]{1,10}\$[^\s]{8,}")
-_UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-_HEX = re.compile(r"(?i)(?:0x)?[0-9a-f]+\Z")
-_PLACE = re.compile(r"(?:\.{0,2}|~)/|[A-Za-z]:\\|[A-Za-z][A-Za-z0-9+.-]{1,20}://|www\.")
-_FILE_NAME = re.compile(r"[^\s]*\.[A-Za-z]{2,5}\Z")
-_PLAIN_NUMBER = re.compile(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
-_VERSION = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
+_CRYPT = lazy_pattern(r"\$[0-9a-z-]{1,10}\$[^\s]{8,}")
+_UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_HEX = lazy_pattern(r"(?i)(?:0x)?[0-9a-f]+\Z")
+_PLACE = lazy_pattern(r"(?:\.{0,2}|~)/|[A-Za-z]:\\|[A-Za-z][A-Za-z0-9+.-]{1,20}://|www\.")
+_FILE_NAME = lazy_pattern(r"[^\s]*\.[A-Za-z]{2,5}\Z")
+_PLAIN_NUMBER = lazy_pattern(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
+_VERSION = lazy_pattern(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
 # Names of methods and formats that end or begin with a number.
-_TECHNICAL = re.compile(
+_TECHNICAL = lazy_pattern(
     r"(?i)(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
     r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
     r"chapter|section|figure|table|option|type|rfc|iso|win|x|postgres|mysql|sqlite|pg|php|go|rust|cs|log|neo|"
     r"auth|user|test|foo|bar|key|token|pass|password|secret|value|item|arg|param|mp|m|n|a|b|c|d|e)"
     r"[-_]?\d{1,4}(?:[a-z]{1,2})?(?:[-_.]\d{1,4})?\Z"
 )
-_SEVERAL_NAMES = re.compile(
+_SEVERAL_NAMES = lazy_pattern(
     r"[A-Za-z]{2,}\d{0,2}(?:[/+](?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]\d{1,2}[a-z]))+\Z|(?:%[0-9A-Fa-f]{2}|[A-Za-z+.]){0,200}%2[0-9A-F]"
 )
 # Of a regular expression: `\s*`, `\w+`.
-_OF_PATTERN = re.compile(r"\\[sSwWdDb][*+{?]")
-_CALL = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGIT = re.compile(r"\d")
-_SPECIAL = re.compile(r"[!@#$%^&*?~+=§€£]")
-_SAME = re.compile(r"([xX])\1{7}")
-_RUN = re.compile(r"[A-Za-z0-9]{10,}")
-_CAMEL_CASE = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
-_KEBAB = re.compile(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
+_OF_PATTERN = lazy_pattern(r"\\[sSwWdDb][*+{?]")
+_CALL = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_DIGIT = lazy_pattern(r"\d")
+_SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
+_SAME = lazy_pattern(r"([xX])\1{7}")
+_RUN = lazy_pattern(r"[A-Za-z0-9]{10,}")
+_CAMEL_CASE = lazy_pattern(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
+_KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
@@ -377,25 +396,25 @@ Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
 secret's word somewhere in the name (`TOKEN_GITHUB`, `password_hash`), not at its end."""
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"""(?<![\w.-])(?P<flag>--?)?(?P<name>[^\W\d][\w.-]{1,79})(?:\\{0,4}["'`]|\*{1,2}|\])?
         (?:[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.]{0,30}[ \t]{0,4}(?==))?
         (?P<separator>[ \t]{0,4}(?:=>|:=|={1,3}|:)\*{0,2}[ \t]{0,8}|(?(flag)[ \t]{1,8}|(?!)))""",
     re.VERBOSE,
 )
-_OPENING_QUOTE = re.compile(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
+_OPENING_QUOTE = lazy_pattern(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
 # YAML's way to put a value on the next line.
-_BLOCK = re.compile(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
+_BLOCK = lazy_pattern(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
 _QUOTED = {
-    '"': re.compile(r'[^"\\\n]*(?:\\.[^"\\\n]*)*'),
-    "'": re.compile(r"[^'\\\n]*(?:\\.[^'\\\n]*)*"),
-    "`": re.compile(r"[^`\n]*"),
+    '"': lazy_pattern(r'[^"\\\n]*(?:\\.[^"\\\n]*)*'),
+    "'": lazy_pattern(r"[^'\\\n]*(?:\\.[^'\\\n]*)*"),
+    "`": lazy_pattern(r"[^`\n]*"),
 }
-_QUOTED_IN_QUOTES = re.compile(r"""[^"'`\\\n]*""")
-_BARE = re.compile(r"""[^\s"'`,;<>&\\]+""")
-_BEFORE = re.compile(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
+_QUOTED_IN_QUOTES = lazy_pattern(r"""[^"'`\\\n]*""")
+_BARE = lazy_pattern(r"""[^\s"'`,;<>&\\]+""")
+_BEFORE = lazy_pattern(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = {
     "password", "passwd", "passwort", "pwd", "passphrase", "passcode", "secret", "kennwort", "contrasena",
     "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo", "psk",
@@ -420,14 +439,14 @@ _FOREIGN_TOKENS = (
     "schlüssel", "clé", "ключ", "токен", "密钥", "密鑰", "秘钥", "令牌", "金鑰", "トークン", "キー", "秘密鍵",
     "토큰", "키",
 )  # fmt: skip
-_KEYS_OF = re.compile(
+_KEYS_OF = lazy_pattern(
     "api|access|account|auth|encryption|master|private|secret|service|signing|deploy|license|licence|webhook|app"
     "|application|integration|session|subscription|shared|hmac|jwt|recovery|consumer|client|admin|root|server|storage"
     "|backup|ingest|ingestion|instrumentation|write|upload|vault|unlock|security|verschlüsselungs|api-"
 )
-_CODES_OF = re.compile("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
+_CODES_OF = lazy_pattern("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
 
-NO_VALUE = re.compile(
+NO_VALUE = lazy_pattern(
     r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
         |object|off|on|optional|options?|required|str|string|tbd|text|todo|true|undefined|unknown|unset|varchar|void
         |yes|array|ja|nein|oui|non|si|sí|não|да|нет|await|async|new|function|lambda|return|typeof|const|require
@@ -435,19 +454,19 @@ NO_VALUE = re.compile(
     re.VERBOSE,
 )
 # Words with a hyphen between them in angle brackets: `<32-char-secret>`.
-_IN_BRACKETS = re.compile(r"<[A-Za-z0-9]{1,24}(?:[-_ ][A-Za-z0-9]{1,24}){0,8}>?\Z")
-_MONEY = re.compile(r"[+~≈-]?[$€£¥]\d[\d.,]*(?:/\w{1,8}|[kKmM])?\Z")
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z")
+_IN_BRACKETS = lazy_pattern(r"<[A-Za-z0-9]{1,24}(?:[-_ ][A-Za-z0-9]{1,24}){0,8}>?\Z")
+_MONEY = lazy_pattern(r"[+~≈-]?[$€£¥]\d[\d.,]*(?:/\w{1,8}|[kKmM])?\Z")
+_CONSTANT = lazy_pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z")
 # Several words or numbers with slashes between them: "timeout/DNS/5xx/429".
-_LISTED = re.compile(
+_LISTED = lazy_pattern(
     r"(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})(?:/(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})){2,12}\Z"
 )
-_REDIRECTION = re.compile(r"[0-9&]?>{1,2}(?:/dev/|&\d|\Z)")
-_STYLE = re.compile(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
+_REDIRECTION = lazy_pattern(r"[0-9&]?>{1,2}(?:/dev/|&\d|\Z)")
+_STYLE = lazy_pattern(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
 # What an option takes is as often the name of something.
-_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
-_OPTION_NAME = re.compile(r"[a-z]+(?:-[a-z]+){1,2}\d?")
-_CODE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
+_PASSPHRASE = lazy_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
+_OPTION_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,2}\d?")
+_CODE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
 # What follows such a name is a fingerprint, or the whole key in Base64.
 _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 # "If the tests pass: ..."
@@ -461,13 +480,13 @@ _WHOSE_PASS = frozenset({
     "test", "user", "vnc", "vpn", "wifi",
 })  # fmt: skip
 # A header of a request, as `X-ClickHouse-Key`.
-_KEY_HEADER = re.compile(r"[Xx]-[\w-]+-[Kk]ey\Z")
-_ASCII_LETTER = re.compile(r"[A-Za-z]")
-_NOTHING_MORE = re.compile(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
-_LONG_RUN = re.compile(r"[A-Za-z0-9+/]{20}")
-_MEMBER = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
-_MADE_RUN = re.compile(r"[A-Za-z0-9+/]{16,}")
-PUBLIC_KEY = re.compile(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
+_KEY_HEADER = lazy_pattern(r"[Xx]-[\w-]+-[Kk]ey\Z")
+_ASCII_LETTER = lazy_pattern(r"[A-Za-z]")
+_NOTHING_MORE = lazy_pattern(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
+_LONG_RUN = lazy_pattern(r"[A-Za-z0-9+/]{20}")
+_MEMBER = lazy_pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
+_MADE_RUN = lazy_pattern(r"[A-Za-z0-9+/]{16,}")
+PUBLIC_KEY = lazy_pattern(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
 _LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "gpg-key": 16, "mention": 16}
 
 # One of them is in every name or word that makes a value a secret.
@@ -477,9 +496,9 @@ _HINTS = (
     "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim",
     "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
 )  # fmt: skip
-_HINT = re.compile("|".join(_HINTS))
+_HINT = lazy_pattern("|".join(_HINTS))
 _HINT_WORDS = tuple(hint.removesuffix(r"\b") for hint in _HINTS)
-_FOREIGN_HINT = re.compile(
+_FOREIGN_HINT = lazy_pattern(
     r"contraseñ|hasło|şifre|lösenord|schlüssel|clé|парол|ключ|токен|секрет|密|口令|令牌|金鑰|パスワ|暗証|トークン"
     r"|キー|秘|シークレット|비밀|토큰|키"
 )
