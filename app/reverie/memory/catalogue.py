@@ -124,6 +124,15 @@ class CatalogueFile:
             connection.execute("PRAGMA query_only = ON")
             yield connection if _version(connection) == VERSION else None
 
+    def state(self) -> tuple[int, ...]:
+        """Another one after each writing, by whichever process."""
+        found: list[int] = []
+        for name in (self.path.name, f"{self.path.name}-wal"):
+            with contextlib.suppress(OSError):  # there is none now, which is a state as well
+                status = self.path.with_name(name).stat()
+                found += (status.st_ino, status.st_size, status.st_mtime_ns)
+        return tuple(found)
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The one connection that writes, in manual transactions; the file is created anew if it is missing
@@ -577,16 +586,30 @@ _WORTH_MERGING = 2_000
 _Known = TypeVar("_Known")
 
 
+WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
+"""The words from one to another, that excluded, and how many notes hold each."""
+_MOST_COUNTED = 500
+
+
 class FileCatalogue:
     """One per profile, for all homes. Nothing is created before the first update."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._file = CatalogueFile(path, lock_dir=lock_dir)
         self._damaged = False
+        self._words: tuple[tuple[int, ...], WordCounts] = ((), {})
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
         """See `CatalogueFile.reading`."""
         return self._file.reading()
+
+    def counted_words(self) -> WordCounts:
+        """What was counted of the words of the index since it last changed: who types asks for the same ones
+        with every key, and to count the notes of a common word takes a millisecond. Ask before reading."""
+        state = self._file.state()
+        if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
+            self._words = (state, {})
+        return self._words[1]
 
     def update(
         self,

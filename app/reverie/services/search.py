@@ -250,11 +250,7 @@ class SearchService:
         answer = ask(query, loosely=before is None)
         if before is None or answer.problems or len(answer.hits) >= FEW:
             return answer
-        if not _has_all(answer):
-            begun = ask(before)
-            if _has_all(begun):
-                return begun
-        return ask(query)
+        return ask(query if _has_all(answer) else before)
 
     def _answer(
         self,

@@ -508,6 +508,51 @@ def test_where_no_note_has_all_words_those_with_some_follow(
     assert [best.text[start:end] for start, end in best.hits] == ["okapis", "counted", "gazebo", "migrated"]
 
 
+def test_a_word_that_is_just_begun_asks_nothing_by_itself(
+    desk: SearchService, parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every note has a word that begins with it, and to look for all of them took thirty times as long."""
+    write(parts, desk, one="the okapi was counted\n", other="the gazebo stands\n")
+    asked: list[tuple[str, ...]] = []
+
+    def loosely(*question: Any) -> Loose:
+        loose = find_loose(*question)
+        asked.append(tuple(group.word for group in loose.groups))
+        return loose
+
+    monkeypatch.setattr(search_module, "find_loose", loosely)
+    assert found(desk, "okapi gazebo c") == found(desk, "okapi gazebo")
+    assert set(asked) == {("gazebo", "okapi")} or set(asked) == {("okapi", "gazebo")}
+    asked.clear()
+    assert "/memories/global/one.md" in found(desk, "okapi gazebo co")
+    assert [word for words in asked for word in words if word == "co"]
+
+
+def test_words_that_another_process_writes_are_counted_with_the_next_question(
+    desk: SearchService, parts: HomeContainer
+) -> None:
+    write(parts, desk, one="the okapi was counted\n")
+    counted = parts.catalogue.counted_words()
+    assert found(desk, "when do quokkas see an okapi") == ["/memories/global/one.md"]
+    assert counted
+    assert parts.catalogue.counted_words() is counted, "nothing was written since"
+    (parts.home.root / "memory/global/two.md").write_text("a quokka and another quokka\n")
+    script = (
+        "import sys; from pathlib import Path; from reverie.clock import system_clock;"
+        "from reverie.compose import open_parts; from reverie.profile import Profile;"
+        "from reverie.services.search import SearchService;"
+        "desk = SearchService(); desk.add(open_parts(Path(sys.argv[1]), Profile(*map(Path, sys.argv[2:])),"
+        " system_clock)); desk.update()"
+    )
+    profile = parts.profile
+    places = (parts.home.root, profile.config, profile.data, profile.cache, profile.state)
+    subprocess.run([sys.executable, "-c", script, *map(str, places)], check=True)
+    assert set(found(desk, "when do quokkas see an okapi")) == {
+        "/memories/global/one.md",
+        "/memories/global/two.md",
+    }
+
+
 def test_enough_notes_with_all_words_are_not_diluted(desk: SearchService, parts: HomeContainer) -> None:
     write(
         parts, desk, **{f"emu{number}": "an emu by the pagoda\n" for number in range(5)}, other="the pagoda\n"

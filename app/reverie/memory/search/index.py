@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from reverie.agents.scopes import Scope
-from reverie.memory.catalogue import FileCatalogue, complete_homes
+from reverie.memory.catalogue import FileCatalogue, WordCounts, complete_homes
 from reverie.memory.search.query import Ranges, SearchQuery, Term, folded, is_cjk, tokens
 from reverie.resources import load_table
 from reverie.values import Struct, replace
@@ -100,11 +100,12 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
     words, exact = loose_words(query), tuple(term for term in query.terms if term.is_exact)
     if not words or query.problems or query.regex:
         return Loose((), ())
+    counted = catalogue.counted_words()
     with catalogue.reading() as connection:
         if connection is None:
             return Loose((), ())
         notes = connection.execute("SELECT count(*) FROM files").fetchone()[0]
-        groups = Vocabulary(connection, notes).groups(words)
+        groups = Vocabulary(connection, notes, counted).groups(words)
         if not groups:
             only = _Finder(connection, replace(query, terms=exact), limits)
             return Loose(only.find() if exact else (), ())
@@ -375,7 +376,8 @@ class Group(Struct, frozen=True):
 
 
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
-    """The words of a query that any note may answer, once each, and whether each may be unfinished."""
+    """The words of a query that any note may answer, once each, and whether each may be unfinished. A word of
+    which one letter is typed says nothing yet."""
     found: dict[str, bool] = {}
     for term in query.terms:
         if term.is_exact:
@@ -383,7 +385,11 @@ def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
         words = list(_words_of(term.text))
         found.update({word: term.goes_on and word == words[-1] and not is_cjk(word[0]) for word in words})
     told = _stop_words(tuple(found))
-    return [(word, goes_on) for word, goes_on in found.items() if word not in told][:_MOST_WORDS]
+    return [
+        (word, goes_on)
+        for word, goes_on in found.items()
+        if word not in told and not (goes_on and len(word) == 1)
+    ][:_MOST_WORDS]
 
 
 def _words_of(text: str) -> Iterator[str]:
@@ -442,11 +448,16 @@ def stem(word: str, language: str) -> str:
     return word
 
 
-class Vocabulary:
-    """The words of the index, asked through one connection."""
+_FEW_WORDS = 1_000
+"""More are counted anew each time."""
 
-    def __init__(self, connection: sqlite3.Connection, notes: int) -> None:
+
+class Vocabulary:
+    """The words of the index, asked through one connection. What is `counted` already is not asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, notes: int, counted: WordCounts) -> None:
         self._connection = connection
+        self._counted = counted
         self._notes = notes
 
     def groups(self, words: Sequence[tuple[str, bool]]) -> list[Group]:
@@ -528,9 +539,14 @@ class Vocabulary:
         return {form: -count for distance, count, form in nearest if distance == nearest[0][0]}
 
     def _between(self, first: str, beyond: str) -> list[tuple[str, int]]:
-        return self._connection.execute(
-            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, beyond)
-        ).fetchall()
+        found = self._counted.get((first, beyond))
+        if found is None:
+            found = self._connection.execute(
+                "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, beyond)
+            ).fetchall()
+            if len(found) <= _FEW_WORDS:
+                self._counted[first, beyond] = found
+        return found
 
 
 def _spoken(word: str, language: str) -> tuple[str, ...]:
