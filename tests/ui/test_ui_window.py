@@ -23,7 +23,6 @@ from reverie.ui import session
 from reverie.ui.jobs import Lane
 from reverie.ui.tree.memory_tree import ScopeData
 from reverie.ui.widgets.controls import PathLabel, WrapLabel
-from reverie.ui.window import other_tabs
 from reverie.ui.window.parts import StackingSplitter
 
 
@@ -60,7 +59,6 @@ def test_the_trees_hold_what_the_home_holds(windows: Windows, whole_home: Path) 
 
 
 def test_no_file_is_read_or_written_on_the_gui_thread(windows: Windows, home: Path) -> None:
-    other_tabs.load()  # what a job imports while the first tree is looked at
     driver = windows.begin(home)
     driver.qtbot.waitExposed(driver.window)
     with GuiThreadFiles() as touched:

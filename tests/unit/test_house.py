@@ -38,6 +38,8 @@ WHY_ALONE: dict[str, str] = {
     "doctor.self_checks": "Reverie's own state; no fact of a home is in it",
     "files.watch_observer": "imports watchdog, late and on the watcher's thread",
     "services.commands": "looks and runs that commands ask for; loaded with the first one",
+    "services.lint": "what the catalogue knows of the files of one home",
+    "ui.settings.dialog": "loaded, with pydantic, when it is opened",
     "services.orphans": "lost stores and merging them; loaded where a home has some",
     "engine.search": "a thread and its rules for giving way; the engine keeps the homes and their clients",
     "jobs.consolidate.apply": "a job on the Run: a reviewed consolidation",

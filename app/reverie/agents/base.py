@@ -676,3 +676,8 @@ def not_answering(root: Path) -> UserError:
         next_step="Connect it again. The other homes work without it.",
         reason="not-answering",
     )
+
+
+LoadState = Literal["full", "part", "listed"]
+"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
+description."""

@@ -49,7 +49,7 @@ _CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
 def doctor(session: Invocation) -> int:
     """Examine, apply a fix if one was asked for, and tell."""
-    from reverie.doctor.findings import first_cause
+    from reverie.doctor import first_cause
 
     look = _of_reverie(session) if session.arguments.self else _of_a_workspace(session)
     findings = look()
@@ -71,7 +71,7 @@ def doctor(session: Invocation) -> int:
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
     """One line a check, its evidence below it, and at the end what to look at first. `command`: what applies
     the fix of a check."""
-    from reverie.doctor.findings import first_cause
+    from reverie.doctor import first_cause
 
     for finding in findings:
         yield f"{_CHECK_MARKS[finding.state]}  {finding.title}  [{finding.check}]"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from reverie.agents.base import Companion, Loading
+from reverie.agents.base import Companion, Loading, LoadState
 from reverie.agents.claude.instruction_text import loaded_text
 from reverie.agents.codex.store import (
     INSTRUCTIONS,
@@ -44,7 +44,6 @@ from reverie.context.view import (
     ContextPart,
     ContextView,
     Gauge,
-    LoadState,
     Note,
     Reason,
     State,

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from reverie.agents.base import LoadState
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import Clock
 from reverie.files.sidecar import Sidecar
@@ -22,10 +23,6 @@ from reverie.memory.listing import LintFinding
 from reverie.values import Struct
 
 State = Literal["in", "cut", "out"]
-
-LoadState = Literal["full", "part", "listed"]
-"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
-description."""
 
 PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons", "recorded"]
 """`recorded`: what a session that began before has in its context, as its agent recorded it. It is no part of

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from reverie.agents.base import Home, Workspace
 from reverie.agents.capabilities import AgentCheck, MemoryKinds
@@ -614,9 +614,6 @@ class FindingView(Struct, frozen=True):
     remedy: Remedy = ""
 
 
-AnyFinding = TypeVar("AnyFinding", "Finding", FindingView)
-
-
 class Fix(Struct, frozen=True):
     """What one press does: `label` says it as a command; `apply` blocks on disk and raises `UserError`.
     Look again after it."""
@@ -666,14 +663,6 @@ class Finding(Struct, frozen=True):
             "evidence": self.evidence,
             "fix": self.fix.label if self.fix is not None else None,
         }
-
-
-def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
-    """Why nothing happened: the first failure in the order of the gates, else the first warning; None: no
-    reason is known. What is only switched off is no cause."""
-    found = tuple(findings)
-    failed = next((finding for finding in found if finding.state == "fail"), None)
-    return failed or next((finding for finding in found if finding.state == "warn"), None)
 
 
 # Times and sizes as the findings say them. Pure.

@@ -18,7 +18,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
@@ -134,7 +134,7 @@ class EngineClient:
     @property
     def services(self) -> EngineServices:
         """What can be asked of the engine itself."""
-        return cast("EngineServices", RemoteService(self, EngineCalls, Path(), "", rest=_engine_services))
+        return cast("EngineServices", RemoteService(self, EngineCalls, Path(), ""))
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """What can be asked of an open home."""
@@ -405,16 +405,10 @@ class Posted:
 
 
 def _home_engine() -> type:
-    # Late: a window that starts asks for what `HomeCalls` has, and loads nothing of the engine.
+    # Late: a window asks for what `HomeCalls` has, and loads nothing of the engine.
     from reverie.engine import engine
 
     return engine.HomeEngine
-
-
-def _engine_services() -> type:
-    from reverie.engine import engine  # late, as above
-
-    return engine.EngineServices
 
 
 class RemoteService:
@@ -440,25 +434,43 @@ class RemoteService:
 
     def __getattr__(self, name: str) -> Any:
         full = f"{self._prefix}{name}"
-        interface = self._interface
-        if self._rest is not None and not is_offered(interface, full):
-            interface = self._rest()
-        if is_service(interface, full):
-            return RemoteService(self._client, interface, self._home, self._home_id, f"{full}.")
-        method = method_of(interface, full)
+        is_first = self._rest is None or is_offered(self._interface, full)
+        # On a thread that others need nothing is loaded, and so a service has no services of its own there;
+        # the thread that asks looks the method up.
+        may_load = may_wait()
+        if is_first and (may_load or not self._prefix) and is_service(self._interface, full):
+            return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
+        remote = RemoteMethod(self._client, (self._home, self._home_id, full), partial(self._found, full))
+        return remote() if may_load and remote.is_property else remote
+
+    def _found(self, full: str) -> Method:
+        """Raises `AttributeError`."""
+        is_first = self._rest is None or is_offered(self._interface, full)
+        method = method_of(self._interface if is_first or self._rest is None else self._rest(), full)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {full}")
-        remote = RemoteMethod(self._client, (self._home, self._home_id, full), method)
-        return remote() if method.is_property else remote
+        return method
 
 
 class RemoteMethod(Askable):
-    """One method of what can be asked. Called, it waits for the answer; `ask` makes a `Request` of it."""
+    """One method of what can be asked. Called, it waits for the answer; `ask` makes a `Request` of it. `find`
+    looks its signature up, which may load the module that has it."""
 
-    def __init__(self, client: EngineClient, address: tuple[Path, str, str], method: Method) -> None:
+    def __init__(
+        self, client: EngineClient, address: tuple[Path, str, str], find: Callable[[], Method]
+    ) -> None:
         self._client = client
         self._address = address
-        self._method = method
+        self._find = find
+
+    @cached_property
+    def _method(self) -> Method:
+        return self._find()
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is asked for without being called."""
+        return self._method.is_property
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Wait for the answer."""

@@ -27,12 +27,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from reverie.agents.base import DiscoveredHomes
+from reverie.agents.base import DiscoveredHomes, LoadState
 from reverie.agents.scopes import ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
-from reverie.context.view import LoadState
 from reverie.engine.interface import (
     RUNS,
     EngineCalls,
@@ -56,10 +55,10 @@ from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.listing import no_check
 from reverie.profile import Profile
 from reverie.services.container import asked_context
-from reverie.services.lint import LintResult
 from reverie.services.search import SearchStopped, feed_catalogue
 from reverie.services.views import (
     HostStatus,
+    LintResult,
     LostSave,
     MemoryView,
     SearchAnswer,

@@ -19,9 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import DiscoveredHomes
-from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.agents.base import Companion, DiscoveredHomes, LoadState
+from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.watch import Changes, WatchState
+from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.listing import (
     FileChanges,
     MemoryFile,
@@ -29,18 +30,26 @@ from reverie.memory.listing import (
     changes_between,
     in_order,
     name_only,
+    no_check,
     position,
 )
+from reverie.runs.record import Parts, Progress, RunResult
 from reverie.services import HomeServices, service_made_by
 from reverie.services.views import (
+    FileText,
     HomeFacts,
     HomeInfo,
     HostStatus,
+    LintResult,
     MemoryView,
     Relevance,
+    ReviewView,
+    RunSummary,
     SearchAnswer,
     SearchPlace,
     StatusView,
+    Template,
+    Undo,
 )
 from reverie.values import Struct, field, replace
 
@@ -162,7 +171,7 @@ class HomeUpdate(Struct, frozen=True):
 
 
 class HomeCalls(HomeServices):
-    """What is asked of an open home first."""
+    """What a window asks of an open home."""
 
     @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
     def doctor() -> type[HomeDoctor]:
@@ -218,6 +227,127 @@ class HomeCalls(HomeServices):
         """This client wants the background services of this home as the settings, which are read anew, want
         them; not while `paused`. `HostChanged` tells it of another state. There is one host for all clients:
         a pause by one is a pause for all of them, until that client takes it back or leaves."""
+        raise NotImplementedError
+
+    def stop_hosting(self) -> None:
+        """This client does not want the background services any more; the last one ends them."""
+        raise NotImplementedError
+
+    def rescan(self, reason: str) -> None:
+        """Compare everything with the disk, since events may have been missed."""
+        raise NotImplementedError
+
+    def forget_client(self) -> None:
+        """The client that asks is gone, or does not look at this home any more."""
+        raise NotImplementedError
+
+    def findings(
+        self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
+    ) -> LintResult:
+        """What `lint` finds in the memories of a context, as listed in the trees that the client was sent
+        last. `dirty`: paths seen changing, which are read again."""
+        raise NotImplementedError
+
+    def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
+        """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
+        an agent of which that is not known. Nothing counts as seen by it."""
+        raise NotImplementedError
+
+    def mark_opened(self, context: ScopeContext) -> None:
+        """Everything that stands now counts as seen."""
+        raise NotImplementedError
+
+    def permit_writing(self, refusal: Refusal) -> None:
+        """A person has read `refusal` and has Reverie write anyway, as long as exactly this is found."""
+        raise NotImplementedError
+
+    def read(self, context: ScopeContext, path: str) -> FileText:
+        """One memory for the editor."""
+        raise NotImplementedError
+
+    def read_companion(self, companion: Companion) -> FileText:
+        """A companion as an editor shows it."""
+        raise NotImplementedError
+
+    def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
+        """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
+        raise NotImplementedError
+
+    def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
+        """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
+        raise NotImplementedError
+
+    def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
+        """As `save`, for a companion."""
+        raise NotImplementedError
+
+    def templates(self) -> tuple[Template, ...]:
+        """What a new memory may begin with."""
+        raise NotImplementedError
+
+    def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
+        """A new memory: the text of a template, filled in, with a description unless that is empty. Raises
+        `Conflict` where a file is there."""
+        raise NotImplementedError
+
+    def add_note(self, context: ScopeContext, text: str) -> str:
+        """Write a note to the agent; its memory path."""
+        raise NotImplementedError
+
+    def delete(self, context: ScopeContext, path: str) -> Undo:
+        """Delete a memory or folder; `undo` takes it back."""
+        raise NotImplementedError
+
+    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
+        """Delete several, as one: if one cannot go, the others come back."""
+        raise NotImplementedError
+
+    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
+        """Move a memory or folder, pins and usage with it; `undo` takes it back."""
+        raise NotImplementedError
+
+    def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
+        """Pin several, or unpin them, as one."""
+        raise NotImplementedError
+
+    def undo(self, undo: Undo) -> str:
+        """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""
+        raise NotImplementedError
+
+    def start_dream(
+        self,
+        context: ScopeContext,
+        *,
+        dry_run: bool,
+        engine: str,
+        progress: Callable[[Progress], None],
+        cancel: threading.Event,
+    ) -> RunResult:
+        """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
+        Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
+        raise NotImplementedError
+
+    def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
+        """Runs of this home, newest first."""
+        raise NotImplementedError
+
+    def review(self, run_id: str) -> ReviewView:
+        """A run to look through, group by group; any run, also one that cannot be applied (any more)."""
+        raise NotImplementedError
+
+    def apply_review(
+        self,
+        run_id: str,
+        selection: ReviewSelection,
+        *,
+        progress: Callable[[Progress], None],
+        cancel: threading.Event,
+    ) -> RunResult:
+        """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
+        raise NotImplementedError
+
+    def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
+        """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
         raise NotImplementedError
 
 

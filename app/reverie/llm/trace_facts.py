@@ -859,3 +859,15 @@ def _steps(facts: TraceFacts) -> Iterable[Step]:
 
 def _last(facts: TraceFacts) -> Attempt | None:
     return facts.attempts[-1] if facts.attempts else None
+
+
+def call_text(call: Call) -> str:
+    """One tool call of a `TraceDetail` in full."""
+    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
+    if call.ran:
+        lines += ["", "output:", call.output]
+    else:
+        lines += ["", "It was not run."]
+    if call.problem:
+        lines += ["", f"problem: {call.problem}"]
+    return "\n".join(lines)

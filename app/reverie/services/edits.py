@@ -41,10 +41,11 @@ from reverie.services.views import (
     FileText,
     HandChange,
     Renamed,
+    Template,
     Undo,
     file_text,
 )
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.services.views import RecordChange
@@ -644,14 +645,6 @@ SUFFIX = ".md"
 _MOST = 50
 _LARGEST_TEMPLATE = 64 * 1024
 _MOST_NAME = 60
-
-
-class Template(Struct, frozen=True):
-    """`name`: of the file without its suffix. `scope` None: a person's own, for every scope."""
-
-    name: str
-    text: str
-    scope: Scope | None = None
 
 
 def all_templates(own: Path) -> tuple[Template, ...]:

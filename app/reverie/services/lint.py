@@ -30,23 +30,12 @@ from reverie.memory.listing import (
     read_rel,
 )
 from reverie.memory.paths import memory_path
-from reverie.services.views import MemoryView
-from reverie.values import Struct
+from reverie.services.views import LintResult, MemoryView
 
 SLICE_S = 0.25
 # So many files are read at once; more are asked of the catalogue first.
 FEW = 200
 _Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
-
-
-class LintResult(Struct, frozen=True):
-    """What is known after a look. `findings`: by memory path, only of files that have any, and without what
-    the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
-    again. `looked_at`: files read this time."""
-
-    findings: Mapping[str, tuple[LintFinding, ...]]
-    complete: bool
-    looked_at: int
 
 
 class LintService:

@@ -73,7 +73,7 @@ from reverie.llm.trace_reader import (
     value_of,
 )
 from reverie.memory.diff import nearest_lines, unified
-from reverie.services.views import ConsentView
+from reverie.services.views import ConsentView, ReplayRequest
 from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, replace
 
@@ -532,18 +532,6 @@ def trace_text(facts: TraceFacts) -> str:
     return "\n".join(_sections(facts))[:_MOST_CHARS]
 
 
-def call_text(call: Call) -> str:
-    """One tool call of a `TraceDetail` in full."""
-    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
-    if call.ran:
-        lines += ["", "output:", call.output]
-    else:
-        lines += ["", "It was not run."]
-    if call.problem:
-        lines += ["", f"problem: {call.problem}"]
-    return "\n".join(lines)
-
-
 def pretty(value: Any) -> str:
     """A value as indented JSON, a text as it is, cut where it is long."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
@@ -618,17 +606,7 @@ def _diff(before: str, after: str, label: str) -> str:
 # tools and the vault are the writer's own; nothing is sent without consent.
 
 
-TIME_LIMIT_S = 60.0
 _MEMORY_BYTES = 1 << 20
-
-
-class ReplayRequest(Struct, frozen=True):
-    """What is to be asked, of whom (`provider:model`)."""
-
-    engine: str
-    system: str
-    user: str
-    time_limit_s: float = TIME_LIMIT_S
 
 
 def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:

@@ -19,7 +19,7 @@ from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, Review
-from reverie.memory.listing import ScopeListing
+from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
@@ -51,6 +51,8 @@ class HomeFacts(Struct, frozen=True):
     """It keeps rollouts from which memories can be extracted."""
     has_failures: bool = False
     """It remembers failures and what was learnt of them."""
+    keeps_session_notes: bool = False
+    """It has notes of its sessions."""
 
 
 UnseenKind = Literal["new", "changed", "deleted"]
@@ -371,6 +373,37 @@ class Relevance(Struct, frozen=True):
     activity: bool = False
     project: bool = False
     """Its repository stands elsewhere."""
+
+
+class Template(Struct, frozen=True):
+    """`name`: of the file without its suffix. `scope` None: a person's own, for every scope."""
+
+    name: str
+    text: str
+    scope: Scope | None = None
+
+
+class LintResult(Struct, frozen=True):
+    """What is known after a look. `findings`: by memory path, only of files that have any, and without what
+    the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
+    again. `looked_at`: files read this time."""
+
+    findings: Mapping[str, tuple[LintFinding, ...]]
+    complete: bool
+    looked_at: int
+
+
+TIME_LIMIT_S = 60.0
+"""How long a replay may take at most, unless it is asked otherwise."""
+
+
+class ReplayRequest(Struct, frozen=True):
+    """What is to be asked, of whom (`provider:model`)."""
+
+    engine: str
+    system: str
+    user: str
+    time_limit_s: float = TIME_LIMIT_S
 
 
 # Bytes of a file as the editor needs them. Pure.

@@ -36,15 +36,7 @@ from reverie.runs.record import Parts, Progress, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
-from reverie.services.edits import (
-    CompanionFiles,
-    Template,
-    UserEdits,
-    add_note,
-    all_templates,
-    current_text,
-    filled,
-)
+from reverie.services.edits import CompanionFiles, UserEdits, add_note, all_templates, current_text, filled
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.timeline import RestorePlan
@@ -60,6 +52,7 @@ from reverie.services.views import (
     ReviewView,
     RunSummary,
     StatusView,
+    Template,
     Undo,
     UnseenKind,
 )
@@ -215,6 +208,7 @@ class Workbench(HomeServices):
             keeps_records=agent.records is not None,
             extracts=agent.extraction is not None,
             has_failures=agent.failures is not None,
+            keeps_session_notes=agent.notes is not None,
         )
 
     def add_note(self, context: ScopeContext, text: str) -> str:

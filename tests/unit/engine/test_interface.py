@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import typing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import reverie
 from reverie.agents.scopes import ScopeContext
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import EngineCalls, HomeCalls
@@ -111,12 +114,25 @@ def test_what_a_window_asks_first_is_asked_as_the_engine_understands_it(first: t
         assert [each for each in there.order if each != "client"] == list(here.order)
 
 
+def test_all_that_the_engine_itself_is_asked_has_a_signature_of_its_own() -> None:
+    assert names_of(EngineCalls) == names_of(EngineServices)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(reverie.__file__).parent / "ui").rglob("*.py")), ids=lambda file: file.stem
+)
+def test_a_window_asks_an_open_home_for_what_has_a_signature(file: Path) -> None:
+    """Else it would load the engine to ask. The two exceptions are asked seldom, on tabs of their own."""
+    asked = set(re.findall(r"workbench\.([a-z_]+)", file.read_text()))
+    assert asked - {"restore", "gather_context"} <= set(dir(HomeCalls))
+
+
 def test_what_a_window_asks_first_loads_nothing_of_the_engine() -> None:
     script = (
         "import sys; from pathlib import Path; from reverie.engine.client import EngineClient;"
         "home = EngineClient(None).home(Path('/home'), 'id');"
-        "home.refresh, home.names, home.context, home.status, home.watch_for;"
-        "print('reverie.engine.engine' in sys.modules); home.save;"
+        "[getattr(home, name) for name in ('refresh', 'names', 'context', 'status', 'read', 'save', 'runs')];"
+        "print('reverie.engine.engine' in sys.modules); home.gather_context.is_property;"
         "print('reverie.engine.engine' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -11,8 +11,7 @@ from helpers.benches import sample_parts, workspace
 from helpers.samples import snapshot
 from reverie.memory.lint import lint
 from reverie.memory.listing import with_reason
-from reverie.services.lint import LintResult
-from reverie.services.views import MemoryView
+from reverie.services.views import LintResult, MemoryView
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"

@@ -17,7 +17,8 @@ from reverie.errors import StoreError
 from reverie.llm.provider import ProviderError
 from reverie.llm.trace_reader import dump_of
 from reverie.services import traces
-from reverie.services.traces import ReplayRequest, TraceDetail, why_no_replay
+from reverie.services.traces import TraceDetail, why_no_replay
+from reverie.services.views import ReplayRequest
 from reverie.services.workbench import Workbench
 from reverie.values import replace
 

@@ -33,7 +33,7 @@ from reverie.ui.widgets.layouts import column
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.services.edits import Template
+    from reverie.services.views import Template
 
 
 # A form that is judged as one types: what is wrong with it, or what it comes to, stands below it, and it

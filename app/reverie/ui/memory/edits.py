@@ -32,8 +32,7 @@ from reverie.ui.widgets.controls import MessageBar
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.services.edits import Template
-    from reverie.services.views import FileText, Undo
+    from reverie.services.views import FileText, Template, Undo
     from reverie.ui.memory.edit_dialogs import NewMemory
 
 

@@ -31,7 +31,7 @@ from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.layouts import FlowLayout
 
 if TYPE_CHECKING:
-    from reverie.context.view import LoadState
+    from reverie.agents.base import LoadState
     from reverie.ui.session import HomeSession, TreeUpdate
     from reverie.ui.window.actions import Actions
 

@@ -55,9 +55,8 @@ from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding
-    from reverie.services.lint import LintResult
     from reverie.services.memory_index import FixKind, IndexCheck, RenamePlan
-    from reverie.services.views import Undo
+    from reverie.services.views import LintResult, Undo
     from reverie.ui.editor.documents import OpenFile
 
 

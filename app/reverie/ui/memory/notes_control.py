@@ -251,7 +251,7 @@ class NotesControl(QObject):
     @Slot()
     def _look(self) -> None:
         session, session_id = self._session, self._session_id
-        if session is None or not session_id:
+        if session is None or not session_id or not session.facts.keeps_session_notes:
             return
         workbench = session.workbench
 

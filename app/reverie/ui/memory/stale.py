@@ -32,8 +32,8 @@ from reverie.ui.widgets.layouts import FlowLayout, column
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 if TYPE_CHECKING:
+    from reverie.agents.base import LoadState
     from reverie.claims.checking import CheckedClaim
-    from reverie.context.view import LoadState
     from reverie.services.claims import ClaimReport
     from reverie.ui.editor.pane import EditorPane
     from reverie.ui.memory.edits import HandControl, ShownPlace

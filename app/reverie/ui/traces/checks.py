@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.doctor.findings import first_cause
+from reverie.doctor import first_cause
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.files.log_file import level_in_words, set_debug

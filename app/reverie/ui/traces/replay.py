@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.services.traces import ReplayRequest
+from reverie.services.views import ReplayRequest
 from reverie.ui.appearance import GAP, Icons, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import said, tokens, tr, visible, visible_lines, when

@@ -30,8 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.llm.trace_facts import Attempt, Call, Step, Timeline, TimeSpan, TraceFacts
-from reverie.services.traces import call_text
+from reverie.llm.trace_facts import Attempt, Call, Step, Timeline, TimeSpan, TraceFacts, call_text
 from reverie.ui.appearance import (
     GAP,
     MARGIN,

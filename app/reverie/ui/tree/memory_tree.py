@@ -28,7 +28,7 @@ from reverie.ui.display_text import scope_name, tr, visible
 from reverie.values import Struct, field
 
 if TYPE_CHECKING:
-    from reverie.context.view import LoadState
+    from reverie.agents.base import LoadState
     from reverie.memory.listing import MemoryFile, ScopeListing
     from reverie.services.views import UnseenKind
 

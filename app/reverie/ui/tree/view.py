@@ -76,7 +76,7 @@ from reverie.ui.tree.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, A
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 
 if TYPE_CHECKING:
-    from reverie.context.view import LoadState
+    from reverie.agents.base import LoadState
     from reverie.memory.listing import LintFinding
     from reverie.services.views import MemoryView
 

@@ -58,7 +58,7 @@ from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.context.view import LoadState
+    from reverie.agents.base import LoadState
 
 Cut = Literal["middle", "end"]
 """Where a text loses what has no room: names are told by their ends as well, sentences are not."""

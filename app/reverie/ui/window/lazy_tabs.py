@@ -3,8 +3,7 @@ stand in place of the editor: what the agent sees, and what its next attempt is 
 
 Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
 and each tab is built when it is first shown or asked for; only Traces is built at once, because the
-background services report to it. The same job imports the dialogs, so that opening one reads
-no file on the GUI thread. Until then nothing can be paused and no services are hosted.
+background services report to it. Until then nothing can be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
@@ -160,9 +159,7 @@ class LazyTabs(QObject):
 
         def work(_control: JobControl) -> None:
             # Late: the first tree is on screen by now.
-            from reverie.ui.window import other_tabs
-
-            other_tabs.load()
+            from reverie.ui.window import other_tabs as _loaded  # noqa: F401
 
         session = self._context.memory.session
         # Where trees, files and saves are worked on, what one does first would wait for it.

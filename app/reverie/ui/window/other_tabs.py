@@ -1,7 +1,7 @@
 """The tabs beside Memory, made when each is first shown, and the background services that they show.
 
 Imported by a job once the first tree is on screen, so that everything they need is imported here, and nowhere
-late; the same job looks up what an engine can be asked for, which imports the values that come back.
+late.
 
 Background services are shown by the checks and the log of the Traces tab and a label in the status bar. The
 engine hosts a home while a window asks for it and the services are switched on; it is asked only after the
@@ -25,21 +25,16 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from reverie.clock import Clock
 from reverie.engine.asking import ask
-from reverie.engine.engine import HomeEngine
-from reverie.engine.wire import names_of
 from reverie.errors import UserError
 from reverie.files.log_file import is_debug
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.changes.control import ChangesControl
 from reverie.ui.changes.tab import ChangesTab
-from reverie.ui.context_tab import ContextControl, ContextTab
 from reverie.ui.display_text import as_tooltip, counted, tr, visible
-from reverie.ui.failures_tab import FailuresControl, FailuresTab
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
-from reverie.ui.settings import dialog as _settings  # noqa: F401 - asked for by a key at any time
 from reverie.ui.traces.checks import ChecksControl
 from reverie.ui.traces.log import LogControl
 from reverie.ui.traces.tab import TracesTab
@@ -48,6 +43,8 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.views import HostStatus
+    from reverie.ui.context_tab import ContextControl
+    from reverie.ui.failures_tab import FailuresControl
 
 # Background services.
 
@@ -265,11 +262,6 @@ class ServicesView(QObject):
 # The tabs.
 
 
-def load() -> None:
-    """What the job does beside the imports."""
-    names_of(HomeEngine)
-
-
 class OtherTabs:
     """Makes them for one window."""
 
@@ -299,6 +291,9 @@ class OtherTabs:
 
     def context(self) -> ContextControl:
         """Context, and what works out what it shows."""
+        # Late, with what works out how an agent puts its context together, and so below.
+        from reverie.ui.context_tab import ContextControl, ContextTab
+
         memory = self._memory
         tab = ContextTab(self._icons)
         made = ContextControl(tab, self._clock, memory.buffers, memory.edits, memory.stale.findings_at)
@@ -307,6 +302,8 @@ class OtherTabs:
 
     def failures(self) -> FailuresControl:
         """Failures, and what reads them."""
+        from reverie.ui.failures_tab import FailuresControl, FailuresTab
+
         return FailuresControl(FailuresTab(self._icons), self._icons, self._clock, self._memory.edits)
 
     def jobs(self, parent: QWidget) -> JobsDialog:

@@ -267,7 +267,7 @@ class WindowDialogs(QObject):
     @cached_property
     def settings(self) -> SettingsControl:
         """The settings dialog and what it asks."""
-        # Late: pydantic comes along; a job has imported it, unless a person is very quick.
+        # Late: pydantic comes along, which a window does without until somebody opens the settings.
         from reverie.ui.settings.dialog import SettingsControl
 
         control = SettingsControl(self._icons, self._window)
