@@ -7183,6 +7183,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
+        <source>The background services are being started.</source>
+        <translation>Die Hintergrunddienste werden gestartet.</translation>
+    </message>
+    <message>
+        <source>The background services are paused in another window.</source>
+        <translation>Die Hintergrunddienste sind in einem anderen Fenster angehalten.</translation>
+    </message>
+    <message>
         <source>The background services are paused.</source>
         <translation>Die Hintergrunddienste sind angehalten.</translation>
     </message>

@@ -15,12 +15,16 @@ from ui_windows import ACME, Driver, Windows
 from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
 from reverie.clock import system_clock
+from reverie.engine.server import STARTING
+from reverie.engine.wire import decode, encode
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.log_file import set_debug
 from reverie.services.host import host_lease_name
 from reverie.services.views import HostStatus
+from reverie.text.summaries import Phrase
 from reverie.ui.widgets.lists import VALUE
+from reverie.ui.window import other_tabs
 from reverie.ui.window.other_tabs import host_label
 
 ON = "[system1]\nenabled = true\n"
@@ -266,3 +270,19 @@ def test_a_status_in_words(status: HostStatus | None, text: str) -> None:
     assert words.text == text
     assert bool(words.tip) == bool(text)
     assert "\u202e" not in words.tip
+
+
+def test_what_an_engine_says_of_its_hosts_is_said_in_the_language_of_the_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[str] = []
+
+    def said(text: str) -> str:
+        shown.append(text)
+        return "Gestartet wird."
+
+    monkeypatch.setattr(other_tabs, "said", said)
+    crossed = decode(encode(HostStatus("waiting", message=STARTING), HostStatus), HostStatus)
+    assert host_label(crossed).tip == "Gestartet wird."
+    assert isinstance(shown[0], Phrase)
+    assert shown == [STARTING]

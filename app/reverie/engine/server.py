@@ -59,6 +59,7 @@ from reverie.engine.wire import (
 from reverie.errors import Busy, UserError
 from reverie.services.host import RETRY_S, Host, services_wanted
 from reverie.services.views import HostStatus
+from reverie.text.summaries import phrase, plain
 
 if TYPE_CHECKING:
     from reverie.runs.run import RunDependencies
@@ -293,8 +294,8 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
 # Hosting the background services of a home.
 
 
-PAUSED_ELSEWHERE = "The background services are paused in another window."
-STARTING = "The background services are being started."
+PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
+STARTING = phrase("The background services are being started.")
 PURPOSE = "the window"
 """Who hosts, for a person: what the engine does is done for its windows."""
 _LOOK_S = 0.2
@@ -379,7 +380,7 @@ class HostApart:
             except UserError as error:
                 # Also where its process had to be ended because it did not stop in time.
                 log.info("the background services ended: %s", error)
-                self._heard(control, HostStatus("waiting", message=str(error)))
+                self._heard(control, HostStatus("waiting", message=plain(str(error))))
             control.cancel.wait(RETRY_S)
 
     def _heard(self, control: _HostControl, status: HostStatus) -> None:

@@ -29,6 +29,7 @@ from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 from reverie.services.views import HostStatus
+from reverie.text.summaries import plain
 from reverie.values import Struct
 
 # Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
@@ -557,7 +558,7 @@ class Host:
         except UserError as error:
             if self._status.message != str(error):
                 self._parts.report("host.waiting", str(error), "warning")
-            self._set_status(HostStatus("waiting", message=str(error)))
+            self._set_status(HostStatus("waiting", message=plain(str(error))))
             return
         self._parts.report("host.started", "The background services of this home run here.")
         self._set_status(HostStatus("hosting"))

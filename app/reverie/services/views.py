@@ -24,6 +24,7 @@ from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard
+from reverie.text.summaries import NOTHING, Phrase
 from reverie.values import Struct, field
 
 
@@ -475,7 +476,7 @@ class HostStatus(Struct, frozen=True):
     state: Literal["stopped", "hosting", "viewing", "waiting"]
     holder: LeaseHolder | None = None
     sessions: int = 0
-    message: str = ""
+    message: Phrase = NOTHING
 
 
 # Drafts.

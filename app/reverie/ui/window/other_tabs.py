@@ -30,7 +30,7 @@ from reverie.files.log_file import is_debug
 from reverie.ui.appearance import GAP, Icons
 from reverie.ui.changes.control import ChangesControl
 from reverie.ui.changes.tab import ChangesTab
-from reverie.ui.display_text import as_tooltip, counted, tr, visible
+from reverie.ui.display_text import as_tooltip, counted, said, tr, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.memory.tab import MemoryTab
@@ -177,7 +177,7 @@ def host_label(status: HostStatus | None) -> HostLabel:
         tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
         text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
         return HostLabel(tr("Services elsewhere"), as_tooltip(text))
-    return HostLabel(tr("Services waiting"), as_tooltip(status.message))
+    return HostLabel(tr("Services waiting"), as_tooltip(said(status.message)))
 
 
 class ServicesView(QObject):
