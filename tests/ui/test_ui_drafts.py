@@ -306,7 +306,7 @@ def test_nothing_typed_is_lost_when_the_engine_dies_again_and_again(windows: Win
         assert file.text == text
         assert file.text.count("after") == number + 1
         driver.until(lambda dead=killed: engine.pid not in (0, dead))
-        kept(driver)  # two engines that die without an answer in between are told of
+        kept(driver)
     assert driver.pane.error.isHidden(), driver.pane.error.text
     assert file is driver.pane.file
     content = file.content

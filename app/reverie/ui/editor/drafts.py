@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 KEEP_MS = 500
 AGAIN_MS = 3000
 LAST_WORK_S = 2.0
+AWAY_S = 2.0
+"""An engine that died is there again within a second: one that is away for longer is told of."""
 _Mark = tuple[int, int, str | None, str]
 
 
@@ -105,7 +108,7 @@ class DraftKeeper(QObject):
         self._busy = False
         self._again = False
         self._told = False
-        self._engine_died = False
+        self._gone_since: float | None = None
         self._thrown_away = False
         self._stopped = False
         self._timer = single_shot(self, KEEP_MS, self.flush)
@@ -244,7 +247,7 @@ class DraftKeeper(QObject):
         if found.error is not None:
             self._on_failed(found.error)
             return
-        self._told = self._engine_died = False
+        self._told, self._gone_since = False, None
         if self._again or not self._is_kept():
             self._again = False
             self.note()
@@ -253,10 +256,12 @@ class DraftKeeper(QObject):
 
     def _on_failed(self, error: UserError) -> None:
         self._busy = self._again = False
-        if isinstance(error, EngineGone) and not self._engine_died:
-            self._engine_died = True
-            self.note()  # the next call starts another engine
-            return
+        if isinstance(error, EngineGone):
+            now = time.monotonic()
+            self._gone_since = now if self._gone_since is None else self._gone_since
+            if now - self._gone_since < AWAY_S:
+                self.note()  # the next call starts another engine
+                return
         if not self._stopped:
             self._retry.start()
         if not self._told:
