@@ -10,7 +10,6 @@ Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a br
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -71,6 +70,8 @@ DEMO_FILE = "/memories/project/bike-states.md"
 
 def copy_demo_home(directory: Path) -> Path:
     """A throw-away copy of the demo home below `directory`."""
+    import shutil  # late: the hooks of agents copy nothing
+
     target = directory / "demo-home"
     shutil.copytree(resource("demo-home"), target)
     return target

@@ -23,6 +23,7 @@ from reverie.services.views import Draft
 from reverie.ui import dialogs
 from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog
+from reverie.values import replace
 
 PATH = "/memories/project/deploy.md"
 REL = "memory/project/acme-api-db553efff149/deploy.md"
@@ -316,6 +317,25 @@ def test_nothing_typed_is_lost_when_the_engine_dies_again_and_again(windows: Win
     following.until(lambda: bool(following.tab.drafts.offers))
     following.tab.drafts.restore(following.tab.drafts.offers[0])
     following.until(lambda: following.pane.file is not None and following.pane.file.content == content)
+
+
+def test_drafts_are_looked_for_once_the_trees_are_there_and_again_after_trouble(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers, session = driver.tab.drafts, driver.session
+    looked: list[Any] = []
+    monkeypatch.setattr(offers, "_look", looked.append)
+    offers.set_session(session)
+    whole = session._update
+    session.tree_changed.emit(replace(whole, names_only=True))
+    assert looked == []
+    session.trouble.emit(EngineGone())
+    session.trouble.emit(None)
+    assert looked == [session]
+    session.tree_changed.emit(whole)
+    session.tree_changed.emit(whole)
+    session.trouble.emit(EngineGone())
+    assert looked == [session, session]
 
 
 def test_an_engine_that_stays_away_is_told_and_asked_again(

@@ -107,6 +107,8 @@ def test_where_the_names_do_not_come_the_window_is_loaded_without_them(lane: Lan
         with qtbot.waitSignal(look.loaded):
             look.begin_with(silent)
         assert look.model.rowCount() == 0
+        assert look.whole is None
+        assert look._starting is None, "what did not tell its first line is not waited for again"
     finally:
         silent._process.kill()
         silent._process.communicate()

@@ -295,6 +295,11 @@ class TranscriptSource(Struct, frozen=True):
     """The name that a person gave its project; empty for none."""
 
 
+LoadState = Literal["full", "part", "listed"]
+"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
+description."""
+
+
 Loading = Literal[
     "start", "on-demand", "approval", "elsewhere", "replaced", "excluded", "too-large", "unopened"
 ]
@@ -676,8 +681,3 @@ def not_answering(root: Path) -> UserError:
         next_step="Connect it again. The other homes work without it.",
         reason="not-answering",
     )
-
-
-LoadState = Literal["full", "part", "listed"]
-"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
-description."""

@@ -11,7 +11,7 @@ class HasState(Protocol):
 
     @property
     def state(self) -> str:
-        """`ok`, `fail`, `warn`, `off` and so on."""
+        """`pass`, `off`, `warn` or `fail`."""
 
 
 AnyFinding = TypeVar("AnyFinding", bound=HasState)

@@ -433,6 +433,8 @@ class RemoteService:
         self._rest = rest
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         full = f"{self._prefix}{name}"
         is_first = self._rest is None or is_offered(self._interface, full)
         # On a thread that others need nothing is loaded, and so a service has no services of its own there;
@@ -445,8 +447,8 @@ class RemoteService:
 
     def _found(self, full: str) -> Method:
         """Raises `AttributeError`."""
-        is_first = self._rest is None or is_offered(self._interface, full)
-        method = method_of(self._interface if is_first or self._rest is None else self._rest(), full)
+        is_rest = self._rest is not None and not is_offered(self._interface, full)
+        method = method_of(self._rest() if is_rest and self._rest is not None else self._interface, full)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {full}")
         return method

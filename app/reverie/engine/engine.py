@@ -310,7 +310,7 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathering = threading.Lock()
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
-        """The context of a workspace, else of a project, else of the global memory alone."""
+        """See `HomeCalls`."""
         return asked_context(
             self.parts.home,
             workspace_id=workspace_id,
@@ -319,7 +319,7 @@ class HomeEngine(Workbench, HomeCalls):
         )
 
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
-        """As `Workbench.status`. A run that another client started is not `ours` for this one."""
+        """See `HomeCalls`."""
         view = super().status(context)
         running = view.running
         if running is None or not self._is_for_another(running.owner.pid, client):
@@ -330,7 +330,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._workers is not None and self._workers.is_for_another(pid, client)
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
-        """Tell this client what is seen changing from now on; `context` is what it looks at."""
+        """See `HomeCalls`."""
         if self._workers is not None:
             self._workers.warm_up()  # who watches stays, and may well start a run
         return self._watch.add(client, context)
@@ -340,13 +340,11 @@ class HomeEngine(Workbench, HomeCalls):
         return self._watch.state()
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
-        """This client wants the background services of this home as the settings, which are read anew, want
-        them; not while `paused`. `HostChanged` tells it of another state. There is one host for all clients:
-        a pause by one is a pause for all of them, until that client takes it back or leaves."""
+        """See `HomeCalls`."""
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
-        """This client does not want the background services any more; the last one ends them."""
+        """See `HomeCalls`."""
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
@@ -365,7 +363,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._watch.is_up_to_date
 
     def rescan(self, reason: str) -> None:
-        """Compare everything with the disk, since events may have been missed."""
+        """See `HomeCalls`."""
         self._watch.rescan(reason)
 
     def start_history(self) -> None:
@@ -393,7 +391,7 @@ class HomeEngine(Workbench, HomeCalls):
             raise CallStopped from None
 
     def names(self, context: ScopeContext) -> NamesUpdate:
-        """The quick first look at the three trees: no file is opened."""
+        """See `HomeCalls`."""
         return names_of(self.view(context, names_only=True))
 
     def refresh(
@@ -406,9 +404,7 @@ class HomeEngine(Workbench, HomeCalls):
         marks: bool = False,
         client: ClientConnection = NOBODY,
     ) -> HomeUpdate:
-        """What `changes` made different in the views of a context; None: all of it, for the first time. With
-        `everything` all is read again, whatever changed; with `marks` at least what was seen. `known`: as in
-        `trees`."""
+        """See `HomeCalls`."""
         touched = None if changes is None else self.relevant(context, changes)
         every = everything or touched is None
         info = self.contents() if touched is not None and touched.contents else None
@@ -451,8 +447,7 @@ class HomeEngine(Workbench, HomeCalls):
         check: Callable[[], None] = no_check,
         client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """What `lint` finds in the memories of a context, as listed in the trees that the client was sent
-        last. `dirty`: paths seen changing, which are read again."""
+        """See `HomeCalls`."""
         with self._checking:
             return self.lint.look(
                 self._sent_view(context, client),
@@ -487,8 +482,7 @@ class HomeEngine(Workbench, HomeCalls):
     def loaded(
         self, context: ScopeContext, *, client: ClientConnection = NOBODY
     ) -> Mapping[str, LoadState] | None:
-        """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
-        an agent of which that is not known. Nothing counts as seen by it."""
+        """See `HomeCalls`."""
         # Late, as above.
         from reverie.context.recipes import AGENTS, loaded
 
@@ -512,7 +506,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._gathered
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
-        """The client that asks is gone, or does not look at this home any more."""
+        """See `HomeCalls`."""
         self._hosting.forget(client)
         self._watch.remove(client)
         self._sent.pop(client, None)
@@ -708,7 +702,7 @@ class EngineServices(EngineCalls):
         self._engine = engine
 
     def open(self, path: Path) -> Opened:
-        """Open the home at `path`, or find it open."""
+        """See `EngineCalls`."""
         home = self._engine.open(path)
         info, agent = home.contents(), home.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
@@ -717,29 +711,28 @@ class EngineServices(EngineCalls):
         return Opened(info, agent.caps, home.facts, recent[1])
 
     def forget_settings(self) -> None:
-        """The settings of the profile changed: every open home reads them again."""
+        """See `EngineCalls`."""
         self._engine.forget_settings()
 
     def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
-        """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
-        while this client is there."""
+        """See `EngineCalls`."""
         self._engine.set_debug(client, on=on)
 
     @property
     def surroundings(self) -> str:
-        """See `engine.start`: of the engine's process."""
+        """See `EngineCalls`."""
         return surroundings(os.environ)
 
     def find_homes(self) -> DiscoveredHomes:
-        """The agents' homes of this user, and the places that could not be looked at."""
+        """See `EngineCalls`."""
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """The stores in the projects that these homes list."""
+        """See `EngineCalls`."""
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str) -> Opened:
-        """Give the home at `path` the history of the known home that was moved there, and open it."""
+        """See `EngineCalls`."""
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path)
 
@@ -753,9 +746,7 @@ class EngineServices(EngineCalls):
         cancel: threading.Event,
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
-        """What answers `text` in these homes now, best first; `homes`: their ids, `place`: where one is. A
-        pattern reports what was found so far. Where the answer is not `complete`, `IndexChanged` says when to
-        ask again."""
+        """See `EngineCalls`."""
         opened = self._engine.opened(homes)
         try:
             answer = self._engine.index.search(

@@ -148,15 +148,16 @@ class FoundNames(Struct, frozen=True):
 
 
 def tell(profile: Profile, wanted: str) -> None:
-    """Write both lines to standard output; empty ones where there is nothing to tell."""
+    """Write both lines to standard output: no scopes, and an empty line, where there is nothing to tell."""
     try:
         found = find_names(at_last(profile, NamesWanted.from_text(wanted)))
     except UserError:
         found = None  # the window opens the home, and says why it cannot
     room = _pipe_room()
-    _say((FirstNames() if found is None else FirstNames.of(found)).as_text().encode())
-    told = b"" if found is None else _whole(found)
-    _say(told if len(told) < room else b"")
+    first = (FirstNames() if found is None else FirstNames.of(found)).as_text().encode()
+    _say(first)
+    whole = b"" if found is None else _whole(found)
+    _say(whole if len(first) + len(whole) + 2 <= room else b"")
 
 
 def whole_names(line: bytes) -> tuple[Path, MemoryView] | None:
@@ -173,9 +174,8 @@ def whole_names(line: bytes) -> tuple[Path, MemoryView] | None:
 def _whole(found: FoundNames) -> bytes:
     # Late: what is shown first is on its way by now.
     from reverie.engine import interface, wire
-    from reverie.services.views import MemoryView
 
-    names = interface.names_of(MemoryView(found.context, found.scopes, found.companions))
+    names = interface.first_look(found.context, found.scopes, found.companions)
     return base64.b64encode(wire.encode((found.home, names), tuple[Path, interface.NamesUpdate]))
 
 

@@ -1,8 +1,8 @@
-"""What a window asks of an engine before anything else, and the trees that it gets.
+"""What a window asks of an engine, and the trees that it gets.
 
 `EngineCalls` and `HomeCalls` are signatures alone: the engine has the methods (`engine.engine`), and a window
-that starts loads nothing of them. Everything else that an engine offers is a public method of its classes,
-which a client loads with the first call that is not here.
+loads nothing of them. Everything else that an engine offers is a public method of its classes, which a client
+loads with the first call that is not here.
 
 Trees cross the wire whole the first time, later only what is different. `TreesUpdate` is made by the engine,
 which remembers what it sent each client last, and put together with what the client has. A client that has
@@ -137,6 +137,13 @@ def names_of(view: MemoryView) -> NamesUpdate:
     return NamesUpdate(replace(view, scopes=scopes), names, others)
 
 
+def first_look(
+    context: ScopeContext, scopes: Mapping[Scope, ScopeListing], companions: tuple[Companion, ...]
+) -> NamesUpdate:
+    """The names of a context for the wire."""
+    return names_of(MemoryView(context, scopes, companions))
+
+
 def named(update: NamesUpdate) -> MemoryView:
     """The view that was sent as `update`."""
     scopes = {
@@ -218,9 +225,7 @@ class HomeCalls(HomeServices):
         raise NotImplementedError
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
-        """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
-        Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
-        home vanished."""
+        """As `Workbench.learn_titles`."""
         raise NotImplementedError
 
     def host(self, paused: bool) -> HostStatus:
@@ -254,64 +259,63 @@ class HomeCalls(HomeServices):
         raise NotImplementedError
 
     def mark_opened(self, context: ScopeContext) -> None:
-        """Everything that stands now counts as seen."""
+        """As `Workbench.mark_opened`."""
         raise NotImplementedError
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """A person has read `refusal` and has Reverie write anyway, as long as exactly this is found."""
+        """As `Workbench.permit_writing`."""
         raise NotImplementedError
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """One memory for the editor."""
+        """As `Workbench.read`."""
         raise NotImplementedError
 
     def read_companion(self, companion: Companion) -> FileText:
-        """A companion as an editor shows it."""
+        """As `Workbench.read_companion`."""
         raise NotImplementedError
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
+        """As `Workbench.author_of`."""
         raise NotImplementedError
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
+        """As `Workbench.save`."""
         raise NotImplementedError
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """As `save`, for a companion."""
+        """As `Workbench.save_companion`."""
         raise NotImplementedError
 
     def templates(self) -> tuple[Template, ...]:
-        """What a new memory may begin with."""
+        """As `Workbench.templates`."""
         raise NotImplementedError
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """A new memory: the text of a template, filled in, with a description unless that is empty. Raises
-        `Conflict` where a file is there."""
+        """As `Workbench.create`."""
         raise NotImplementedError
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """Write a note to the agent; its memory path."""
+        """As `Workbench.add_note`."""
         raise NotImplementedError
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
-        """Delete a memory or folder; `undo` takes it back."""
+        """As `Workbench.delete`."""
         raise NotImplementedError
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
-        """Delete several, as one: if one cannot go, the others come back."""
+        """As `Workbench.delete_all`."""
         raise NotImplementedError
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
-        """Move a memory or folder, pins and usage with it; `undo` takes it back."""
+        """As `Workbench.rename`."""
         raise NotImplementedError
 
     def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
-        """Pin several, or unpin them, as one."""
+        """As `Workbench.pin_all`."""
         raise NotImplementedError
 
     def undo(self, undo: Undo) -> str:
-        """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""
+        """As `Workbench.undo`."""
         raise NotImplementedError
 
     def start_dream(
@@ -323,16 +327,15 @@ class HomeCalls(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
-        Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
+        """As `Workbench.start_dream`."""
         raise NotImplementedError
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
-        """Runs of this home, newest first."""
+        """As `Workbench.runs`."""
         raise NotImplementedError
 
     def review(self, run_id: str) -> ReviewView:
-        """A run to look through, group by group; any run, also one that cannot be applied (any more)."""
+        """As `Workbench.review`."""
         raise NotImplementedError
 
     def apply_review(
@@ -343,11 +346,11 @@ class HomeCalls(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
+        """As `Workbench.apply_review`."""
         raise NotImplementedError
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
+        """As `Workbench.revert`."""
         raise NotImplementedError
 
 
@@ -388,7 +391,7 @@ class EngineCalls:
 
     @property
     def surroundings(self) -> str:
-        """See `engine.start`: of the engine's process."""
+        """See `engine.reach`: of the engine's process."""
         raise NotImplementedError
 
     def search(

@@ -8,11 +8,12 @@ types that a signature names, never a type of its own. Text that is no valid Uni
 encoding) travels as bytes under an extension code.
 
 The methods are the public ones of an ordinary typed class (the workbench of a home, whose larger subjects are
-services of their own, `timeline.page`). Both ends read the same signatures, so there is no second description
-of the protocol. A method whose signature cannot cross the wire is not offered, nor one with a type that its
-module imports for type checkers alone; a test keeps the list of those that are. Parameters with these names
-do not cross; each end has its own: `progress` is called with what the call reports; `cancel` is an event, and
-`check` raises, once the answer is not wanted any more; `client` is the connection that asks.
+services of their own, `timeline.page`). A window reads their signatures in `engine.interface`, so that it
+loads nothing of the engine; mypy and a test compare them with those of its classes. A method whose signature
+cannot cross the wire is not offered, nor one with a type that its module imports for type checkers alone; a
+test keeps the list of those that are. Parameters with these names do not cross; each end has its own:
+`progress` is called with what the call reports; `cancel` is an event, and `check` raises, once the answer is
+not wanted any more; `client` is the connection that asks.
 
 A frame is four bytes of length and one message. Arguments, results and progress travel inside a message as
 bytes of their own: only whoever knows the method's signature reads them, so a process in between hands them
@@ -469,18 +470,6 @@ def is_service(interface: type, name: str) -> bool:
     if not isinstance(member, LazyService):
         return False
     return is_service(member.load(), rest) if rest else True
-
-
-def names_of(interface: type) -> frozenset[str]:
-    """Everything that is offered, by dotted name. Imports all of it."""
-    found: set[str] = set()
-    for name in dir(interface):
-        member = inspect.getattr_static(interface, name)
-        if isinstance(member, LazyService):
-            found |= {f"{name}.{each}" for each in names_of(member.load())}
-        elif method_of(cast(Any, interface), name) is not None:
-            found.add(name)
-    return frozenset(found)
 
 
 def _property(name: str, getter: Any) -> Method:

@@ -227,6 +227,17 @@ class ProcessId(Struct, frozen=True):
     boot: str
 
 
+class LeaseHolder(Struct, frozen=True):
+    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
+    or a child that works for it alone."""
+
+    owner: ProcessId
+    purpose: str
+    acquired_at_ms: int
+    expires_at_ms: int
+    ours: bool = False
+
+
 def this_process() -> ProcessId:
     """The identity of the calling process."""
     return process_id(os.getpid())
@@ -306,14 +317,3 @@ else:
             return int(process.create_time() * 1000)
         except psutil.NoSuchProcess:
             return None
-
-
-class LeaseHolder(Struct, frozen=True):
-    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
-    or a child that works for it alone."""
-
-    owner: ProcessId
-    purpose: str
-    acquired_at_ms: int
-    expires_at_ms: int
-    ours: bool = False

@@ -42,6 +42,18 @@ class Call(Struct, frozen=True):
     duration_ms: int | None = None
 
 
+def call_text(call: Call) -> str:
+    """One tool call in full."""
+    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
+    if call.ran:
+        lines += ["", "output:", call.output]
+    else:
+        lines += ["", "It was not run."]
+    if call.problem:
+        lines += ["", f"problem: {call.problem}"]
+    return "\n".join(lines)
+
+
 class Step(Struct, frozen=True):
     """One answer of the model. `answered_at`: when the service says it answered; `started_at` and
     `duration_ms` only where the dump measured them."""
@@ -859,15 +871,3 @@ def _steps(facts: TraceFacts) -> Iterable[Step]:
 
 def _last(facts: TraceFacts) -> Attempt | None:
     return facts.attempts[-1] if facts.attempts else None
-
-
-def call_text(call: Call) -> str:
-    """One tool call of a `TraceDetail` in full."""
-    lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
-    if call.ran:
-        lines += ["", "output:", call.output]
-    else:
-        lines += ["", "It was not run."]
-    if call.problem:
-        lines += ["", f"problem: {call.problem}"]
-    return "\n".join(lines)

@@ -125,7 +125,7 @@ class CatalogueFile:
             yield connection if _version(connection) == VERSION else None
 
     def state(self) -> tuple[int, ...]:
-        """Another one after each writing, by whichever process."""
+        """Differs after each write, by whichever process."""
         found: list[int] = []
         for name in (self.path.name, f"{self.path.name}-wal"):
             with contextlib.suppress(OSError):  # there is none now, which is a state as well
@@ -587,8 +587,9 @@ _Known = TypeVar("_Known")
 
 
 WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
-"""The words from one to another, that excluded, and how many notes hold each."""
+"""By a first word and the one that ends the range: the words in it, and how many notes hold each."""
 _MOST_COUNTED = 500
+"""So many ranges are kept; then all are forgotten."""
 
 
 class FileCatalogue:
@@ -604,8 +605,9 @@ class FileCatalogue:
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """What was counted of the words of the index since it last changed: who types asks for the same ones
-        with every key, and to count the notes of a common word takes a millisecond. Ask before reading."""
+        """What was counted of the words of the index since it last changed: whoever types asks for the same
+        ones with every key, and to count the notes of a common word takes a millisecond. Ask for it before
+        reading."""
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
             self._words = (state, {})
@@ -685,7 +687,7 @@ class FileCatalogue:
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
         """What lint found in the files of a root, as they were when they were read; without what depends on a
-        listing (see `lint.with_reason`). Empty where that is not known."""
+        listing (see `listing.with_reason`). Empty where that is not known."""
 
         def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:
             rows = connection.execute(

@@ -869,6 +869,10 @@ def _listing(
     )
 
 
+def no_check() -> None:
+    """For callers that never stop."""
+
+
 # What there is to say of a listed file.
 
 
@@ -890,10 +894,6 @@ class LintFinding(Struct, frozen=True):
     """Counts from 1; 0 is the whole file."""
     sentence: str
     """For people; quotes no text of the memory."""
-
-
-def no_check() -> None:
-    """For callers that never stop."""
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:

@@ -53,10 +53,10 @@ from reverie.values import Struct, as_dict, replace
 
 # What a run is about to do, made durable before its first effect: intents by hash, contents as images.
 #
-# The journal of a run is `journal.json` in its own directory; the contents lie apart, shared by the runs of
-# a home (`Profile.images`, named by their SHA-256), so that a record holds no memory text. Both are written
-# once, atomically, and then only read: for the transaction, for recovery after a crash, for review and for
-# undo, long after. Directories in it are relative to the home, which may move meanwhile.
+# The journal of a run (`runs.record.Journal`) is `journal.json` in its own directory; the contents lie apart,
+# shared by the runs of a home (`Profile.images`, named by their SHA-256), so that a record holds no memory
+# text. Both are written once, atomically, and then only read: for the transaction, for recovery after a
+# crash, for review and for undo, long after. Directories in it are relative to the home, which may move.
 #
 # Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems, `StoreError` (reason
 # "damaged") for what can never be read again.

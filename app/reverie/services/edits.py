@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
@@ -40,15 +39,13 @@ from reverie.services.views import (
     FilesChanged,
     FileText,
     HandChange,
+    RecordChange,
     Renamed,
     Template,
     Undo,
     file_text,
 )
 from reverie.values import replace
-
-if TYPE_CHECKING:
-    from reverie.services.views import RecordChange
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
 

@@ -394,7 +394,7 @@ class LintResult(Struct, frozen=True):
     looked_at: int
 
 
-TIME_LIMIT_S = 60.0
+REPLAY_LIMIT_S = 60.0
 """How long a replay may take at most, unless it is asked otherwise."""
 
 
@@ -404,7 +404,7 @@ class ReplayRequest(Struct, frozen=True):
     engine: str
     system: str
     user: str
-    time_limit_s: float = TIME_LIMIT_S
+    time_limit_s: float = REPLAY_LIMIT_S
 
 
 # Bytes of a file as the editor needs them. Pure.
@@ -624,7 +624,7 @@ class Identity(Struct, frozen=True):
 EvidenceKind = Literal["owner", "root", "remote", "name"]
 
 
-ORDER: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
+_STRONGEST_FIRST: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
 
 
 class LiveProject(Struct, frozen=True):
@@ -654,7 +654,7 @@ class ProjectMatch(Struct, frozen=True):
     @property
     def rank(self) -> tuple[bool, ...]:
         kinds = {each.kind for each in self.evidence}
-        return tuple(kind in kinds for kind in ORDER)
+        return tuple(kind in kinds for kind in _STRONGEST_FIRST)
 
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]

@@ -38,6 +38,8 @@ class LazyPattern:
         self._arguments = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         found = getattr(re.compile(*self._arguments), name)
         # Found from now on without coming here.
         self.__dict__[name] = found
@@ -481,7 +483,6 @@ _WHOSE_PASS = frozenset({
 })  # fmt: skip
 # A header of a request, as `X-ClickHouse-Key`.
 _KEY_HEADER = lazy_pattern(r"[Xx]-[\w-]+-[Kk]ey\Z")
-_ASCII_LETTER = lazy_pattern(r"[A-Za-z]")
 _NOTHING_MORE = lazy_pattern(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
 _LONG_RUN = lazy_pattern(r"[A-Za-z0-9+/]{20}")
 _MEMBER = lazy_pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 import reverie
+from helpers.offered import names_of
 from reverie.agents.scopes import ScopeContext
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import EngineCalls, HomeCalls
-from reverie.engine.wire import coder, decode, encode, is_service, method_of, names_of
+from reverie.engine.wire import coder, decode, encode, is_service, method_of
 from reverie.services import LazyService
 from reverie.services.views import FieldChange, Undo
 from reverie.values import fields_of
@@ -137,6 +138,17 @@ def test_what_a_window_asks_first_loads_nothing_of_the_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\nTrue\n"
+
+
+def test_nothing_private_is_taken_for_a_method_on_a_thread_that_never_waits() -> None:
+    script = (
+        "from pathlib import Path; from reverie.engine.asking import never_wait;"
+        "from reverie.engine.client import EngineClient; never_wait();"
+        "home = EngineClient(None).home(Path('/home'), 'id');"
+        "print(hasattr(home, '__deepcopy__'), hasattr(home.drafts, '_read'), hasattr(home.drafts, 'offered'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False True\n"
 
 
 def test_a_field_that_a_record_did_not_have_crosses_with_its_undo() -> None:

@@ -36,6 +36,12 @@ def test_only_the_last_word_may_be_unfinished() -> None:
     assert loose_words(parse_query("retry cach ")) == [("retry", False), ("cach", False)]
 
 
+def test_of_a_word_one_letter_says_nothing_yet_and_takes_no_finished_one_away() -> None:
+    assert loose_words(parse_query("retry c")) == [("retry", False)]
+    assert loose_words(parse_query("c c")) == [("c", False)]
+    assert loose_words(parse_query("retry c ")) == [("retry", False), ("c", False)]
+
+
 @pytest.mark.parametrize(
     ("language", "forms"),
     [

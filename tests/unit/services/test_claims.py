@@ -12,12 +12,13 @@ import pytest
 from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.expect_log import ExpectLog
 from helpers.git_project import DAY, START, GitProject, all_bytes
+from helpers.offered import names_of
 from helpers.speaker import Say, Speaker
 from reverie.agents.scopes import ScopeContext
 from reverie.claims.checking import CheckedClaim
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.engine.wire import coder, names_of
+from reverie.engine.wire import coder
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest

@@ -383,13 +383,12 @@ def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
         if term.is_exact:
             continue
         words = list(_words_of(term.text))
-        found.update({word: term.goes_on and word == words[-1] and not is_cjk(word[0]) for word in words})
+        for number, word in enumerate(words, 1):
+            goes_on = term.goes_on and number == len(words) and not is_cjk(word[0])
+            if not (goes_on and len(word) == 1):
+                found[word] = goes_on
     told = _stop_words(tuple(found))
-    return [
-        (word, goes_on)
-        for word, goes_on in found.items()
-        if word not in told and not (goes_on and len(word) == 1)
-    ][:_MOST_WORDS]
+    return [(word, goes_on) for word, goes_on in found.items() if word not in told][:_MOST_WORDS]
 
 
 def _words_of(text: str) -> Iterator[str]:
@@ -448,7 +447,7 @@ def stem(word: str, language: str) -> str:
     return word
 
 
-_FEW_WORDS = 1_000
+_FEW_WORDS = 100
 """More are counted anew each time."""
 
 

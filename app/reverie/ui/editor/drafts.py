@@ -355,16 +355,17 @@ class DraftOffers(QObject):
             session.trouble.connect(self._on_trouble)
 
     @Slot(object)
-    def _on_tree(self, update: TreeUpdate | None) -> None:
+    def _on_tree(self, update: TreeUpdate) -> None:
         """The trees are on screen; they do not wait for drafts."""
-        if not self._has_looked and not (update is not None and update.names_only):
+        if not self._has_looked and not update.names_only:
             self._has_looked = True
             self.look_again()
 
     @Slot(object)
     def _on_trouble(self, error: UserError | None) -> None:
-        if error is not None:
-            self._on_tree(None)
+        """What keeps the trees away may keep drafts away, too: they are looked for again with the trees."""
+        if error is not None and not self._has_looked:
+            self.look_again()
 
     @Slot()
     def look_again(self) -> None:
@@ -375,17 +376,13 @@ class DraftOffers(QObject):
     def _look(self, session: HomeSession) -> None:
         workbench, instance = session.workbench, self._keeper.instance
 
-        async def work(_control: JobControl) -> Offers:
-            # In the job, since the first use of a service loads it.
-            return await ask(workbench.drafts.offered, instance)
-
         def done(found: Offers) -> None:
             if self._session is session:
                 self._on_found(found)
 
         self._keeper.lane.submit(
             "look for drafts",
-            work,
+            ask(workbench.drafts.offered, instance),
             done=done,
             failed=self._on_failed,
             group="drafts",

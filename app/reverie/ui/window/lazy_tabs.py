@@ -1,8 +1,8 @@
 """The tabs that are not needed at once, Changes, Traces and Transcripts, and the two pages that
 stand in place of the editor: what the agent sees, and what its next attempt is sent.
 
-Placeholders hold their places from the start. A job imports their modules once the first tree is on screen,
-and each tab is built when it is first shown or asked for; only Traces is built at once, because the
+Placeholders hold their places from the start. A job imports the modules of the tabs once the first tree is on
+screen, and each tab is built when it is first shown or asked for; only Traces is built at once, because the
 background services report to it. Until then nothing can be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.

@@ -1,7 +1,7 @@
 """The tabs beside Memory, made when each is first shown, and the background services that they show.
 
-Imported by a job once the first tree is on screen, so that everything they need is imported here, and nowhere
-late.
+Imported by a job once the first tree is on screen, with what they need. The two pages beside the editor are
+loaded when they are first shown: what they rest on takes as long again, and many windows never show them.
 
 Background services are shown by the checks and the log of the Traces tab and a label in the status bar. The
 engine hosts a home while a window asks for it and the services are switched on; it is asked only after the

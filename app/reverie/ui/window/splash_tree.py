@@ -277,6 +277,7 @@ class SplashTree(QObject):
         self.load()
 
     def _on_failed(self, _error: UserError) -> None:
+        self._starting = None  # nothing of it is waited for any more
         self.load()
 
     def _on_loaded(self, whole: tuple[Path, MemoryView] | None) -> None:
