@@ -358,6 +358,7 @@ def test_an_engine_that_stays_away_is_told_and_asked_again(
     assert file.buffer.modified
     monkeypatch.setattr(link.client, "_connect", reach)
     driver.until(lambda: on_disk(driver) == {PATH: file.content})
+    driver.until(lambda: driver.pane.error.isHidden())
 
 
 def test_a_draft_that_cannot_be_written_is_told_and_tried_again(driver: Driver) -> None:
@@ -369,6 +370,7 @@ def test_a_draft_that_cannot_be_written_is_told_and_tried_again(driver: Driver) 
     obstacle.unlink()
     driver.type("more\n")
     driver.until(lambda: on_disk(driver) == {PATH: file.content})
+    driver.until(lambda: driver.pane.error.isHidden())
 
 
 def test_a_damaged_draft_is_told_and_kept(windows: Windows, home: Path) -> None:

@@ -326,12 +326,14 @@ class DraftOffers(QObject):
         self._offers: dict[str, Offer] = {}
         self._later: set[str] = set()
         self._has_looked = False
+        self._not_kept = ""
         self.dialog: DraftsDialog | None = None
         self.bar = MessageBar(icons, "drafts")
         self.bar.chosen.connect(self._on_bar)
         pane.draft.chosen.connect(self._on_pane)
         pane.draft.dismissed.connect(self._on_dismissed)
         keeper.failed.connect(self._on_not_kept)
+        keeper.kept.connect(self._on_kept)
 
     @property
     def offers(self) -> tuple[Offer, ...]:
@@ -577,6 +579,14 @@ class DraftOffers(QObject):
     def _on_not_kept(self, error: UserError) -> None:
         """What is typed lies nowhere but in this window."""
         self._pane.show_error(error)
+        self._not_kept = self._pane.error.text
+
+    @Slot()
+    def _on_kept(self) -> None:
+        """Now it lies on disk, too, and what was said of it is not true any more."""
+        said, self._not_kept = self._not_kept, ""
+        if said and self._pane.error.text == said:
+            self._pane.error.clear()
 
 
 # The drafts of a home: which files, what differs from the disk, and what shall become of each.
