@@ -23,6 +23,7 @@ import gc
 import logging
 import os
 import platform
+import queue
 import re
 import shutil
 import signal
@@ -846,7 +847,6 @@ class Log:
             return
         # Late: a job calls this once the window is on screen.
         import logging.handlers
-        import queue
 
         self._root.removeHandler(waiting)
         try:
