@@ -446,9 +446,11 @@ class RemoteService:
         return remote() if may_load and remote.is_property else remote
 
     def _found(self, full: str) -> Method:
-        """Raises `AttributeError`."""
-        is_rest = self._rest is not None and not is_offered(self._interface, full)
-        method = method_of(self._rest() if is_rest and self._rest is not None else self._interface, full)
+        """The method of this dotted name. Raises `AttributeError`."""
+        interface = self._interface
+        if self._rest is not None and not is_offered(interface, full):
+            interface = self._rest()
+        method = method_of(interface, full)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {full}")
         return method
