@@ -88,14 +88,14 @@ def serve(
     until = time.monotonic() + ENDING_S
     while True:
         try:
-            with held_lock(file, profile.state, timeout_s=LOOK_S):
+            with held_lock(file, profile.state, timeout_s=0):
                 _serve_socket(profile, ready, linger_s, nobody_s)
             return
         except Busy as error:
-            # One that does not answer begins or ends.
             pid = _pid_of_engine(profile)
             if pid or time.monotonic() > until:
                 raise EngineRuns(pid) from error
+            time.sleep(LOOK_S)  # one that does not answer begins or ends
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
