@@ -55,13 +55,27 @@ def reverie(home: str, profile: str, until: str) -> None:
         from reverie.ui.window.main_window import MainWindow
         from reverie.ui.window.splash_tree import SplashTree
 
+        # The splash tree loads the window as soon as the names are painted.
         if until == "both":
-            _after(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
-        _after(*((SplashTree, "load") if until == "names" else (MainWindow, "_reveal")), done)
+            _before(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
+        if until == "names":
+            _before(SplashTree, "load", done)
+        else:
+            _after(MainWindow, "_reveal", done)
         return engine
 
     starting.StartingEngine = start  # type: ignore[assignment,misc]
     main(["--home", home, "--profile", profile, "--offscreen"])
+
+
+def _before(owner: type, name: str, first: Callable[[], object]) -> None:
+    plain = getattr(owner, name)
+
+    def both(itself: object) -> None:
+        first()
+        plain(itself)
+
+    setattr(owner, name, both)
 
 
 def _after(owner: type, name: str, then: Callable[[], object]) -> None:
