@@ -6,7 +6,6 @@ on disk is enforced by `files.rooted`; both together are the security envelope o
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -198,6 +197,8 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
     """The place of one companion of a home."""
     if path.is_relative_to(home_root):
         return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
+    import hashlib  # late: it loads a library that the names are painted without
+
     directory = str(path.parent).encode("utf-8", "surrogateescape")
     return CompanionPlace(f"{_OUTSIDE}{hashlib.sha256(directory).hexdigest()[:16]}", path.parent, path.name)
 
