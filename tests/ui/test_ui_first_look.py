@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QStyle, QStyleFactory, QTreeView
 from ui_windows import ACME, INGEST, LIMIT_MS, Windows
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -19,6 +21,7 @@ from reverie.engine.start import NamesWanted, StartingEngine
 from reverie.memory.listing import name_only
 from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.style import CalmStyle
 from reverie.ui.tree.memory_tree import MemoryTree, build_tree
 from reverie.ui.tree.view import MemoryTreeModel
 from reverie.ui.widgets.lists import ROW_ROLE
@@ -50,7 +53,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 # What takes long to import and shows no name.
 _LATE = {
-    "PySide6.QtNetwork", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
+    "PySide6.QtNetwork", "_hashlib", "httpx", "keyring", "pydantic", "pygit2", "sqlite3", "watchdog", "yaml",
     "reverie.settings", "reverie.services.workbench", "reverie.ui.window.actions", "reverie.ui.dialogs",
     "reverie.ui.window.lazy_tabs", "reverie.ui.editor.pane", "reverie.ui.memory.footer",
     "reverie.ui.memory.tab", "reverie.ui.window.homes",
@@ -64,7 +67,7 @@ from reverie.ui.window.splash_tree import SplashTree
 
 def names_are_painted(look):
     late = {"secrets", "reverie.agents.capabilities", "reverie.agents.transcripts"} & set(sys.modules)
-    late |= {"reverie.agents.discovery"} & set(sys.modules)
+    late |= {"reverie.agents.discovery", "reverie.ui.style"} & set(sys.modules)
     print("Qt" in vars(PySide6.QtCore), look.model.rowCount(), *sorted(late), flush=True)
     os._exit(0)
 
@@ -141,6 +144,29 @@ def test_what_the_splash_tree_says_by_number_is_what_qt_means(qtbot: Any) -> Non
     qtbot.addWidget(view)
     assert view.focusPolicy() == Qt.FocusPolicy.NoFocus
     assert view.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+
+
+@pytest.mark.parametrize("direction", [Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft])
+def test_before_our_style_is_loaded_the_first_look_is_drawn_as_with_it(
+    qtbot: Any, home: Path, direction: Qt.LayoutDirection
+) -> None:
+    class DrawnByStyle(splash_tree.SplashView):
+        drawBranches = QTreeView.drawBranches  # noqa: N815 - as Qt calls it
+
+    def drawn(kind: type[splash_tree.SplashView], style: QStyle) -> QImage:
+        view = kind(splash_tree.SplashModel(), Icons())
+        qtbot.addWidget(view)
+        view.setStyle(style)
+        view.setLayoutDirection(direction)
+        view.resize(400, 300)
+        view.show_names(names_at_start(found((home,), ACME)))
+        view.collapse(view.model().index(2, 0))
+        return view.grab().toImage()
+
+    ours, fusion = CalmStyle(), QStyleFactory.create("Fusion")
+    with_our_style = drawn(DrawnByStyle, ours)
+    assert drawn(splash_tree.SplashView, fusion) == with_our_style
+    assert drawn(DrawnByStyle, fusion) != with_our_style
 
 
 def test_the_first_look_says_of_its_rows_what_the_tree_says(qtbot: Any, home: Path) -> None:

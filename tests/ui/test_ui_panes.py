@@ -14,7 +14,7 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.ui.appearance import theme_of
-from reverie.ui.style import ALT
+from reverie.ui.window.main_window import ALT
 from reverie.ui.window.parts import panes
 
 LEAST_PIXELS = 12

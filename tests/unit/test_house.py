@@ -29,6 +29,7 @@ DIALECT = re.compile(
 WHY_ALONE: dict[str, str] = {
     "ui.memory.filters": "the row of filters and their counts",
     "ui.memory.inspector": "beside the open memory: its figures, and what is unseen in it",
+    "ui.style": "how controls are drawn; loaded after the first names are painted",
     "ui.window.other_tabs": "the tabs beside Memory, loaded after the first paint",
     "engine.workers": "processes of their own for runs: what a worker engine does without",
     "agents.claude.consolidation": "the lock, what it says of the last one, and what the doctor says",

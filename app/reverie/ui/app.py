@@ -77,7 +77,6 @@ from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read
 from reverie.ui.display import unreachable_display
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
-from reverie.ui.style import CalmStyle
 from reverie.ui.tree.memory_tree import CompanionData
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
@@ -657,9 +656,11 @@ def run_window(
 
 
 def make_application() -> QApplication:
-    """The application, in our own style."""
+    """The application."""
     existing = QApplication.instance()
-    application = existing if isinstance(existing, QApplication) else QApplication(["reverie"])
+    # Fusion is what our style is drawn over; the window puts that on with its parts.
+    arguments = ["reverie", "-style", "fusion"]
+    application = existing if isinstance(existing, QApplication) else QApplication(arguments)
     application.setApplicationName("reverie")
     application.setApplicationDisplayName("Reverie")
     application.setDesktopFileName("org.reverie_memory.reverie")
@@ -669,8 +670,6 @@ def make_application() -> QApplication:
     # Trees of ten thousand values are built at once; collecting after every 700 of them costs more than
     # building.
     gc.set_threshold(GC_THRESHOLD)
-    if not isinstance(application.style(), CalmStyle):
-        application.setStyle(CalmStyle())
     return application
 
 

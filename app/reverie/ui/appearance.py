@@ -14,7 +14,18 @@ from functools import lru_cache
 from pathlib import Path
 
 from PySide6 import QtCore
-from PySide6.QtCore import QByteArray, QLibraryInfo, QLocale, QObject, QRect, QRectF, QSize, QTranslator, Slot
+from PySide6.QtCore import (
+    QByteArray,
+    QLibraryInfo,
+    QLocale,
+    QObject,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    QTranslator,
+    Slot,
+)
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -24,11 +35,12 @@ from PySide6.QtGui import (
     QIcon,
     QIconEngine,
     QPainter,
+    QPainterPath,
     QPalette,
     QPixmap,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenuBar, QTabBar, QWidget
 
 from reverie.engine.start import MachineAddress, StartingEngine
 from reverie.files.directory import read_regular
@@ -683,6 +695,7 @@ def _resize_font(widget: QWidget, size: float) -> None:
 
 
 _REFERENCE = 13
+_USUAL_ICON = 16
 _known: dict[str, int] = {}
 """Pixels by `QFont.key`: each row that is drawn asks."""
 
@@ -709,3 +722,48 @@ def two_line_height(font: QFont) -> int:
 def icon_size(font: QFont) -> int:
     """The side of an icon beside text."""
     return max(16, scaled(font, 16.25))
+
+
+# What a style in Python and the tree that is painted before it have in common.
+
+
+def draw_chevron(
+    painter: QPainter, area: QRect, colour: QColor, *, down: bool = True, turned: float = 0.0
+) -> None:
+    """An arrow as large as the text asks for; `turned`: by so many degrees."""
+    size = icon_size(painter.font()) / _USUAL_ICON
+    tip = 2.0 if down else -2.0
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.translate(QRectF(area).center())
+    painter.scale(size, size)
+    painter.rotate(turned)
+    pen = painter.pen()  # another would make all enums of Qt, before the first names are seen
+    pen.setColor(colour)
+    pen.setWidthF(1.5)
+    path = QPainterPath(QPointF(-4, -tip))
+    path.lineTo(QPointF(0, tip))
+    path.lineTo(QPointF(4, -tip))
+    painter.strokePath(path, pen)
+    painter.restore()
+
+
+def draw_branch(painter: QPainter, area: QRect, colour: QColor, *, is_open: bool, leftwards: bool) -> None:
+    """The sign of a row that can be opened. `leftwards`: what is in it stands to the left."""
+    closed = 90.0 if leftwards else -90.0
+    draw_chevron(painter, area, colour, turned=0.0 if is_open else closed)
+
+
+MNEMONICS = "shows-mnemonics"
+"""The property of a window by which the style knows."""
+
+
+def show_mnemonics(window: QWidget, shown: bool) -> None:
+    """Underline the letters that Alt reaches in `window`, or none. A window that never asks for either
+    underlines them always."""
+    if window.property(MNEMONICS) is shown:
+        return
+    window.setProperty(MNEMONICS, shown)
+    for kind in (QMenuBar, QAbstractButton, QLabel, QTabBar):
+        for widget in window.findChildren(kind):
+            widget.update()

@@ -2,7 +2,7 @@
 
 Colours come from `theme_of` the palette of what is drawn, sizes from its font, so that dark palettes, high
 contrast and large fonts hold without more. There is no style sheet: it would wrap this style and forget
-changes of the palette.
+changes of the palette. A window that starts puts the style on with its parts: the names before it need none.
 
 Threading: GUI thread. Failure: none of its own; what is not drawn here is Fusion's.
 """
@@ -12,11 +12,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QAbstractItemView,
     QAbstractScrollArea,
-    QLabel,
-    QMenuBar,
+    QApplication,
     QProxyStyle,
     QStyle,
     QStyleHintReturn,
@@ -31,12 +29,20 @@ from PySide6.QtWidgets import (
     QStyleOptionTab,
     QStyleOptionToolButton,
     QStyleOptionViewItem,
-    QTabBar,
     QTreeView,
     QWidget,
 )
 
-from reverie.ui.appearance import Theme, icon_size, row_height, scaled, theme_of
+from reverie.ui.appearance import (
+    MNEMONICS,
+    Theme,
+    draw_branch,
+    draw_chevron,
+    icon_size,
+    row_height,
+    scaled,
+    theme_of,
+)
 
 RADIUS = 6.0
 RING = 2
@@ -76,7 +82,6 @@ _METRICS = {
     _Metric.PM_FocusFrameHMargin: 5,  # beside the text of an item
     _Metric.PM_HeaderMargin: 6,
 }
-_USUAL_ICON = 16
 _FIELDS = (_Content.CT_PushButton, _Content.CT_ComboBox, _Content.CT_LineEdit, _Content.CT_ItemViewItem)
 _HINTS = {
     _Hint.SH_DialogButtonBox_ButtonsHaveIcons: 0,
@@ -85,28 +90,20 @@ _HINTS = {
     _Hint.SH_EtchDisabledText: 0,
 }
 
-ALT = 0x01000023
-"""`Qt.Key.Key_Alt`: by number, as the enums of Qt are made after the first names are painted."""
-_MNEMONICS = "shows-mnemonics"
-
-
-def show_mnemonics(window: QWidget, shown: bool) -> None:
-    """Underline the letters that Alt reaches in `window`, or none. A window that never asks for either
-    underlines them always."""
-    if window.property(_MNEMONICS) is shown:
-        return
-    window.setProperty(_MNEMONICS, shown)
-    for kind in (QMenuBar, QAbstractButton, QLabel, QTabBar):
-        for widget in window.findChildren(kind):
-            widget.update()
-
 
 def _has(state: QStyle.StateFlag, *flags: QStyle.StateFlag) -> bool:
     return all(state & flag for flag in flags)
 
 
+def use_calm_style() -> None:
+    """Draw every control of the application so from now on."""
+    application = QApplication.instance()
+    if isinstance(application, QApplication) and not isinstance(application.style(), CalmStyle):
+        application.setStyle(CalmStyle())
+
+
 class CalmStyle(QProxyStyle):
-    """Make one for the application, before its first widget."""
+    """The style of the application; see `use_calm_style`."""
 
     def __init__(self) -> None:
         super().__init__("Fusion")
@@ -141,7 +138,7 @@ class CalmStyle(QProxyStyle):
         if found is not None:
             return found
         if hint == _Hint.SH_UnderlineShortcut and widget is not None:
-            return int(widget.window().property(_MNEMONICS) is not False)
+            return int(widget.window().property(MNEMONICS) is not False)
         return super().styleHint(hint, option, widget, returned)
 
     def sizeFromContents(
@@ -246,7 +243,7 @@ class CalmStyle(QProxyStyle):
             _field(option, painter, theme)
         inside = option.rect.adjusted(0, 0, -6, 0)
         inside.setLeft(inside.right() - _BESIDE)
-        _chevron(painter, inside, _ink(option, theme), down=True)
+        draw_chevron(painter, inside, _ink(option, theme), down=True)
 
     def _draw_spin_box(self, option: QStyleOptionSpinBox, painter: QPainter, widget: QWidget | None) -> None:
         theme = theme_of(option.palette)
@@ -254,7 +251,7 @@ class CalmStyle(QProxyStyle):
             _field(option, painter, theme)
         for part, down in ((_Sub.SC_SpinBoxUp, False), (_Sub.SC_SpinBoxDown, True)):
             if option.subControls & part:
-                _chevron(
+                draw_chevron(
                     painter,
                     self.subControlRect(_Complex.CC_SpinBox, option, part, widget),
                     theme.dim,
@@ -280,7 +277,7 @@ class CalmStyle(QProxyStyle):
         label = QStyleOptionToolButton(option)
         label.rect = button
         super().drawControl(_Control.CE_ToolButtonLabel, label, painter, widget)
-        _chevron(painter, menu, _ink(option, theme), down=True)
+        draw_chevron(painter, menu, _ink(option, theme), down=True)
         if _has(option.state, _State.State_HasFocus):
             _ring(painter, QRectF(whole.rect), theme.accent)
 
@@ -348,27 +345,6 @@ def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
     painter.setPen(QPen(colour, RING))
     painter.setBrush(QBrush())
     painter.drawRoundedRect(area.adjusted(1, 1, -1, -1), RADIUS, RADIUS)
-    painter.restore()
-
-
-def _chevron(
-    painter: QPainter, area: QRect, colour: QColor, *, down: bool = True, turned: float = 0.0
-) -> None:
-    """An arrow as large as the text asks for; `turned`: by so many degrees."""
-    size = icon_size(painter.font()) / _USUAL_ICON
-    tip = 2.0 if down else -2.0
-    painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.translate(QRectF(area).center())
-    painter.scale(size, size)
-    painter.rotate(turned)
-    pen = painter.pen()  # another would make all enums of Qt, before the first names are seen
-    pen.setColor(colour)
-    pen.setWidthF(1.5)
-    path = QPainterPath(QPointF(-4, -tip))
-    path.lineTo(QPointF(0, tip))
-    path.lineTo(QPointF(4, -tip))
-    painter.strokePath(path, pen)
     painter.restore()
 
 
@@ -565,15 +541,19 @@ def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | Non
     if not isinstance(option, QStyleOptionHeader):
         return False
     falling = option.sortIndicator == QStyleOptionHeader.SortIndicator.SortUp
-    _chevron(painter, option.rect, theme_of(option.palette).dim_window, down=falling)
+    draw_chevron(painter, option.rect, theme_of(option.palette).dim_window, down=falling)
     return True
 
 
 def _branch(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     if _has(option.state, _State.State_Children):
-        closed = 90.0 if widget is not None and widget.isRightToLeft() else -90.0
-        turned = 0.0 if _has(option.state, _State.State_Open) else closed
-        _chevron(painter, option.rect, theme_of(option.palette).dim, turned=turned)
+        draw_branch(
+            painter,
+            option.rect,
+            theme_of(option.palette).dim,
+            is_open=_has(option.state, _State.State_Open),
+            leftwards=widget is not None and widget.isRightToLeft(),
+        )
     return True
 
 

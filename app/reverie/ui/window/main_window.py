@@ -29,10 +29,9 @@ from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
-from reverie.ui.appearance import Icons, StartupOptions, scaled
+from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
-from reverie.ui.style import ALT, show_mnemonics
 from reverie.ui.window.splash_tree import SplashTree
 from reverie.values import replace
 
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from reverie.ui.window.homes import Place
 
 log = logging.getLogger("reverie.window")
+ALT = 0x01000023
+"""`Qt.Key.Key_Alt`: by number, as the enums of Qt are made after the first names are painted."""
 PICKER_WIDTH = 220
 """Of the list of homes at first, at the usual size of type."""
 
@@ -140,6 +141,7 @@ class MainWindow(QMainWindow):
         # Late: a window that starts shows the names before it loads what it is made of.
         from reverie.ui.window import parts
 
+        parts.use_calm_style()
         icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
         self.engine = parts.EngineLink(
             profile, clock, self, own_process=options.engine, starting=options.starting

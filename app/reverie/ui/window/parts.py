@@ -45,6 +45,7 @@ from reverie.ui.jobs import Lane, repeating
 from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
+from reverie.ui.style import use_calm_style as use_calm_style
 from reverie.ui.window.actions import PICKER_MENU, Actions
 from reverie.ui.window.homes import HomeCloser, OpenHomes, Picker, UnsavedChanges
 from reverie.ui.window.lazy_tabs import LazyTabs, TabContext

@@ -21,6 +21,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QRect,
     QSize,
     Signal,
 )
@@ -38,7 +39,17 @@ from reverie.engine.first_names import FirstNames, FirstScope, find_names, whole
 from reverie.engine.start import NamesWanted, StartingEngine
 from reverie.errors import UserError
 from reverie.memory.listing import name_only
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, dimmed, icon_size, row_height
+from reverie.ui.appearance import (
+    GAP,
+    MARGIN,
+    UNIT,
+    Icons,
+    dimmed,
+    draw_branch,
+    icon_size,
+    row_height,
+    theme_of,
+)
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.tree.memory_tree import (
     SCOPES,
@@ -210,6 +221,8 @@ class SplashView(QTreeView):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setProperty("focusPolicy", NO_FOCUS)
         self.setProperty("horizontalScrollBarPolicy", SCROLL_BAR_OFF)
+        self.setProperty("verticalScrollBarPolicy", SCROLL_BAR_OFF)
+        self.setIndentation(icon_size(self.font()))
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
         self.setItemsExpandable(False)
@@ -221,6 +234,19 @@ class SplashView(QTreeView):
         """The names, with the scopes open."""
         self._rows.show_names(names)
         self.expandToDepth(0)
+
+    def drawBranches(
+        self, painter: QPainter, area: QRect, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """As our style does, which is not loaded yet."""
+        if self._rows.hasChildren(index):
+            leftwards = self.isRightToLeft()
+            sign = QRect(area)
+            sign.setWidth(self.indentation())
+            if not leftwards:
+                sign.moveRight(area.right())
+            colour = theme_of(self.palette()).dim
+            draw_branch(painter, sign, colour, is_open=self.isExpanded(index), leftwards=leftwards)
 
 
 class SplashTree(QObject):
@@ -273,7 +299,7 @@ class SplashTree(QObject):
     def _on_names(self, names: FirstNames) -> None:
         self.view.show_names(names)
         # Now: the imports that follow would keep the interpreter from it.
-        self.view.viewport().repaint()
+        self.view.repaint()
         self.load()
 
     def _on_failed(self, _error: UserError) -> None:
