@@ -38,13 +38,13 @@ def stuck(self):
     leave(self)
 
 main_window.MainWindow.shut_down = stuck
-build_ui = main_window.MainWindow._build_ui
+build_ui = main_window.MainWindow._build_views
 
 def build_and_close(self):
     build_ui(self)
     self.shown_in_full.connect(self.close)
 
-main_window.MainWindow._build_ui = build_and_close
+main_window.MainWindow._build_views = build_and_close
 sys.exit(app.run_window(profile=Profile.under(Path(sys.argv[1])), homes=[Path(sys.argv[2])], offscreen=True))
 """
 _FAULT = """

@@ -134,15 +134,17 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
         if build_ui:
-            self._build_ui()
+            self._build_homes()
+            self._build_views()
 
-    def _build_ui(self) -> None:
-        """Create the parts. When a window starts with the splash tree, their modules are imported by then."""
+    def _build_homes(self) -> None:
+        """Create what opens homes. When a window starts with the splash tree, the modules of its parts are
+        imported by then."""
         # Late: a window that starts shows the names before it loads what it is made of.
         from reverie.ui.window import parts
 
-        parts.use_calm_style()
-        icons, clock, profile, options = self._icons, self._clock, self._profile, self._options
+        self._parts = parts
+        clock, profile, options = self._clock, self._profile, self._options
         self.engine = parts.EngineLink(
             profile, clock, self, own_process=options.engine, starting=options.starting
         )
@@ -156,6 +158,12 @@ class MainWindow(QMainWindow):
             asking=options.asking,
             left_closed=options.closed,
         )
+
+    def _build_views(self) -> None:
+        """Create what is seen."""
+        parts = self._parts
+        icons, clock, profile = self._icons, self._clock, self._profile
+        parts.use_calm_style()
         self.picker = parts.Picker(icons)
         self.tab = parts.MemoryTab(self.lanes, icons, clock, profile.settings_file)
         self.tab.search.use_engine(self.engine)
@@ -296,8 +304,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_loaded(self) -> None:
         if not self._closed:
-            self._build_ui()
-            self._open()
+            self._build_homes()
+            self._open()  # the engine does, while the views are built
+            self._build_views()
 
     def _open(self) -> None:
         if self._options.open_demo:
@@ -631,10 +640,7 @@ class MainWindow(QMainWindow):
         self._go_to_pane(-1)
 
     def _go_to_pane(self, step: int) -> None:
-        # Late: a window that starts shows the names before Qt makes its enums.
-        from reverie.ui.window.parts import go_to_pane
-
-        go_to_pane(self, step)
+        self._parts.go_to_pane(self, step)
 
     @Slot()
     def next_tab(self) -> None:
