@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from importlib import import_module
@@ -120,15 +120,15 @@ _WITH_ENGINE = ("consolidate", "sweep", "harvest", "extract")
 _WITH_RUN = ("diff", "revert")
 
 
-def build_parser(first: str = "") -> argparse.ArgumentParser:
-    """The whole command line. Without a command the window opens. `first`: the first word that stands on it;
-    where that is a command no other is looked at, and to build them all takes longer than some commands."""
-    common = _common(suppress=True)
+def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
+    """The command line. Without a command the window opens. `commands`: those that can be parsed; to build
+    them all takes longer than some of them run."""
     parser = argparse.ArgumentParser(
         prog="reverie",
         description="A desktop memory browser for coding agents. Without a command the window opens.",
         parents=[_common(suppress=False)],
         allow_abbrev=False,
+        exit_on_error=bool(commands),
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument(
@@ -141,13 +141,28 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--demo", action="store_true", help="open a throw-away copy of the demo home")
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
     parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, help_text in ({first: COMMANDS[first]} if first in COMMANDS else COMMANDS).items():
-        command = commands.add_parser(
-            name, help=help_text, description=help_text, parents=[common], allow_abbrev=False
-        )
-        _add_options(command, name)
+    if not commands:
+        parser.set_defaults(command=None)
+        return parser
+    common = _common(suppress=True)
+    adding = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        if name in commands:
+            command = adding.add_parser(
+                name, help=text, description=text, parents=[common], allow_abbrev=False
+            )
+            _add_options(command, name)
     return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The options, and the command if there is one. A command line that is wrong ends the program."""
+    if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
+        with suppress(argparse.ArgumentError):  # said below, with all commands
+            options, others = build_parser(()).parse_known_args(argv)
+            if not others:
+                return options
+    return build_parser(argv[:1] if argv and argv[0] in COMMANDS else COMMANDS.keys()).parse_args(argv)
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
@@ -342,13 +357,12 @@ def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
 
 def main(argv: Sequence[str]) -> int:
     """Run one invocation; returns the exit code."""
-    parser = build_parser(*argv[:1])
-    arguments = parser.parse_args(argv)
+    arguments = parse(argv)
     if arguments.version:
         print_text(__version__)
         return DONE
     if arguments.host and (arguments.command or arguments.screenshot):
-        parser.error("--host goes with the window only: run the command on that machine")
+        build_parser().error("--host goes with the window only: run the command on that machine")
     session = Invocation(arguments)
     try:
         with debug_log(), _patience(session):

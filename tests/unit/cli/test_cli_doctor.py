@@ -177,7 +177,7 @@ def test_the_hint_names_any_home_as_a_shell_takes_it(
     command = hint.partition("(`")[2].removesuffix("`)")
     done = subprocess.run([shell, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)
     words = [os.fsdecode(word) for word in done.stdout.split(b"\0")[1:-1]]
-    arguments = build_parser("doctor").parse_args(words)
+    arguments = build_parser(["doctor"]).parse_args(words)
     assert (arguments.home, arguments.workspace) == ([Path(name)], ACME)
 
 

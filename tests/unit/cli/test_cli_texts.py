@@ -11,7 +11,7 @@ from helpers.benches import NOW, with_op
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
 from reverie.cli import answers
-from reverie.cli.main import COMMANDS, build_parser
+from reverie.cli.main import COMMANDS, build_parser, parse
 from reverie.cli.memory import ago, status_lines, tree_lines
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import Ambiguous, Unavailable
@@ -148,11 +148,39 @@ def test_a_parser_of_one_command_reads_and_says_what_the_whole_one_does(
         return capsys.readouterr()
 
     for name in COMMANDS:
-        one = build_parser(name)
+        one = build_parser([name])
         for words in ((name, "--help"), (name, "--unknown"), (name, "--now", "soon")):
             assert said(one, *words) == said(whole, *words)
     words = ("search", "retry", "status", "--limit", "3", "--home", "x", "--json")
-    assert build_parser("search").parse_args(words) == whole.parse_args(words)
-    for first in ("", "--home", "bogus", "--help"):
-        assert build_parser(first).format_help() == whole.format_help()
-    assert said(build_parser("bogus"), "bogus", "runs") == said(whole, "bogus", "runs")
+    assert build_parser(["search"]).parse_args(words) == whole.parse_args(words)
+
+
+WRONG = (
+    ["bogus"],
+    ["--home", "x", "bogus"],
+    ["--bogus"],
+    ["--home"],
+    ["--now", "soon"],
+    ["--host", "nowhere"],
+)
+
+
+@pytest.mark.parametrize("words", [*WRONG, ["--help"], ["-h"], ["--home", "status", "bogus"]], ids=" ".join)
+def test_options_without_a_command_are_refused_as_by_the_whole_parser(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ends in (parse, build_parser().parse_args):
+        with pytest.raises(SystemExit):
+            ends(words)
+    said = capsys.readouterr()
+    text = said.out + said.err
+    assert text[: len(text) // 2] == text[len(text) // 2 :]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--home", "x", "--home", "y"], ["--offscreen", "--workspace", "w"], ["--host", "ssh://there"]],
+)
+def test_options_without_a_command_open_the_window(words: list[str]) -> None:
+    assert parse(words) == build_parser().parse_args(words)
+    assert parse(words).command is None
