@@ -87,13 +87,32 @@ def test_a_home_that_hangs_is_listed_and_opened_once_it_answers(
     assert not troubled(driver)
 
 
+def test_in_place_of_a_home_that_cannot_be_opened_those_that_are_found_are_offered(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path
+) -> None:
+    driver = begin(windows, qtbot, tmp_path / "gone")
+    page = driver.tab.no_home
+    driver.until(lambda: page.isVisible() and len(page.cards) == 1)
+    assert page.title.text() == "This home could not be opened"
+    assert f"There is no home at {tmp_path / 'gone'}" in page.sentence.text()
+    assert driver.window.session is None
+    page.cards[0].click()
+    driver.settle()
+    assert driver.session.info.root == user
+    assert not page.isVisible()
+    driver.window.homes.close_home(driver.session.info.id)
+    driver.window.show_no_home()
+    assert page.title.text() == "No home is open"
+
+
 def test_the_only_home_that_hangs_is_named_on_the_page(
     windows: Windows, qtbot: Any, user: Path, tmp_path: Path, hung: threading.Event
 ) -> None:
     shared = user.rename(tmp_path / ".claude")
     driver = begin(windows, qtbot, shared)
-    driver.until(lambda: driver.tab.notice.isVisible())
-    assert f"{shared} does not answer" in driver.tab.notice.sentence.text()
+    page = driver.tab.no_home
+    driver.until(lambda: page.isVisible())
+    assert f"{shared} does not answer" in page.sentence.text()
     hung.set()
     driver.until(lambda: driver.window.session is not None)
     driver.settle()

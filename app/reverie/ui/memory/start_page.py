@@ -117,6 +117,7 @@ class StartPage(QWidget):
         self._cards.setSpacing(GAP)
         self._buttons = FlowLayout()
         self._acting: list[QPushButton] = []
+        self._trouble = False
         self.privacy = tuple(
             WrapLabel(line)
             for line in (
@@ -180,6 +181,8 @@ class StartPage(QWidget):
                 made.clicked.connect(self._on_card)
                 self._cards.insertWidget(at, made)
         self._order()
+        if self._trouble:
+            return  # it says more than these words
         if homes:
             self.title.say(self.tr("Welcome to Reverie"))
             self.sentence.say(self.tr("These agents keep memories on this machine. Choose one to look into."))
@@ -191,6 +194,17 @@ class StartPage(QWidget):
                     "~/.codex or ~/.mux. None was found in the usual places."
                 )
             )
+
+    def say_trouble(self, title: str, sentence: str) -> None:
+        """Why the home that was asked for is not shown, until `forget_trouble`; the cards are offered in its
+        place."""
+        self._trouble = True
+        self.title.say(title)
+        self.sentence.say(sentence)
+
+    def forget_trouble(self) -> None:
+        """A home is shown; the page has its usual words when it comes again."""
+        self._trouble = False
 
     @Slot()
     def _on_card(self) -> None:

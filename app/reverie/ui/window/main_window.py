@@ -364,7 +364,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
-        if self._options.choosing and not (self._chosen or self._wants_shown):
+        named = session.info.root in self._options.homes
+        if self._options.choosing and not (self._chosen or self._wants_shown or named):
             self._show_start_page()
         elif not self._chosen or self._wants_shown:
             self._chosen, self._wants_shown = True, False
@@ -388,9 +389,11 @@ class MainWindow(QMainWindow):
         log.info("home not opened: %s", error.title)
         if self._session is None and not self.tab.no_home.cards:
             self._gave_up = self._opening_failed = True
-            self.lazy_tabs.load()
-            self.tab.show_notice(self.tr("This home could not be opened"), str(error))
-            self._reveal()
+            self.tab.no_home.say_trouble(self.tr("This home could not be opened"), str(error))
+            self._show_start_page()
+            if self._options.asking:
+                self._options = replace(self._options, choosing=True)
+                self.homes.discover()
         else:
             self.say(str(error))
 
@@ -487,6 +490,7 @@ class MainWindow(QMainWindow):
             self._session.status_changed.disconnect(self._on_status)
         self._session = session
         if session is not None:
+            self.tab.no_home.forget_trouble()
             session.watch_changed.connect(self._on_watch)
             session.notified.connect(self.say)
             session.status_changed.connect(self._on_status)
