@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from ui_windows import Driver, Windows
 
@@ -179,3 +180,30 @@ def test_the_card_goes_along_and_gives_the_keyboard_back(driver: Driver, qtbot: 
     driver.open(PATH)
     driver.do("conflict.next")
     assert card.isVisible()
+
+
+def test_the_form_never_types_over_what_others_wrote_meanwhile(driver: Driver) -> None:
+    disk(driver.home).write_text("---\nname: a\ntype: user\ndescription: b\n---\n" + "\n".join(LINES) + "\n")
+    file = driver.open(PATH)
+    driver.until(lambda: file.text.startswith("---"))
+    driver.do("edit.front")
+    form = driver.pane.view.form
+    assert form is not None
+    driver.until(lambda: form.fields[("description",)].editor.text() == "b")
+    QTest.keyClicks(form.fields[("description",)].editor, "c")
+    changed(driver, {21: "line 16 theirs"})
+    driver.until(lambda: "line 16 theirs" in file.text)
+    # At once, before the form was told of the new text.
+    QTest.keyClicks(form.fields[("description",)].editor, "d")
+    assert "line 16 theirs" in file.text
+    assert "description: cdb\n" in file.text
+    changed(driver, {2: "name: theirs"})
+    driver.until(lambda: "name: theirs" in file.text)
+    QTest.keyClicks(form.fields[("name",)].editor, "!")
+    assert "name: theirs\n" in file.text, "a value of theirs is never replaced unseen"
+    assert form.fields[("name",)].editor.text() == "theirs"
+    changed(driver, {22: "line 17 theirs"})
+    driver.until(lambda: "line 17 theirs" in file.text)
+    form.fields[("name",)].remove.click()
+    assert "line 17 theirs" in file.text
+    assert "name:" not in file.text

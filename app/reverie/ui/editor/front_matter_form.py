@@ -206,14 +206,16 @@ OFFERED: tuple[Path, ...] = (
 
 
 class FrontForm(QWidget):
-    """`edited(str)`: the file's text as it is to be. `line_wanted(int)`: a line of the source, from 1."""
+    """`edited(str)`: the file's text as it is to be. `line_wanted(int)`: a line of the source, from 1.
+    `current` gives the file's text, which others may have changed since it was last shown."""
 
     edited = Signal(str)
     line_wanted = Signal(int)
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, current: Callable[[], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._icons = icons
+        self._current = current
         self._text = ""
         self._limits = (0, 0)
         self._read_only = True
@@ -256,8 +258,7 @@ class FrontForm(QWidget):
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
         self._text, self._read_only, self._limits = text, read_only, limits
-        # Front matter stands at the top: what is far below need not be looked at again and again.
-        self._front = read(text[:LONGEST], limits[1] or None)
+        self._front = self._read(text)
         self._say_trouble()
         broken = self._front.problem not in ("", "too-long")
         self._area.setVisible(not broken)
@@ -385,15 +386,10 @@ class FrontForm(QWidget):
 
     def change(self, path: Path, value: str) -> None:
         """A field says something else."""
-        try:
-            # An empty field of a key that is not there yet is no key.
-            if not value and self._front.text(*path) is None and path not in self._paths():
-                return
-            after = set_value(self._text, path, value, self._limits[1] or None)
-        except FrontError as error:
-            self._refused(error)
+        # An empty field of a key that is not there yet is no key.
+        if not value and self._front.text(*path) is None and path not in self._paths():
             return
-        self._take(after)
+        self._edit(path, lambda text: set_value(text, path, value, self._limits[1] or None))
 
     def drop(self, path: Path) -> None:
         """A key is to go."""
@@ -401,18 +397,30 @@ class FrontForm(QWidget):
             self._asked = [each for each in self._asked if each != path]
             self._show_entries()
             return
+        self._edit(path, lambda text: remove(text, path))
+
+    def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
+        """Edit the text as it is now, unless others changed this very key: then show theirs."""
+        text = self._current()
+        if self._read(text).text(*path) != self._front.text(*path):
+            self.show_text(text, read_only=self._read_only, limits=self._limits)
+            return
         try:
-            after = remove(self._text, path)
+            after = edit(text)
         except FrontError as error:
             self._refused(error)
             return
-        self._take(after)
+        self._take(text, after)
+
+    def _read(self, text: str) -> Front:
+        # Front matter stands at the top: what is far below need not be looked at again and again.
+        return read(text[:LONGEST], self._limits[1] or None)
 
     def _paths(self) -> frozenset[Path]:
         return frozenset(entry.path for entry in self._front.entries)
 
-    def _take(self, after: str) -> None:
-        if after != self._text:
+    def _take(self, before: str, after: str) -> None:
+        if after != before:
             limits = self._limits
             self.edited.emit(after)
             self.show_text(after, read_only=self._read_only, limits=limits)
@@ -447,6 +455,7 @@ class FrontForm(QWidget):
         if key == "line":
             self.line_wanted.emit(max(1, self._front.line))
         elif key == "mend":
-            repaired = repair(self._text)
+            text = self._current()
+            repaired = repair(text)
             if repaired is not None:
-                self._take(repaired)
+                self._take(text, repaired)

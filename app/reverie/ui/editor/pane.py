@@ -290,7 +290,7 @@ class EditorView(QObject):
     def toggle_form(self) -> None:
         """Show the form with the caret in it, or put it away."""
         if self._form is None:
-            self._form = FrontForm(self._icons)
+            self._form = FrontForm(self._icons, lambda: self._file.text if self._file is not None else "")
             self._form.edited.connect(self._take_text)
             self._form.line_wanted.connect(self._go_to_line)
             self.above.insertWidget(0, self._form)
