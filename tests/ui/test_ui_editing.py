@@ -321,6 +321,30 @@ def test_a_renamed_memory_keeps_its_unsaved_text(driver: Driver, monkeypatch: py
     assert file.buffer.address.path == PATH
 
 
+def test_a_name_with_unsaved_text_is_taken_and_its_text_is_never_replaced(driver: Driver) -> None:
+    other = "/memories/project/glossary.md"
+    renamed = driver.open(PATH)
+    driver.tab.model.setData(driver.tab.model.index_at(PATH), "shipping.md")
+    driver.until(lambda: "shipping.md" in driver.paths() and "deploy.md" not in driver.paths())
+    driver.settle()
+    write_outside(disk(driver), "theirs\n")
+    driver.until(lambda: "deploy.md" in driver.paths())
+    file = driver.open(PATH)
+    driver.type("mine\n")
+    disk(driver).unlink()
+    driver.until(lambda: file.buffer.banner == "deleted" and "deploy.md" not in driver.paths())
+
+    assert driver.tab.model.name_problem(other, "deploy.md") == "There is unsaved text under this name."
+    assert driver.tab.model.is_taken(PATH), "nothing new is made or moved there either"
+    # Undo asks for no name: shipping.md comes back as deploy.md.
+    driver.do("memory.undo")
+    driver.until(lambda: "deploy.md" in driver.paths())
+    driver.until(lambda: file.buffer.banner == "conflict")
+    assert driver.pane.file is file
+    assert "mine" in file.text
+    assert renamed.buffer.banner == "gone"
+
+
 def test_a_pin_shows_when_the_sidecar_says_so_and_a_companion_is_edited_in_its_place(driver: Driver) -> None:
     driver.open(PATH)
     assert not driver.file(PATH).file.usage.pinned

@@ -261,7 +261,10 @@ class Buffers(QObject):
         self.changed.emit(file)
 
     def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
-        """A file was renamed by us: its text goes along."""
+        """A file was renamed by us: its text goes along, unless there is unsaved text under the new name."""
+        taken = self._files.get(new)
+        if taken is not None and taken.buffer.modified:
+            return  # both stay open, and what the disk has there is merged into the unsaved text
         file = self._files.pop(old, None)
         if file is not None:
             file.buffer = state.moved(file.buffer, new, address)

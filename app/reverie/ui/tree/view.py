@@ -278,8 +278,8 @@ class MemoryTreeModel(NodeModel):
     # Asking for another name or place
 
     def is_taken(self, path: str) -> bool:
-        """Whether there is a file or folder at a memory path."""
-        return path in self.memory_tree.files or path in self.memory_tree.folders
+        """Whether there is a file or folder at a memory path, or the unsaved text of a deleted file."""
+        return path in self.memory_tree.files or path in self.memory_tree.folders or path in self._modified
 
     def with_ending(self, path: str, name: str) -> str:
         """`name` for the row at `path`; what is typed for a memory without an ending keeps the old one."""
@@ -299,6 +299,8 @@ class MemoryTreeModel(NodeModel):
             return self.tr("A name has no slash; “Move to…” moves it.")
         if name.startswith("."):
             return self.tr("A name that begins with a dot is never listed.")
+        if target in self._modified:
+            return self.tr("There is unsaved text under this name.")
         if self.is_taken(target):
             return self.tr("Something is there already.")
         problem = name_problem(target)
