@@ -432,6 +432,36 @@ def test_a_service_of_ones_own_is_saved_edited_removed_and_brought_back(opened: 
     assert address.text() == "https://models.test/v1/more"
 
 
+def test_an_unfinished_service_outlives_every_other_save(
+    opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retries = opened.widget("providers.*.max_retries")
+    opened.service("unfinished")
+    retries.setValue(retries.value() + 1)
+    typed = retries.value()
+    opened.widget("dream.time_limit_s").setValue(61)
+    opened.settle()
+    assert desk.kept.dream.time_limit_s == 61
+    assert "unfinished" in opened.dialog.status.text()
+    opened.service("openai")
+    retries.setValue(typed + 1)
+    opened.settle()
+    opened.dialog.undo.click()
+    opened.wait()
+    assert not desk.kept.providers.root
+    opened.service("unfinished")
+    assert retries.value() == typed
+    asked: list[object] = []
+    monkeypatch.setattr(
+        settings_dialog, "ask_unsaved", lambda _parent, names: asked.append(names) or "cancel"
+    )
+    opened.escape()
+    assert asked
+    retries.setValue(typed - 1)
+    opened.escape()
+    assert opened.control.dialog is None, "back at the default there is nothing to save"
+
+
 def test_the_values_of_headers_are_never_shown(qtbot: Any) -> None:
     kept = {"openai": {"headers": {"X-Org": "hidden-value"}, "timeout_s": 7.25}}
     desk = Desk(kept=Settings.model_validate({"providers": kept}))

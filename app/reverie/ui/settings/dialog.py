@@ -259,7 +259,7 @@ class SettingsDialog(QDialog):
         for page in self.pages.values():
             page.show_values(changes.values)
         if changes.providers:
-            self.models.show_kept(self._kept.updated(changes).providers)
+            self.models.show_kept(self._kept.updated(changes).providers, changes.providers)
 
     def _validate(self) -> None:
         undo = self._undo if self._saving is None else None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -742,12 +742,16 @@ class ModelForm(SettingsPage):
     def changes(self) -> dict[str, dict[str, Any]]:
         """What was edited and can be saved, by service and the last part of the key."""
         found = {}
-        for name, edits in self._edits.items():
-            kept = {**self._defaults, **self._kept.get(name, {})}
-            changed = {last: value for last, value in edits.items() if value != kept[last]}
+        for name in self._edits:
+            changed = self._changed(name)
             if changed and not (name == self._shown and self.problem) and self._has_address(name):
                 found[name] = changed
         return found
+
+    def _changed(self, name: str) -> dict[str, Any]:
+        """What was edited of a service and is not kept yet."""
+        kept = {**self._defaults, **self._kept.get(name, {})}
+        return {last: value for last, value in self._edits.get(name, {}).items() if value != kept[last]}
 
     def _has_address(self, name: str) -> bool:
         own = {**self._kept.get(name, {}), **self._edits.get(name, {})}
@@ -759,23 +763,25 @@ class ModelForm(SettingsPage):
         typed = self.service.currentText().strip()
         if typed and not _NAME.fullmatch(typed):
             return self.tr("The name of a service has letters, digits, dots, hyphens and underscores.")
-        for name, edits in self._edits.items():
-            if edits and not self._has_address(name):
+        for name in self._edits:
+            if self._changed(name) and not self._has_address(name):
                 return self.tr("The service {name} has no address yet.").format(name=name)
         return super().problem
 
-    def show_kept(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
-        """The settings of each service; one without an entry has the defaults."""
+    def show_kept(
+        self, kept: Mapping[str, Mapping[str, Any] | None], replaced: Collection[str] = ()
+    ) -> None:
+        """The settings of each service; one without an entry has the defaults. Edits of the `replaced` ones
+        are dropped."""
         self._kept = {name: values for name, values in kept.items() if values is not None}
-        self._edits = {}
+        self._edits = {name: edits for name, edits in self._edits.items() if name not in replaced}
         self._fill_services()
         self._show_service()
 
     def saved(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
         """These are on disk now; what was edited meanwhile stays."""
         self._kept = {name: values for name, values in kept.items() if values is not None}
-        pending = self.changes
-        self._edits = {name: values for name, values in self._edits.items() if name in pending}
+        self._edits = {name: edits for name, edits in self._edits.items() if self._changed(name)}
         headers = self.fields[f"{_PREFIX}headers"]
         own = self._kept.get(self._shown, {})
         if headers.value == own.get("headers", {}):
