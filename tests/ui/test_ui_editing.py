@@ -16,6 +16,7 @@ from ui_windows import SEVERAL, Driver, Windows
 
 from reverie.agents.scopes import Scope
 from reverie.ui import dialogs
+from reverie.ui.editor.control import CompareDialog
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
 from reverie.ui.tree.view import Role
 from reverie.ui.widgets.lists import ROW_ROLE
@@ -127,12 +128,49 @@ def test_keep_mine_saves_over_theirs(driver: Driver) -> None:
 def test_compare_shows_both_sides(driver: Driver) -> None:
     conflict(driver)
     driver.pane.banner.button("compare").click()
-    dialog = driver.tab.editor._compare
-    assert dialog is not None
+    dialog = compared(driver)
     driver.until(lambda: "-theirs" in dialog.diff.toPlainText())
     assert "+mine" in dialog.diff.toPlainText()
     dialog.keep.click()
     assert driver.pane.banner.isHidden()
+    driver.until(lambda: driver.pane.findChild(CompareDialog) is None)
+
+
+def compared(driver: Driver) -> CompareDialog:
+    dialog = driver.pane.findChild(CompareDialog)
+    assert dialog is not None
+    return dialog
+
+
+def test_what_compare_did_not_show_is_never_decided_about(driver: Driver) -> None:
+    file = conflict(driver)
+    driver.pane.banner.button("compare").click()
+    dialog = compared(driver)
+    assert not dialog.keep.isEnabled()
+    driver.until(lambda: "-theirs" in dialog.diff.toPlainText())
+    write_outside(disk(driver), "newer\n")
+    driver.until(lambda: file.buffer.disk.content == "newer\n")
+    dialog.keep.click()
+    assert file.buffer.banner == "conflict"
+    driver.until(lambda: "-newer" in dialog.diff.toPlainText())
+    assert dialog.message.text == "The file changed again on disk. This is the newest version."
+    # What is chosen is chosen for this file, whichever the editor shows by then.
+    driver.open("/memories/project/glossary.md")
+    dialog.reload.click()
+    assert not dialog.isVisible()
+    assert file.text == "newer\n"
+    driver.open(PATH)
+    driver.type("mine\n")
+    write_outside(disk(driver), "newest\n")
+    driver.until(lambda: file.buffer.banner == "conflict")
+    driver.pane.banner.button("compare").click()
+    again = compared(driver)
+    driver.until(again.keep.isEnabled)
+    disk(driver).unlink()
+    driver.until(lambda: file.buffer.banner == "deleted")
+    again.keep.click()
+    assert not again.isVisible()
+    assert file.buffer.banner == "deleted", "the editor asks what to do now"
 
 
 def test_a_save_that_meets_a_newer_file_changes_nothing_and_asks(windows: Windows, home: Path) -> None:

@@ -13,7 +13,7 @@ from ui_windows import Driver, Windows
 from reverie.ui.appearance import dark_palette
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.pane import EditorView
-from reverie.ui.editor.preview import PreviewPane
+from reverie.ui.editor.preview import LinkDialog, PreviewPane
 from reverie.ui.editor.source_view import FindBar
 
 DEPLOY = "/memories/project/deploy.md"
@@ -182,6 +182,7 @@ def test_the_preview_loads_nothing_and_asks_before_a_link(qtbot: Any) -> None:
     pane.ask(QUrl("https://a.example/"))
     assert pane.question is not None
     pane.question.open_button.click()
+    qtbot.waitUntil(lambda: not pane.findChildren(LinkDialog))
     assert [url.toString() for url in opened] == ["https://a.example/"]
     pane.setPalette(dark_palette())
     assert pane.browser.toPlainText() == plain

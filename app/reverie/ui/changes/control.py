@@ -568,7 +568,10 @@ class ChangesControl(QObject):
         title, accept = self.tr("Restore as"), self.tr("Restore")
         rel = entry.deletion.place.rel
         dialog = PathDialog(title, accept, (entry.scope,), rel, lambda _path: False, self.tab)
-        return dialog.path if dialog.exec() == PathDialog.DialogCode.Accepted else ""
+        try:
+            return dialog.path if dialog.exec() == PathDialog.DialogCode.Accepted else ""
+        finally:
+            dialog.deleteLater()
 
     def _bring_back(self, entries: Sequence[TrashEntry], names: dict[str, str]) -> None:
         session = self._session

@@ -11,9 +11,10 @@ tree that the watcher brought (size and time against what was read), never by li
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
@@ -389,12 +390,19 @@ def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, st
 
 
 class CompareDialog(QDialog):
-    """`chosen(str)`: reload or keep. Lines with `-` stand on disk, lines with `+` in the editor."""
+    """`chosen(str)`: reload or keep, about the version that is shown. Lines with `-` are on disk, lines with
+    `+` in the editor."""
 
     chosen = Signal(str)
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, file: OpenFile, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._file = file
+        self._lane = lane
+        self._group = f"compare {id(self)}"
+        self._sha256 = ""
+        file.destroyed.connect(self.reject)
         self.setWindowTitle(self.tr("Compare"))
         self.resize(760, 520)
         self.title = WrapLabel()
@@ -408,34 +416,57 @@ class CompareDialog(QDialog):
         self.keep.clicked.connect(self._keep)
         self.buttons.rejected.connect(self.reject)
         column(self, self.title, self.message, self.diff, self.buttons, grows=self.diff)
+        self._show_versions()
 
-    def show_versions(self, lane: Lane, path: str, disk: str, mine: str) -> None:
-        """Compute and show the difference."""
+    def _show_versions(self) -> None:
+        """Compute and show the difference as it is now."""
+        disk, mine = self._file.buffer.disk, self._file.content
+        path = self._file.buffer.address.label
         self.title.say(self.tr("{path}: “-” is on disk, “+” is yours").format(path=path))
+        self._enable(False)
+        if disk is None:
+            return
+        theirs, self._sha256 = disk.content, disk.sha256
 
         def work(_control: JobControl) -> str:
-
             return unified(
-                disk.encode("utf-8", "replace"), mine.encode("utf-8", "replace"), path.removeprefix("/")
+                theirs.encode("utf-8", "replace"), mine.encode("utf-8", "replace"), path.removeprefix("/")
             )
 
-        lane.submit("compare", work, done=self._on_diff, failed=self._on_failed, group=f"compare {id(self)}")
+        self._lane.submit(
+            "compare", work, done=self._on_diff, failed=self.message.say_error, group=self._group
+        )
 
     def _on_diff(self, text: str) -> None:
         self.diff.show_diff(text or self.tr("Both versions are the same."))
+        self._enable(True)
 
-    def _on_failed(self, error: UserError) -> None:
-        self.message.say_error(error)
+    def _enable(self, on: bool) -> None:
+        self.reload.setEnabled(on)
+        self.keep.setEnabled(on)
 
     @Slot()
     def _reload(self) -> None:
-        self.chosen.emit("reload")
-        self.accept()
+        self._choose("reload")
 
     @Slot()
     def _keep(self) -> None:
-        self.chosen.emit("keep")
-        self.accept()
+        self._choose("keep")
+
+    def _choose(self, key: str) -> None:
+        disk = self._file.buffer.disk
+        if disk is None:
+            self.reject()  # it was deleted, which the editor's banner asks about
+        elif disk.sha256 != self._sha256:
+            self.message.say(self.tr("The file changed again on disk. This is the newest version."))
+            self._show_versions()
+        else:
+            self.chosen.emit(key)
+            self.accept()
+
+    def done(self, result: int) -> None:
+        self._lane.abandon(self._group)
+        super().done(result)
 
 
 # Walking through the tree by keyboard must not open every file that is passed.
@@ -460,7 +491,6 @@ class EditorControl(QObject):
         self._picked: RowData | None = None
         self._focus_when_open = False
         self._line_when_open = 0
-        self._compare: CompareDialog | None = None
         self._pick = single_shot(self, PICK_MS, self._open_picked)
         pane.chosen.connect(self._choose)
         buffers.opened.connect(self._on_opened)
@@ -607,9 +637,10 @@ class EditorControl(QObject):
 
     @Slot(str)
     def _choose(self, key: str) -> None:
-        file = self.pane.file
-        if file is None:
-            return
+        if self.pane.file is not None:
+            self._decide(self.pane.file, key)
+
+    def _decide(self, file: OpenFile, key: str) -> None:
         if key == "reload":
             self.buffers.take_theirs(file)
         elif key == "keep":
@@ -646,13 +677,10 @@ class EditorControl(QObject):
         )
 
     def _show_compare(self, file: OpenFile) -> None:
-        disk = file.buffer.disk
-        if disk is None or self._session is None:
+        if file.buffer.disk is None or self._session is None:
             return
-        dialog = CompareDialog(self._icons, self.pane)
-        dialog.chosen.connect(self._choose)
-        dialog.show_versions(self._session.lanes.scan, file.buffer.address.label, disk.content, file.content)
-        self._compare = dialog
+        dialog = CompareDialog(file, self._session.lanes.scan, self._icons, self.pane)
+        dialog.chosen.connect(partial(self._decide, file))
         dialog.open()
 
     def unsaved_paths(self) -> frozenset[str]:

@@ -318,6 +318,7 @@ class PreviewPane(QWidget):
             return
         dialog = LinkDialog(url, self)
         dialog.accepted.connect(self._open)
+        dialog.finished.connect(dialog.deleteLater)
         self.question = dialog
         dialog.open()
 
