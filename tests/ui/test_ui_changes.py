@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import shutil
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ui_windows import ACME, Driver, Windows
 from helpers.engines import ScriptedEngine
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, UserError
 from reverie.jobs.consolidate.review import MergedLine, merged_lines
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.commands import MemoryCommands
@@ -24,7 +25,7 @@ from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
 from reverie.runs.record import RunResult
-from reverie.services.run_views import LoggedChange, LoggedFile
+from reverie.services.run_views import ChangeLogService, LoggedChange, LoggedFile
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
@@ -329,6 +330,31 @@ def test_what_happened_long_ago_is_looked_for_until_it_is_found(
     driver.qtbot.mouseClick(tab.changes.target, Qt.MouseButton.LeftButton)
     driver.until(lambda: driver.changes.is_settled and len(tab.changes.shown_rows) >= 4)
     assert tab.changes.target.isHidden()
+
+
+def test_an_older_page_that_could_not_be_read_is_asked_for_again(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    for text in ("one", "two"):
+        outside(driver, home / "memory/global/testing.md", text)
+    read, failed = ChangeLogService.page, []
+
+    @wraps(read)  # a call goes to the engine by its signature
+    def page(self: Any, start: Any = None, *rest: Any, **named: Any) -> Any:
+        if start is not None and not failed:
+            failed.append(start)
+            raise UserError("The disk is full.")
+        return read(self, start, *rest, **named)
+
+    monkeypatch.setattr(ChangeLogService, "page", page)
+    monkeypatch.setattr(control, "PAGE", 1)
+    driver.window.lazy_tabs.show_changes()
+    tab = driver.changes.tab
+    driver.until(lambda: bool(failed) and "The disk is full." in tab.files.message.text)
+    assert len(tab.changes.shown_rows) == 1
+    tab.changes.update_ages()
+    driver.until(lambda: len(tab.changes.shown_rows) >= 3)
 
 
 def test_folders_runs_and_filters_and_the_way_from_a_line_to_its_run(windows: Windows, home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from ui_windows import ACME, INGEST, Driver, Windows
 
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
+from reverie.errors import UserError
+from reverie.services.traces import TraceService
 from reverie.ui.app import finish_layouts
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.traces.detail import Card, Letter
@@ -230,6 +233,33 @@ def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: An
     the_transcript_opens_at_the_message_that_triggered_the_run(driver, tab)
     a_search_finds_names_and_escaped_text(driver, tab)
     the_raw_document_opens_piece_by_piece_and_is_searched(driver, tab)
+
+
+def test_a_part_of_the_raw_document_that_could_not_be_read_is_asked_for_again(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, tab = opened(windows, home)
+    choose(driver, tab, FAILED)
+    raw, said = tab.detail.raw, []
+    tab.status_message.connect(said.append)
+    read, failed = TraceService.document_page, []
+
+    @wraps(read)  # a call goes to the engine by its signature
+    def page(self: Any, **named: Any) -> Any:
+        if not failed:
+            failed.append(named)
+            raise UserError("The disk is full.")
+        return read(self, **named)
+
+    monkeypatch.setattr(TraceService, "document_page", page)
+    tab.detail.pages.setCurrentWidget(raw)
+    driver.until(lambda: "The disk is full." in said)
+
+    def is_read() -> bool:
+        raw.model.fetchMore(QModelIndex())
+        return raw.model.rowCount(QModelIndex()) > 10
+
+    driver.until(is_read)
 
 
 def the_tree_and_the_flat_view_hold_the_same_steps(tab: TracesTab) -> None:

@@ -112,8 +112,8 @@ class ChangesControl(QObject):
         tab.versions.restore_wanted.connect(self._restore_version)
         tab.deleted.restore.connect(self._restore)
         tab.deleted.restore_as.connect(self._restore_as)
-        for reader in (self._reader, tab.versions.reader):
-            reader.failed.connect(self._say_error)
+        self._reader.failed.connect(self._on_unreadable)
+        tab.versions.reader.failed.connect(self._say_error)
         jobs.ended.connect(self._on_ended)
         jobs.reverted.connect(self._on_reverted)
         jobs.failed.connect(self._say_error)
@@ -480,6 +480,11 @@ class ChangesControl(QObject):
     def _say(self, said: str, tone: Tone) -> None:
         self.tab.files.message.say(said, tone=tone)
         self.tab.files.ended()
+
+    @Slot(object)
+    def _on_unreadable(self, error: UserError) -> None:
+        self._asked = None  # so that an older page can be asked for again
+        self._say_error(error)
 
     @Slot(object)
     def _say_error(self, error: UserError) -> None:

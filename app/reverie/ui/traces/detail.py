@@ -63,6 +63,7 @@ from reverie.ui.widgets.text_views import DiffView
 from reverie.values import Struct, field
 
 if TYPE_CHECKING:
+    from reverie.errors import UserError
     from reverie.services.traces import MissedEdit, TraceDetail, TraceEvent, TraceService
 
 
@@ -166,7 +167,12 @@ class RawModel(QAbstractItemModel):
             "open a part",
             ask(document.traces.document_page, document.trace_id, node, skip),
             done=partial(self._take, item, generation),
+            failed=partial(self._on_failed, item),
         )
+
+    def _on_failed(self, item: Item, error: UserError) -> None:
+        item.loading = False
+        self._feed.failed.emit(error)
 
     def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
         if generation != self._generation:
