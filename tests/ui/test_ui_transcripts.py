@@ -21,6 +21,7 @@ from reverie.agents.codex.transcript import CodexReadable
 from reverie.agents.mux.transcript import MuxReadable
 from reverie.agents.transcripts import Message, ReadStatistics, ToolUse, is_prompt
 from reverie.engine.asking import ask
+from reverie.errors import UserError
 from reverie.services.traces import TranscriptService
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
@@ -233,6 +234,21 @@ def test_a_transcript_that_grows_is_followed(viewer: Viewer) -> None:
     write_rollout(viewer.file, lines)
     viewer.until(lambda: text.message(text.end - 2).undone)
     assert_whole(text)
+
+
+def test_an_error_of_following_goes_when_the_transcript_can_be_read_again(
+    viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rollout(viewer.file, story())
+    viewer.open()
+
+    def growth(*_arguments: Any, **_named: Any) -> Any:
+        raise UserError("The disk is away.")
+
+    monkeypatch.setattr(viewer.service, "growth", growth)
+    viewer.until(lambda: viewer.view.message.text == "The disk is away.")
+    monkeypatch.undo()
+    viewer.until(lambda: viewer.view.message.isHidden())
 
 
 def test_a_transcript_that_is_gone_is_empty_and_comes_back(viewer: Viewer) -> None:

@@ -209,6 +209,7 @@ class TranscriptView(QWidget):
         self._reading = ""
         self._took = 0.0
         self._rested = 0.0
+        self._growth_failed = False
         self.finding = ReaderSearch(self)
         self.text = ReaderText()
         self.message = MessageBar(icons, "transcript-message", closable=False)
@@ -448,6 +449,9 @@ class TranscriptView(QWidget):
         self._rested = time.monotonic()
         if page is None:
             self._reading = ""
+            if self._growth_failed:
+                self._growth_failed = False
+                self.message.clear()
             return
         self._took = took
         follow = self.text.at_bottom
@@ -487,6 +491,7 @@ class TranscriptView(QWidget):
         self.lane.submit(name, work, done=done, failed=self._on_failed, group=self._group)
 
     def _on_failed(self, error: UserError) -> None:
+        self._growth_failed = self._reading == "growth"
         self._reading = ""
         self.message.say_error(error)
         self.follow()
