@@ -206,6 +206,26 @@ def test_unsaved_text_survives_any_walk_through_the_tree(driver: Driver) -> None
     assert file.text.startswith("mine\n")
 
 
+def test_a_file_that_cannot_be_opened_leaves_no_wish_to_the_next_one(windows: Windows, home: Path) -> None:
+    driver = windows.open(home, watching=False)  # so that the row stays
+    editor, other = driver.tab.editor, "/memories/project/glossary.md"
+    driver.window.activateWindow()
+    driver.tree.setFocus()
+    disk(driver).unlink()
+    assert driver.tree.select_path(PATH)
+    editor.open(driver.file(PATH), focus=True, line=3)
+    driver.until(lambda: driver.pane.file is None and "deploy.md" in driver.pane.nothing.text())
+    driver.open(other)
+    assert driver.tree.hasFocus()
+    assert driver.pane.text.textCursor().blockNumber() == 0
+    # Nor does one that is passed by before it is there.
+    editor.open(driver.file("/memories/project/architecture.md"), focus=True, line=3)
+    assert driver.tree.select_path("/memories/project/deploy-staging.md")
+    driver.settle()
+    driver.until(lambda: driver.pane.file.buffer.address.path.endswith("deploy-staging.md"))
+    assert driver.tree.hasFocus()
+
+
 def test_a_file_that_is_not_text_is_read_only_with_the_reason(driver: Driver) -> None:
     disk(driver, "broken.md").write_bytes(b"caf\xe9\n")
     driver.until(lambda: "broken.md" in driver.paths())

@@ -536,6 +536,7 @@ class EditorControl(QObject):
 
     def pick(self, data: RowData | None) -> None:
         """A row was selected: open it soon, unless another one is selected first."""
+        self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
         self._pick.start()
 
@@ -602,6 +603,7 @@ class EditorControl(QObject):
 
     @Slot(object, object)
     def _on_failed(self, _ref: FileRef, error: UserError) -> None:
+        self._focus_when_open, self._line_when_open = False, 0
         self.pane.clear(str(error))
         self.state_changed.emit()
 
