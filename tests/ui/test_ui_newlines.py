@@ -1,6 +1,6 @@
 """Line breaks that nobody edited reach the disk as they were."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reverie.ui.editor.text_merge import prevailing_newline, restored, smallest_edit, widget_text
@@ -20,6 +20,16 @@ def texts(draw: st.DrawFn) -> str:
 @given(texts())
 def test_an_unedited_text_comes_back_byte_for_byte(original: str) -> None:
     assert restored(original, widget_text(original)) == original
+
+
+EMPTY = st.sampled_from(["", "a"])
+MIXED = st.lists(st.sampled_from(["\n", "\r", "\r\n", "a"]), max_size=6).map("".join)
+
+
+@example("\n\r", "\n\n\n\n")
+@given(MIXED, st.lists(EMPTY, max_size=8).map("\n".join))
+def test_no_line_break_is_lost_where_kept_and_new_ones_meet(original: str, edited: str) -> None:
+    assert widget_text(restored(original, edited)) == edited
 
 
 @given(texts(), st.lists(LINE, max_size=8).map("\n".join))

@@ -291,6 +291,9 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
         for offset in range(length):
             if new_at + offset < len(endings) and old_at + offset < len(breaks):
                 endings[new_at + offset] = breaks[old_at + offset]
+    for at in range(len(endings) - 2, -1, -1):
+        if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
+            endings[at] = "\n"  # the two would be one CR LF
     return "".join(part for pair in zip(new, [*endings, ""], strict=True) for part in pair)
 
 
