@@ -263,8 +263,6 @@ def _edges(
 
 # What QTextDocument takes for the end of a block (besides CR LF, LF and CR): U+2029 and two noncharacters.
 _BREAK = re.compile("\r\n|\r|\n|\u2029|\ufdd0|\ufdd1")
-# Above this many changed lines matching line by line costs more than it keeps.
-_MATCH_LIMIT = 4000
 
 
 def widget_text(text: str) -> str:
@@ -287,7 +285,7 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
         return edited.replace("\n", newline) if newline != "\n" else edited
     old, new = _BREAK.split(original), edited.split("\n")
     endings: list[str] = [newline] * (len(new) - 1)
-    for old_at, new_at, length in _matching_runs(old, new):
+    for old_at, new_at, length in _matching(old, new):
         for offset in range(length):
             if new_at + offset < len(endings) and old_at + offset < len(breaks):
                 endings[new_at + offset] = breaks[old_at + offset]
@@ -295,22 +293,6 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
         if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
             endings[at] = "\n"  # the two would be one CR LF
     return "".join(part for pair in zip(new, [*endings, ""], strict=True) for part in pair)
-
-
-def _matching_runs(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Runs of equal lines: (place in old, place in new, length)."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    runs = [(0, 0, head), (len(old) - tail, len(new) - tail, tail)]
-    inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    if inner_old and inner_new and len(inner_old) + len(inner_new) <= _MATCH_LIMIT:
-        matcher = SequenceMatcher(None, inner_old, inner_new, autojunk=False)
-        runs += [(head + block.a, head + block.b, block.size) for block in matcher.get_matching_blocks()]
-    return runs
 
 
 def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
