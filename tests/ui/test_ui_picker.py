@@ -6,10 +6,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+from PySide6.QtCore import QDir
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from ui_windows import INGEST, Windows
 
 from reverie.agents.base import HomeContents, Orphan, Project, Workspace
 from reverie.ui.appearance import Icons
+from reverie.ui.dialogs import ask_home
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window.homes import Picker, Place, home_node
 from reverie.values import replace
@@ -147,3 +151,19 @@ def test_memories_of_another_place_turn_grey_until_those_of_the_new_one_are_ther
     let_go.set()
     driver.settle()
     assert driver.tree.isEnabled()
+
+
+def test_the_dialog_for_a_home_lists_directories_that_begin_with_a_dot_on_every_system(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, seen = QWidget(), []
+    qtbot.addWidget(window)
+
+    def leave(dialog: QFileDialog) -> QDialog.DialogCode:
+        hidden = bool(dialog.filter() & QDir.Filter.Hidden)
+        seen.append((hidden, dialog.testOption(QFileDialog.Option.DontUseNativeDialog)))
+        return QDialog.DialogCode.Rejected
+
+    monkeypatch.setattr(QFileDialog, "exec", leave)
+    assert ask_home(window) is None
+    assert seen == [(True, True)], "a dialog of the system knows no such filter"

@@ -42,15 +42,16 @@ _MOST_NAMES = 8
 def ask_home(parent: QWidget) -> Path | None:
     """The chosen directory, or None."""
     title = QCoreApplication.translate("dialogs", "Open the home of an agent")
-    options = QFileDialog.Option.ShowDirsOnly | QFileDialog.Option.DontUseNativeDialog
     dialog = QFileDialog(parent, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
-    dialog.setOption(options & QFileDialog.Option.ShowDirsOnly, True)
-    # Agents' homes begin with a dot.
+    # Agents' homes begin with a dot, and a dialog of the system need not show such directories.
+    dialog.setOptions(QFileDialog.Option.ShowDirsOnly | QFileDialog.Option.DontUseNativeDialog)
     dialog.setFilter(QDir.Filter.AllDirs | QDir.Filter.Hidden | QDir.Filter.NoDotAndDotDot)
-    if dialog.exec() != QDialog.DialogCode.Accepted or not dialog.selectedFiles():
-        return None
-    return Path(dialog.selectedFiles()[0])
+    try:
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted and dialog.selectedFiles()
+        return Path(dialog.selectedFiles()[0]) if accepted else None
+    finally:
+        dialog.deleteLater()
 
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
