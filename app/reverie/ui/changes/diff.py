@@ -635,12 +635,6 @@ def _title(part: ReviewPart | None) -> str:
     return part.file.path.removeprefix("/memories/")
 
 
-# A file as one change set left it: compared with what is there now, its text, and who wrote each line.
-#
-# Everything is read in jobs; an answer that nobody waits for any more is dropped. Restoring is asked for by
-# signal. Threading: GUI thread.
-
-
 # Who wrote each line: the text of one version, and beside its lines who and when; from there to the change.
 
 
@@ -752,6 +746,12 @@ class PaneReader(QObject):
 
     def _name(self, group: str) -> str:
         return f"{group} {id(self)}"
+
+
+# A file as one change set left it: compared with what is there now, its text, and who wrote each line.
+#
+# Everything is read in jobs; an answer that nobody waits for any more is dropped. Restoring is asked for by
+# signal. Threading: GUI thread.
 
 
 View = Literal["change", "now", "text", "lines"]

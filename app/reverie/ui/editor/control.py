@@ -23,7 +23,6 @@ from reverie.errors import AGENT_BUSY, Conflict, UserError
 from reverie.memory.diff import unified
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons, Theme
-from reverie.ui.editor import documents as editor_state
 from reverie.ui.editor import documents as state
 from reverie.ui.editor.documents import Address, FileRef, OpenFile
 from reverie.ui.editor.pane import EditorPane
@@ -383,9 +382,6 @@ def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, st
     return work
 
 
-# Between the tree's selection, the open files and the editor pane.
-
-
 # Both sides of a conflict: the version on disk against the text in the editor.
 
 
@@ -469,6 +465,9 @@ class CompareDialog(QDialog):
         super().done(result)
 
 
+# Between the tree's selection, the open files and the editor pane.
+
+
 # Walking through the tree by keyboard must not open every file that is passed.
 PICK_MS = 60
 
@@ -515,7 +514,7 @@ class EditorControl(QObject):
             self.buffers.follow(self._session, update)
 
     def read_again(self) -> None:
-        """Everything that is open, once more from disk."""
+        """Read the shown file again."""
         if self._session is not None:
             self.buffers.reread(self._session)
 
@@ -737,8 +736,6 @@ class EditorControl(QObject):
             if (ref.home, ref.store) == (before.home, before.store) and inside:
                 tail = ref.rel[len(before.rel) :]
                 address = Address(self._update.context, new + tail)
-                self.buffers.renamed(
-                    ref, editor_state.FileRef(ref.home, after.store, after.rel + tail), address
-                )
+                self.buffers.renamed(ref, FileRef(ref.home, after.store, after.rel + tail), address)
         if self.pane.file is not None:
             self.pane.refresh()

@@ -3,7 +3,7 @@
 The document holds the text without byte order mark and with the widget's line breaks; `content` puts both
 back. A text that would not come back as it was (checked when it is loaded) is for reading only.
 
-What others write meanwhile is followed or merged into the text (`co_editing`); `arrived` remembers which
+What others write meanwhile is followed or merged into the text (`text_merge`); `arrived` remembers which
 lines came from them until the file is saved. The places a person has to decide about are always those of the
 three texts base, typed and on disk, so no list of them has to be kept right.
 """
@@ -608,7 +608,7 @@ class OpenFile(QObject):
 
     def follow(self, before: Buffer, author: str = "") -> None:
         """Take over `buffer.base`, which is now on disk; the buffer was `before`. Cursor and scroll stay, and
-        so does the undo stack, up to `foreign_edits.MOST_EDITS` times."""
+        so does the undo stack, up to `MOST_EDITS` times."""
         base = self.buffer.base
         if base is None:
             return

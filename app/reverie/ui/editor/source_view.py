@@ -502,15 +502,6 @@ def _sign(theme: Theme, kind: str) -> QColor:
     return {"theirs": theme.accent, "conflict": theme.bad, "unseen": theme.warn}[kind]
 
 
-# Find and replace in the open memory: a bar above the text.
-#
-# What matches is found by `finding`; here it is shown in the source view, walked through, and replaced.
-# Each replacement, and all of them together, is one step of the text's own undo stack.
-#
-# Threading: GUI thread; a search is bounded by `finding`. It follows typing and the text after a short
-# rest.
-
-
 # Finding and replacing in one text: what matches where, and what a replacement becomes.
 #
 # Places are UTF-16 units, as text documents count them. Qt's expressions are used because they give up: a
@@ -617,6 +608,14 @@ def _expression(query: FindQuery) -> QRegularExpression:
 
 def _offset(query: FindQuery) -> int:
     return len(r"(?<!\w)(?:") if query.word else 0
+
+
+# Find and replace in the open memory: a bar above the text.
+#
+# What `find` finds is shown in the source view, walked through, and replaced. Each replacement, and all of
+# them together, is one step of the text's own undo stack.
+#
+# Threading: GUI thread; `find` stops after a while. It follows typing and the text after a short rest.
 
 
 _REST_MS = 90

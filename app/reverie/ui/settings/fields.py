@@ -768,9 +768,7 @@ class ModelForm(SettingsPage):
                 return self.tr("The service {name} has no address yet.").format(name=name)
         return super().problem
 
-    def show_kept(
-        self, kept: Mapping[str, Mapping[str, Any] | None], replaced: Collection[str] = ()
-    ) -> None:
+    def show_kept(self, kept: Mapping[str, Mapping[str, Any] | None], replaced: Collection[str] = ()) -> None:
         """The settings of each service; one without an entry has the defaults. Edits of the `replaced` ones
         are dropped."""
         self._kept = {name: values for name, values in kept.items() if values is not None}
