@@ -337,6 +337,10 @@
         <translation>Andere überschreiben</translation>
     </message>
     <message>
+        <source>The file changed again on disk. This is the newest version.</source>
+        <translation>Die Datei hat sich auf der Platte noch einmal geändert. Das ist die neueste Fassung.</translation>
+    </message>
+    <message>
         <source>{path}: “-” is on disk, “+” is yours</source>
         <translation>{path}: „-“ ist auf der Platte, „+“ ist das Eigene</translation>
     </message>
@@ -928,8 +932,8 @@
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
     <message>
-        <source>{reason} Your text is saved by itself when that is done.</source>
-        <translation>{reason} Ihr Text wird danach von selbst gespeichert.</translation>
+        <source>{reason} Your text will be saved automatically afterwards.</source>
+        <translation>{reason} Ihr Text wird danach automatisch gespeichert.</translation>
     </message>
 </context>
 <context>
@@ -1126,10 +1130,6 @@
         <translation>Mitschrift öffnen</translation>
     </message>
     <message>
-        <source>Say what came of this error</source>
-        <translation>Sagen, was aus diesem Fehler wurde</translation>
-    </message>
-    <message>
         <source>Show it among the memories</source>
         <translation>Unter den Notizen zeigen</translation>
     </message>
@@ -1164,6 +1164,10 @@
     <message>
         <source>What a failed iteration leaves for the next one shows here.</source>
         <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+    </message>
+    <message>
+        <source>Write down how this error was resolved</source>
+        <translation>Aufschreiben, wie dieser Fehler behoben wurde</translation>
     </message>
 </context>
 <context>
@@ -1430,6 +1434,10 @@
         <translation>Die Beschreibung hat {n} Zeichen; der Agent zeigt die ersten {limit}.</translation>
     </message>
     <message>
+        <source>The form cannot write this value without changing other text. Edit the source instead.</source>
+        <translation>Das Formular kann diesen Wert nicht schreiben, ohne anderen Text zu ändern. Bearbeiten Sie stattdessen den Quelltext.</translation>
+    </message>
+    <message>
         <source>The front matter does not end: a second line with --- is missing.</source>
         <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
     </message>
@@ -1444,10 +1452,6 @@
     <message>
         <source>The front matter is not valid YAML, so the agent shows no description.</source>
         <translation>Die Kopfdaten sind kein gültiges YAML, daher zeigt der Agent keine Beschreibung.</translation>
-    </message>
-    <message>
-        <source>This cannot be said here without changing something else; edit the source.</source>
-        <translation>Das lässt sich hier nicht sagen, ohne anderes zu ändern; im Quelltext bearbeiten.</translation>
     </message>
     <message>
         <source>This is not a text; edit it in the source.</source>
@@ -1681,8 +1685,8 @@
         <translation>Zustand</translation>
     </message>
     <message>
-        <source>The agent has no jobs in its books.</source>
-        <translation>Der Agent hat keine Aufgaben in seinen Büchern.</translation>
+        <source>The agent has no background jobs.</source>
+        <translation>Der Agent hat keine Hintergrundaufgaben.</translation>
     </message>
     <message>
         <source>Tries again</source>
@@ -1794,8 +1798,8 @@
         <translation>Es zeigt, was die Hintergrunddienste tun oder lassen und warum.</translation>
     </message>
     <message>
-        <source>No entry fits</source>
-        <translation>Kein Eintrag passt</translation>
+        <source>No matching entries</source>
+        <translation>Keine passenden Einträge</translation>
     </message>
     <message>
         <source>Search the log</source>
@@ -1933,6 +1937,10 @@
     <message>
         <source>The agent reads it beside its memories.</source>
         <translation>Der Agent liest sie neben seinen Notizen.</translation>
+    </message>
+    <message>
+        <source>There is unsaved text under this name.</source>
+        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
     </message>
     <message>
         <source>changed since you saw it</source>
@@ -2660,8 +2668,8 @@
         <translation>Gestalteter Text der Notiz</translation>
     </message>
     <message>
-        <source>This text is too large to be rendered while one types; its source can be read.</source>
-        <translation>Dieser Text ist zu groß, um beim Tippen gestaltet zu werden; der Quelltext ist lesbar.</translation>
+        <source>This file is too large to preview. The source is still available.</source>
+        <translation>Diese Datei ist zu groß für die Vorschau. Der Quelltext ist weiterhin da.</translation>
     </message>
 </context>
 <context>
@@ -3765,8 +3773,8 @@
         <translation>Exportiert nach {path}</translation>
     </message>
     <message>
-        <source>No trace fits.</source>
-        <translation>Kein Trace passt.</translation>
+        <source>No matching traces.</source>
+        <translation>Keine passenden Traces.</translation>
     </message>
     <message>
         <source>No traces of {place} yet.</source>
@@ -5055,6 +5063,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Unter dem letzten Eintrag eine Zeile für diese Notiz hinzufügen; sonst ändert sich nichts</translation>
     </message>
     <message>
+        <source>Added by the agent</source>
+        <translation>Vom Agenten hinzugefügt</translation>
+    </message>
+    <message>
         <source>After a compaction</source>
         <translation>Nach einer Kompaktierung</translation>
     </message>
@@ -5285,6 +5297,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Beside the text of the editor.</source>
         <translation>Neben dem Text im Editor.</translation>
+    </message>
+    <message>
+        <source>Blocked by a safety check</source>
+        <translation>Von einer Sicherheitsprüfung verhindert</translation>
     </message>
     <message>
         <source>Break lines at the edge</source>
@@ -5751,10 +5767,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Global</translation>
     </message>
     <message>
-        <source>Go on</source>
-        <translation>Weiter</translation>
-    </message>
-    <message>
         <source>Go to &amp;editor</source>
         <translation>Zum &amp;Editor</translation>
     </message>
@@ -6129,10 +6141,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Let one of the two do it.</source>
         <translation>Lassen Sie es einen der beiden tun.</translation>
-    </message>
-    <message>
-        <source>Let them run again</source>
-        <translation>Wieder laufen lassen</translation>
     </message>
     <message>
         <source>Light</source>
@@ -6635,10 +6643,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehler des Anbieters</translation>
     </message>
     <message>
-        <source>Put in by the agent</source>
-        <translation>Vom Agenten eingefügt</translation>
-    </message>
-    <message>
         <source>Ran into a limit</source>
         <translation>An eine Grenze gestoßen</translation>
     </message>
@@ -6679,10 +6683,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Änderung &amp;wiederholen</translation>
     </message>
     <message>
-        <source>Rejected by a rail</source>
-        <translation>Von einer Schranke abgelehnt</translation>
-    </message>
-    <message>
         <source>Remove the empty {name}/</source>
         <translation>Das leere {name}/ entfernen</translation>
     </message>
@@ -6713,6 +6713,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Result</source>
         <translation>Ergebnis</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Resume background runs</source>
+        <translation>Hintergrundläufe fortsetzen</translation>
     </message>
     <message>
         <source>Reverie does not know this layout</source>

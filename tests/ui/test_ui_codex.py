@@ -112,7 +112,7 @@ def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
             driver.until(lambda: bool(opened.waiting))
         assert list(touched) == []
         assert "Codex is consolidating" in driver.pane.banner.text
-        assert "saved by itself" in driver.pane.banner.text
+        assert "saved automatically" in driver.pane.banner.text
         assert problems(driver.window) == []
         driver.pane.text.setPlainText(end.replace("- typed", "- typed on"))
         assert file.read_text() == before

@@ -163,7 +163,7 @@ def test_what_the_filter_takes_away_is_not_told_below_any_more(tab: LogView) -> 
     tab.list.setCurrentIndex(tab.list.rows.index(0, 0))
     tab.text.setText("nothing like it")
     assert tab.none.isVisible()
-    assert tab.none.title.text() == "No entry fits"
+    assert tab.none.title.text() == "No matching entries"
 
 
 def test_without_any_decision_the_tab_says_what_would_stand_here(tab: LogView) -> None:

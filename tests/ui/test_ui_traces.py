@@ -20,7 +20,7 @@ from reverie.errors import UserError
 from reverie.services.traces import TraceService
 from reverie.ui.app import finish_layouts
 from reverie.ui.dialogs import ConsentDialog
-from reverie.ui.traces.detail import Card, Letter
+from reverie.ui.traces.detail import Card, MessageText
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.traces.timeline import StepPosition
@@ -113,7 +113,7 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
     assert len(tab.list.shown) == 3
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     tab.list.text.setText("nowhere")
-    assert tab.nothing.text() == "No trace fits."
+    assert tab.nothing.text() == "No matching traces."
     tab.list.text.clear()
     driver.until(lambda: tab.is_settled and "409 retry loop" in tab.detail.facts.text())
     picker.pick_home(mux)
@@ -423,13 +423,13 @@ def test_a_damaged_trace_opens_as_far_as_it_can_be_read(windows: Windows, home: 
 
 
 def test_long_texts_are_folded(qtbot: Any) -> None:
-    card = Card(Letter("model", "line\n" * 500))
+    card = Card(MessageText("model", "line\n" * 500))
     qtbot.addWidget(card)
     assert card.is_long
     assert card.body.toPlainText().endswith("…")
     card.more.click()
     assert card.body.toPlainText().count("line") == 500
-    short = Card(Letter("model", "one line"))
+    short = Card(MessageText("model", "one line"))
     qtbot.addWidget(short)
     assert not short.is_long
     assert short.body.toPlainText() == "one line"

@@ -96,7 +96,7 @@ def test_turns_are_read_as_they_were_said_with_the_rest_folded(viewer: Viewer) -
     text = viewer.open()
     shown = text.toPlainText()
     assert "Then I mend it." in shown
-    assert "▸ Put in by the agent" in shown
+    assert "▸ Added by the agent" in shown
     assert "▸ Tool · failed · shell make test" in shown
     assert "1 failed" not in shown
     assert "▸ You · taken back · " in shown

@@ -397,7 +397,9 @@ class FailuresTab(PartTab):
         self.text.document().setDocumentMargin(GAP)
         self.text.setAccessibleName(self.tr("Details of what is selected"))
         self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.resolve = FitPushButton(self.tr("Edit the resolution…"), self.tr("Say what came of this error"))
+        self.resolve = FitPushButton(
+            self.tr("Edit the resolution…"), self.tr("Write down how this error was resolved")
+        )
         self.merge = FitPushButton(self.tr("Merge…"), self.tr("Make one of those that say the same"))
         self.other = FitPushButton()
         self.open = FitPushButton()
@@ -578,13 +580,6 @@ class FailuresTab(PartTab):
         QGuiApplication.clipboard().setText(self.text.toPlainText())
 
 
-# Between the Failures tab and the home: looks when somebody looks and something changed, and makes the two
-# changes a person may make, as hand edits like any other.
-#
-# A change shows when the watcher has seen it. Threading: GUI thread; looking is a job of a lane of its own,
-# which begins with the first look. Failure: told in the tab, or in the dialog that asked.
-
-
 # What is asked before a record changes: the resolution of an error with the block before and after, and the
 # merging of anti-patterns with what stays of them. Pure views: accepting only says what a person wants.
 
@@ -728,6 +723,13 @@ def _control_text(name: str) -> QPlainTextEdit:
 
 def _block(block: str) -> str:
     return visible_lines(block).strip("\n") or tr("Nothing is sent.")
+
+
+# Between the Failures tab and the home: looks when somebody looks and something changed, and makes the two
+# changes a person may make, as hand edits like any other.
+#
+# A change shows when the watcher has seen it. Threading: GUI thread; looking is a job of a lane of its own,
+# which begins with the first look. Failure: told in the tab, or in the dialog that asked.
 
 
 class FailuresControl(QObject):

@@ -433,7 +433,7 @@ class FrontForm(QWidget):
             "not-a-text": self.tr("This key holds a list or a mapping; edit it in the source."),
         }.get(
             error.reason,
-            self.tr("This cannot be said here without changing something else; edit the source."),
+            self.tr("The form cannot write this value without changing other text. Edit the source instead."),
         )
         self.trouble.say(
             sentence,

@@ -1,7 +1,7 @@
 """The editor pane: header with path and size, what a person must know or decide, and the text.
 
-Shows one `OpenFile`; all decisions are in `editor_state`, all reading and writing in `buffers`. The text view
-is one widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll.
+Shows one `OpenFile`; decisions are in `documents`, reading and writing in `control`. The text view is one
+widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll.
 """
 
 from __future__ import annotations
@@ -766,7 +766,7 @@ class EditorPane(QWidget):
     def _say_banner(self, file: OpenFile) -> None:
         banner = file.buffer.banner
         if not banner and file.waiting:
-            sentence = self.tr("{reason} Your text is saved by itself when that is done.")
+            sentence = self.tr("{reason} Your text will be saved automatically afterwards.")
             self.banner.say(sentence.format(reason=file.waiting))
             return
         if not banner:

@@ -1,10 +1,10 @@
 """The rendered text of a memory, beside or instead of its source.
 
-Nothing is loaded, from the network or from the disk (`rendering`). A link is never followed by a click: its
+Nothing is loaded, from the network or from the disk. A link is never followed by a click: its
 whole address is shown in plain text first, with Cancel as the answer that Return gives, and only web and mail
 addresses can be opened at all.
 
-Threading: GUI thread. Rendering waits for a rest of typing; a text above `rendering.LIMIT` is not rendered
+Threading: GUI thread. Rendering waits for a rest of typing; a text above `LIMIT` is not rendered
 and a sentence says so.
 """
 
@@ -267,9 +267,7 @@ class PreviewPane(QWidget):
         self.browser.setVisible(not too_large)
         self._say("")
         if too_large:
-            self.note.say(
-                self.tr("This text is too large to be rendered while one types; its source can be read.")
-            )
+            self.note.say(self.tr("This file is too large to preview. The source is still available."))
             return
         bar = self.browser.verticalScrollBar()
         place = bar.value()

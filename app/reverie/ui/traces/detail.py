@@ -353,7 +353,7 @@ _MOST_CARDS = 80
 _MOST_CHARS = 400_000
 
 
-class Letter(Struct, frozen=True):
+class MessageText(Struct, frozen=True):
     """One text and its author."""
 
     title: str
@@ -361,7 +361,7 @@ class Letter(Struct, frozen=True):
 
 
 class MessagesView(QScrollArea):
-    """Shows letters; the newest, what the model said, stand last."""
+    """Shows the texts of a trace; the newest, what the model said, come last."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -374,24 +374,24 @@ class MessagesView(QScrollArea):
 
     def show_trace(self, detail: TraceDetail) -> None:
         left_out = detail.event_count - len(detail.events)
-        self._show(tuple(self._letters(detail)), left_out)
+        self._show(tuple(self._texts(detail)), left_out)
 
     def clear(self) -> None:
         self._show(())
 
-    def _show(self, letters: tuple[Letter, ...], left_out: int = 0) -> None:
+    def _show(self, texts: tuple[MessageText, ...], left_out: int = 0) -> None:
         inside = QWidget()
         outer = column(inside, margin=GAP)
-        self.cards = [Card(letter) for letter in letters[:_MOST_CARDS]]
+        self.cards = [Card(each) for each in texts[:_MOST_CARDS]]
         for card in self.cards:
             outer.addWidget(card)
-        left_out += len(letters) - len(self.cards)
+        left_out += len(texts) - len(self.cards)
         if left_out:
             outer.addWidget(WrapLabel(self.tr("{n} more are in the raw document.").format(n=left_out)))
         outer.addStretch(1)
         self.setWidget(inside)
 
-    def _letters(self, detail: TraceDetail) -> Iterator[Letter]:
+    def _texts(self, detail: TraceDetail) -> Iterator[MessageText]:
         for key, title in (
             ("systemPrompt", self.tr("System prompt")),
             ("globalAgentsMd", self.tr("Global instructions")),
@@ -399,41 +399,43 @@ class MessagesView(QScrollArea):
             ("existingMemory", self.tr("Memory before the run")),
         ):
             if key in detail.texts:
-                yield Letter(title, detail.texts[key])
+                yield MessageText(title, detail.texts[key])
         for attempt, answer in zip(detail.facts.attempts, detail.answers, strict=True):
             for message in attempt.messages:
                 title = self.tr("Attempt {n}, sent as {role}").format(n=attempt.index, role=message.role)
-                yield Letter(title, message.text)
+                yield MessageText(title, message.text)
             title = self.tr("Attempt {n}, the model").format(n=attempt.index)
-            yield Letter(title, answer or attempt.error or self.tr("(nothing)"))
+            yield MessageText(title, answer or attempt.error or self.tr("(nothing)"))
         yield from map(self._event, detail.events)
 
-    def _event(self, event: TraceEvent) -> Letter:
+    def _event(self, event: TraceEvent) -> MessageText:
         title = self.tr("Conversation, {role} {n}").format(role=event.role, n=event.number)
-        return Letter(title, event.text)
+        return MessageText(title, event.text)
 
 
 class Card(QFrame):
-    """One letter. A long one shows its beginning and a button for the rest."""
+    """One text. A long one shows its beginning and a button for the rest."""
 
-    def __init__(self, letter: Letter, parent: QWidget | None = None) -> None:
+    def __init__(self, message: MessageText, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        # What is folded is not looked at: the letters of a large trace are megabytes.
-        self._letter = letter.text
-        begin = visible_lines(letter.text[: 4 * _FOLDED_CHARS])
+        # What is folded is not looked at: the texts of a large trace are megabytes.
+        self._text = message.text
+        begin = visible_lines(message.text[: 4 * _FOLDED_CHARS])
         head = "\n".join(begin.splitlines()[:_FOLDED_LINES])[:_FOLDED_CHARS]
-        self.is_long = len(letter.text) > 4 * _FOLDED_CHARS or len(head) < len(begin.rstrip("\n"))
+        self.is_long = len(message.text) > 4 * _FOLDED_CHARS or len(head) < len(begin.rstrip("\n"))
         self.title = WrapLabel()
         self.title.say(
-            visible(letter.title) + " · " + counted(self.tr("1 character"), "%n characters", len(letter.text))
+            visible(message.title)
+            + " · "
+            + counted(self.tr("1 character"), "%n characters", len(message.text))
         )
         embolden(self.title)
         self.body = QPlainTextEdit()
         self.body.setReadOnly(True)
         self.body.setFrameShape(QFrame.Shape.NoFrame)
         self.body.setFont(monospace())
-        self.body.setAccessibleName(visible(letter.title))
+        self.body.setAccessibleName(visible(message.title))
         self.body.setTabChangesFocus(True)
         self._head = head + ("…" if self.is_long else "")
         self.more = QToolButton()
@@ -460,8 +462,8 @@ class Card(QFrame):
         self.body.setFixedHeight(height * min(lines, most) + 2 * GAP)
 
     def _whole(self) -> str:
-        text = visible_lines(self._letter[:_MOST_CHARS])
-        return text if len(self._letter) <= _MOST_CHARS else f"{text}\n… [{len(self._letter):,}]"
+        text = visible_lines(self._text[:_MOST_CHARS])
+        return text if len(self._text) <= _MOST_CHARS else f"{text}\n… [{len(self._text):,}]"
 
 
 _TIMELINE_HEIGHT = 210

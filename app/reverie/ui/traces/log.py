@@ -356,7 +356,7 @@ class LogView(QWidget):
         fitting = [row for row in self._rows if takes(row, self.text.text(), place)]
         self.list.show_rows(fitting)
         if self._rows:
-            self.none.say(self.tr("No entry fits"), "")
+            self.none.say(self.tr("No matching entries"), "")
         else:
             self.none.say(
                 self.tr("The log is empty"),
@@ -566,7 +566,7 @@ class LogControl(QObject):
             self.view.services.say(
                 tr("The background services of this home are paused."),
                 tone="warn",
-                buttons=[("resume", tr("Go on"), tr("Let them run again"))],
+                buttons=[("resume", tr("Resume"), tr("Resume background runs"))],
             )
         else:
             self.view.services.clear()

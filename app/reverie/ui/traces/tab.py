@@ -528,7 +528,7 @@ class TracesTab(TabPage):
             return self.tr("Select a trace.")
         if self.list.has_none_here:
             return self.tr("No traces of {place} yet.").format(place=self.list.place.currentText())
-        return self.tr("No trace fits.")
+        return self.tr("No matching traces.")
 
     def _on_read(self, shown: Shown) -> None:
         if self._wanted is not None and self._wanted.row.path == shown.detail.row.path:

@@ -66,7 +66,7 @@ def verdict_label(name: str) -> str:
         "provider-error": tr("Provider error"),
         "no-tool-support": tr("Cannot call tools"),
         "bad-json": tr("Bad JSON"),
-        "rejected": tr("Rejected by a rail"),
+        "rejected": tr("Blocked by a safety check"),
         "tool-failed": tr("Tool failed"),
         "prose": tr("Answered in text"),
         "never-called": tr("Never called the tool"),

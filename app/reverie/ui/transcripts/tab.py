@@ -623,7 +623,7 @@ class JobsDialog(QDialog):
         self.message.clear()
         counts = {state: sum(job.state == state for job in jobs) for state in _SIGNS}
         texts = [f"{count} {job_state(state)}" for state, count in counts.items() if count]
-        self.summary.say(", ".join(texts) or self.tr("The agent has no jobs in its books."))
+        self.summary.say(", ".join(texts) or self.tr("The agent has no background jobs."))
         current = self._current()
         self.table.clear()
         for job in jobs:

@@ -51,7 +51,7 @@ def who(message: Message) -> str:
     """Who speaks, or what the entry is."""
     name = {
         "reasoning": tr("Reasoning"),
-        "context": tr("Put in by the agent"),
+        "context": tr("Added by the agent"),
         "summary": tr("Summary of what came before"),
         "event": tr("Event"),
         "tool": tr("Tool"),
