@@ -431,21 +431,11 @@ class ContextTab(PartTab):
         parts = self.view.parts if self.view is not None else ()
         return parts[index] if 0 <= index < len(parts) else None
 
-    @property
-    def gauge_texts(self) -> tuple[str, ...]:
-        return tuple(gauge.text for gauge in self._gauges if not gauge.isHidden())
-
     def select(self, path: str) -> None:
         """Show where this memory is loaded: its row and its text; nothing changes where it is not."""
         row = next((row for row, entry in enumerate(self.list.values) if entry.path == path), None)
         if row is not None:
             self.list.setCurrentIndex(self.list.rows.index(row, 0))
-
-    def show_key(self, key: str) -> None:
-        """Show the part with this key, if there is one."""
-        for index, part in enumerate(self.view.parts if self.view is not None else ()):
-            if part.key == key:
-                self.bar.setCurrentIndex(index)
 
     def _show_bar(self, view: ContextView) -> None:
         titles = [f"{part_title(part)} · {len(part.loaded):,}" for part in view.parts]

@@ -238,10 +238,6 @@ def age(now_ms: int, then_ms: int) -> str:
 def short_age(now_ms: int, then_ms: int) -> str:
     """`3 h`, for a narrow column."""
     ago = relative_time(now_ms, then_ms)
-    return _short(ago)
-
-
-def _short(ago: Ago) -> str:
     words = {
         "now": tr("now"),
         "minutes": tr("{n} min"),

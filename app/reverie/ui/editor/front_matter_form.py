@@ -9,7 +9,6 @@ Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
@@ -55,26 +54,10 @@ _KINDS = "user, feedback, project, reference"
 _TALLEST = 190
 
 
-class FieldOwner(Protocol):
-    """What a field tells of and asks: the form it stands in."""
-
-    @property
-    def no_text(self) -> str: ...
-
-    def removal_of(self, name: str) -> str:
-        """What the cross of this key says to a screen reader and as a tool tip."""
-
-    def change(self, path: Path, value: str) -> None:
-        """The value was edited; one undo step."""
-
-    def drop(self, path: Path) -> None:
-        """The key shall go from the front matter."""
-
-
 class FrontMatterField:
     """Label, editor and cross of one key."""
 
-    def __init__(self, entry: FrontEntry, icons: Icons, form: FieldOwner) -> None:
+    def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
         self._path = entry.path
         self._form = form
         self._ending = ""

@@ -253,11 +253,6 @@ class TranscriptView(QWidget):
         """Nothing is being read or searched."""
         return not self._reading and not self.finding.busy
 
-    @property
-    def reaches_end(self) -> bool:
-        """The last entry is shown."""
-        return self._at_end
-
     def open(
         self,
         service: TranscriptService,

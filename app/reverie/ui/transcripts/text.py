@@ -380,11 +380,10 @@ _FLAGS = Qt.TextInteractionFlag
 
 class ReaderText(QPlainTextEdit):
     """Shows a run of messages without a gap; read only, the caret walks through it. `near_start()`,
-    `near_end()`: scrolled to where more is wanted. `toggled(int)`: an entry was folded or unfolded."""
+    `near_end()`: scrolled to where more is wanted."""
 
     near_start = Signal()
     near_end = Signal()
-    toggled = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -505,7 +504,6 @@ class ReaderText(QPlainTextEdit):
         """Fold an entry, or unfold it."""
         message = self.message(number)
         self._set_unfolded(message, not self.is_unfolded(message))
-        self.toggled.emit(number)
 
     def unfold(self, number: int) -> None:
         """Show the whole text of an entry."""

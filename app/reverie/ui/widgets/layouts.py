@@ -178,16 +178,12 @@ def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
 
 
 class FlowLayout(QLayout):
-    """Left to right, then down. An item wider than the layout is cut to its width. `rightwards`: rows end at
-    the right edge."""
+    """Left to right, then down. An item wider than the layout is cut to its width."""
 
-    def __init__(
-        self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP, rightwards: bool = False
-    ) -> None:
+    def __init__(self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP) -> None:
         super().__init__(holder)
         self._items: list[QLayoutItem] = []
         self._gap = gap
-        self._rightwards = rightwards
         self.setContentsMargins(QMargins(0, 0, 0, 0))
         for widget in widgets:
             self.addWidget(widget)
@@ -243,8 +239,7 @@ class FlowLayout(QLayout):
         for number, row in enumerate(row for row in rows if row):
             top += self._gap // 2 if number else 0
             height = max(size.height() for _, size in row)
-            width = sum(size.width() for _, size in row) + self._gap * (len(row) - 1)
-            left = rect.left() + (rect.width() - width if self._rightwards else 0)
+            left = rect.left()
             for item, size in row:
                 if place:
                     item.setGeometry(QRect(QPoint(left, top + (height - size.height()) // 2), size))
