@@ -781,8 +781,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo()
-        self.view.setAccessibleName(self.tr("What is shown of the file"))
+        self.view = FitCombo(self.tr("What is shown of the file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
             ("now", self.tr("Since then")),

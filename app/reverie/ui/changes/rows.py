@@ -273,8 +273,7 @@ class ChangeList(QWidget):
         self._picked: ChangeRow | None = None
         self._wanted = self._asked = ""
         self._more = False
-        self.who: QComboBox = FitCombo(most_chars=18)
-        self.who.setAccessibleName(self.tr("Which changes"))
+        self.who: QComboBox = FitCombo(self.tr("Which changes"), most_chars=18)
         for key, name in filter_names():
             self.who.addItem(name, key)
         self.text = SearchField(self.tr("Search changes"))

@@ -104,20 +104,20 @@ class TraceList(Column):
         self._followed: Followed | None = None
         self._lines: tuple[ListedTrace, ...] = ()
         self.text = SearchField(self.tr("Search traces"))
-        self.place = self._box(self.tr("Whose traces"))
+        self.place = FitCombo(self.tr("Whose traces"), most_chars=_CHARS)
         self.place.addItem(self.tr("Selected home"), "selected")
         self.place.addItem(self.tr("All workspaces"), "home")
         self.place.addItem(self.tr("All homes"), "all")
-        self.verdict = self._box(self.tr("Which verdicts"))
+        self.verdict = FitCombo(self.tr("Which verdicts"), most_chars=_CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
         for name in VERDICTS:
             self.verdict.addItem(verdict_label(name), name)
-        self.kind = self._box(self.tr("Which runs"))
+        self.kind = FitCombo(self.tr("Which runs"), most_chars=_CHARS)
         self.kind.addItem(self.tr("All runs"), "")
         for name in (*(labels.kind for labels in RUN_KINDS if labels.kind != "revert"), "consolidate"):
             self.kind.addItem(kind_label(name), name)
-        self.order = self._box(self.tr("Order"))
+        self.order = FitCombo(self.tr("Order"), most_chars=_CHARS)
         for key, name in (
             ("newest", self.tr("Newest first")),
             ("longest", self.tr("Longest first")),
@@ -138,12 +138,6 @@ class TraceList(Column):
         self.text.textChanged.connect(self.narrow)
         for box in (self.place, self.verdict, self.kind, self.order):
             box.currentIndexChanged.connect(self.narrow)
-
-    def _box(self, name: str) -> FitCombo:
-        box = FitCombo(most_chars=_CHARS)
-        box.setAccessibleName(name)
-        box.view().setAccessibleName(name)
-        return box
 
     @property
     def selected(self) -> tuple[ListedTrace, ...]:

@@ -25,11 +25,13 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QDialog,
     QDialogButtonBox,
     QHeaderView,
+    QTreeView,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -38,20 +40,22 @@ from PySide6.QtWidgets import (
 from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import (
-    SIGN_CONTRAST,
-    Icons,
-    readable,
-    tabular,
-    theme_of,
-)
+from reverie.ui.appearance import GAP, SIGN_CONTRAST, Icons, readable, scaled, tabular, theme_of
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
-from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, TabPage, WrapLabel
+from reverie.ui.widgets.controls import (
+    EmptyPage,
+    FitCombo,
+    FitPushButton,
+    MessageBar,
+    SearchField,
+    TabPage,
+    WrapLabel,
+)
 from reverie.ui.widgets.layouts import column, size_sections, split, stacked
-from reverie.ui.widgets.lists import SearchedTable
+from reverie.ui.widgets.lists import follow_pointer
 from reverie.values import replace
 
 if TYPE_CHECKING:
@@ -66,7 +70,12 @@ if TYPE_CHECKING:
 
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (200, 150, 110, 76, 130)
+"""The first column is at least as wide and takes what is left; the others are as wide."""
 _GOES = (4, 3, 1, 2)
+"""The columns that are not shown in a narrow table, the first one first."""
+_NEWEST = 2
+_LEAST_SEARCH = 14
+"""Characters of the line to search; where they have no room beside the box, the box is below it."""
 _CHARS = 18
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
@@ -239,21 +248,78 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
     return state_of(source)
 
 
-class SourceList(SearchedTable):
-    """The transcripts of a home. `picked()`: one was selected by hand."""
+class SourceList(QWidget):
+    """The transcripts of a home. `picked()`: one was selected by hand; `opened()`: Enter or a double
+    click."""
+
+    picked = Signal()
+    opened = Signal()
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Find a transcript"), self.tr("Transcripts"), parent)
-        self.project = self.add_box(self.tr("Of which project"), _CHARS)
+        super().__init__(parent)
+        self.text = SearchField(self.tr("Find a transcript"))
+        self.project = FitCombo(self.tr("Of which project"), most_chars=_CHARS)
         self.project.addItem(self.tr("All projects"), None)
+        self.view = QTreeView()
+        self.view.setAccessibleName(self.tr("Transcripts"))
         self.model = SourceModel(now, self.view)
         self._projects: tuple[tuple[str, str], ...] = ()
         self._selected = ""
         self._restoring = False
-        self.set_up(self.model, (self.project,), widths=_WIDTHS, newest_by=2, goes=_GOES)
+        self._lay_out()
+        self.text.textChanged.connect(self.narrow)
+        self.project.currentIndexChanged.connect(self.narrow)
+        self.view.activated.connect(self._on_activated)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
         self.model.modelAboutToBeReset.connect(self._before_reset)
         self.model.modelReset.connect(self._after_reset)
+
+    def _lay_out(self) -> None:
+        view = self.view
+        view.setModel(self.model)
+        view.setRootIsDecorated(False)
+        view.setUniformRowHeights(True)
+        view.setAllColumnsShowFocus(True)
+        view.setFrameShape(QTreeView.Shape.NoFrame)
+        view.setSortingEnabled(True)
+        view.sortByColumn(_NEWEST, Qt.SortOrder.DescendingOrder)
+        view.setFont(tabular(view.font()))
+        view.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header = view.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        follow_pointer(view)
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head.setContentsMargins(GAP, GAP, GAP, 0)
+        self._head.setSpacing(GAP)
+        self._head.addWidget(self.text, 1)
+        self._head.addWidget(self.project)
+        column(self, self._head, view, grows=view, margin=0)
+
+    def _show_columns(self, room: int) -> None:
+        """As many as have room."""
+        widths = [scaled(self.view.font(), width) for width in _WIDTHS]
+        header, hidden = self.view.header(), set[int]()
+        for section in _GOES:
+            if sum(widths) - sum(widths[each] for each in hidden) <= room:
+                break
+            hidden.add(section)
+        for section in _GOES:
+            header.setSectionHidden(section, section in hidden)
+            if section not in hidden:
+                header.resizeSection(section, widths[section])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        least = self.text.fontMetrics().averageCharWidth() * _LEAST_SEARCH
+        fits = event.size().width() >= least + self.project.sizeHint().width() + 3 * GAP
+        ways = QBoxLayout.Direction
+        self._head.setDirection(ways.LeftToRight if fits else ways.TopToBottom)
+        self._show_columns(event.size().width())
+
+    @Slot()
+    def _on_activated(self) -> None:
+        self.opened.emit()
 
     @property
     def selected(self) -> TranscriptSource | None:
@@ -327,6 +393,7 @@ class SourceList(SearchedTable):
 
     @Slot()
     def narrow(self) -> None:
+        """Show what the line and the box let through."""
         self.project.setToolTip(as_tooltip(self.project.currentData() or ""))
         self.model.narrow(self.text.text(), self.project.currentData())
 

@@ -340,10 +340,13 @@ _NARROWEST = 80
 class FitCombo(QComboBox):
     """Its tool tip follows the current item's, or is the item's text."""
 
-    def __init__(self, parent: QWidget | None = None, *, most_chars: int = 0) -> None:
-        """`most_chars`: it does not ask for room for more of them, however long its items are; 0: it does."""
-        super().__init__(parent)
+    def __init__(self, name: str = "", *, most_chars: int = 0) -> None:
+        """`name`: read aloud. `most_chars`: it does not ask for room for more of them, however long its items
+        are; 0: it does."""
+        super().__init__()
         self._most_chars = most_chars
+        self.setAccessibleName(name)
+        self.view().setAccessibleName(name)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         for changed in (self.model().rowsInserted, self.model().rowsRemoved, self.model().dataChanged):
             changed.connect(self._on_items)

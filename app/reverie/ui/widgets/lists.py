@@ -1,16 +1,14 @@
-"""Lists and tables: rows of two lines, lists over a `NodeModel`, the delegate that draws tree rows, and a
-table with search and filters.
+"""Lists: rows of two lines, lists over a `NodeModel`, and the delegate that draws tree rows.
 
 Views bring the values and their texts. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
@@ -21,18 +19,14 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QBoxLayout,
-    QComboBox,
-    QHeaderView,
     QListView,
     QListWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTreeView,
     QWidget,
 )
 
@@ -53,8 +47,6 @@ from reverie.ui.appearance import (
 )
 from reverie.ui.tree.memory_tree import RowLook, RowNode, shared
 from reverie.ui.tree.node_model import NodeModel
-from reverie.ui.widgets.controls import FitCombo, SearchField
-from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -507,103 +499,3 @@ class _Colours:
 
 def _centred(area: QRect, height: int) -> int:
     return area.top() + (area.height() - height) // 2
-
-
-_LEAST_SEARCH = 14
-"""Characters of the line to search; where they have no room beside the boxes, the boxes stand below it."""
-
-
-class SearchedTable(QWidget):
-    """`picked()`: the selection is another; `opened()`: Enter or a double click."""
-
-    picked = Signal()
-    opened = Signal()
-
-    def __init__(self, search: str, name: str, parent: QWidget | None = None) -> None:
-        """`search`: what the line to search says; `name`: of the table, read aloud."""
-        super().__init__(parent)
-        self.text = SearchField(search)
-        self.view = QTreeView()
-        self.view.setAccessibleName(name)
-        self.view.activated.connect(self._on_activated)
-
-    def add_box(self, name: str, most_chars: int) -> QComboBox:
-        """A box to narrow down with, no wider than so many characters, however long its texts are."""
-        box = FitCombo(most_chars=most_chars)
-        box.setAccessibleName(name)
-        box.view().setAccessibleName(name)
-        return box
-
-    def set_up(
-        self,
-        model: QAbstractItemModel,
-        boxes: Sequence[QComboBox],
-        *,
-        widths: Sequence[int],
-        newest_by: int,
-        goes: Sequence[int],
-    ) -> None:
-        """`widths`: the first column is at least as wide and takes what is left, the others are as wide;
-        `newest_by`: the column it is sorted by at first, downwards; `goes`: the columns that are not shown in
-        a narrow table, the first one first."""
-        view = self.view
-        view.setModel(model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAllColumnsShowFocus(True)
-        view.setFrameShape(QTreeView.Shape.NoFrame)
-        view.setSortingEnabled(True)
-        view.sortByColumn(newest_by, Qt.SortOrder.DescendingOrder)
-        view.setFont(tabular(view.font()))
-        view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self._widths, self._goes = tuple(widths), tuple(goes)
-        follow_pointer(view)
-        self._lay_out(boxes)
-        self.text.textChanged.connect(self.narrow)
-        for box in boxes:
-            box.currentIndexChanged.connect(self.narrow)
-
-    def _show_columns(self, room: int) -> None:
-        """As many as have room."""
-        widths = [scaled(self.view.font(), width) for width in self._widths]
-        header, hidden = self.view.header(), set[int]()
-        for section in self._goes:
-            if sum(widths) - sum(widths[each] for each in hidden) <= room:
-                break
-            hidden.add(section)
-        for section in self._goes:
-            header.setSectionHidden(section, section in hidden)
-            if section not in hidden:
-                header.resizeSection(section, widths[section])
-
-    def _lay_out(self, boxes: Sequence[QComboBox]) -> None:
-        self._narrowing = QWidget()
-        boxed = row_of(holder=self._narrowing)
-        for box in boxes:
-            boxed.addWidget(box)
-        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._head.setContentsMargins(GAP, GAP, GAP, 0)
-        self._head.setSpacing(GAP)
-        self._head.addWidget(self.text, 1)
-        self._head.addWidget(self._narrowing)
-        column(self, self._head, self.view, grows=self.view, margin=0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        readable = self.text.fontMetrics().averageCharWidth() * _LEAST_SEARCH
-        fits = event.size().width() >= readable + self._narrowing.sizeHint().width() + 3 * GAP
-        ways = QBoxLayout.Direction
-        self._head.setDirection(ways.LeftToRight if fits else ways.TopToBottom)
-        self._show_columns(event.size().width())
-
-    @Slot()
-    def narrow(self) -> None:
-        """Show what the line and the boxes let through."""
-        raise NotImplementedError
-
-    @Slot()
-    def _on_activated(self) -> None:
-        self.opened.emit()
