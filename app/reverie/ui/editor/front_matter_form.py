@@ -37,7 +37,7 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, MessageBar, WrapLabel
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, MessageBar, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
 
 # The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
@@ -346,10 +346,7 @@ class FrontForm(QWidget):
             self._tint()
 
     def _tint(self) -> None:
-        colour, palette = theme_of(self.palette()).warn_text, self.note.palette()
-        if palette.color(self.note.foregroundRole()) != colour:
-            palette.setColor(self.note.foregroundRole(), colour)
-            self.note.setPalette(palette)
+        tint(self.note, theme_of(self.palette()).warn_text)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -44,7 +44,7 @@ from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import smallest_edit, widget_text
 from reverie.ui.jobs import JobControl, single_shot
-from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button
+from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
@@ -886,8 +886,4 @@ class EditorPane(QWidget):
             self._tint()
 
     def _tint(self) -> None:
-        colour = theme_of(self.palette()).warn_text
-        palette = self.mark.palette()
-        if palette.color(self.mark.foregroundRole()) != colour:
-            palette.setColor(self.mark.foregroundRole(), colour)
-            self.mark.setPalette(palette)
+        tint(self.mark, theme_of(self.palette()).warn_text)

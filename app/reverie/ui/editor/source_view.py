@@ -57,7 +57,7 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip, tr
-from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.controls import WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct
 
@@ -939,11 +939,8 @@ class FindBar(QWidget):
 
     def _tint(self) -> None:
         theme = theme_of(self.palette())
-        for label, colour in ((self.trouble, theme.bad_text), (self.count, theme.dim_window)):
-            palette = label.palette()
-            if palette.color(label.foregroundRole()) != colour:
-                palette.setColor(label.foregroundRole(), colour)
-                label.setPalette(palette)
+        tint(self.trouble, theme.bad_text)
+        tint(self.count, theme.dim_window)
         self.close_button.setIcon(self._icons.icon("close"))
 
 

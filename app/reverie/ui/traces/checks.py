@@ -34,7 +34,15 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import counted, said, tr, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, TabPage, WrapLabel, embolden
+from reverie.ui.widgets.controls import (
+    EmptyPage,
+    FitPushButton,
+    MessageBar,
+    TabPage,
+    WrapLabel,
+    embolden,
+    tint,
+)
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
 from reverie.values import Struct
 
@@ -216,10 +224,7 @@ class FindingRow(QWidget):
         self._sign.setPixmap(self._icons.pixmap(name, side, colour, self.devicePixelRatioF()))
         # Dim text would be too dim on the tint of the first cause.
         text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
-        if self.evidence.palette().color(QPalette.ColorRole.WindowText) != text:
-            palette = self.evidence.palette()
-            palette.setColor(QPalette.ColorRole.WindowText, text)
-            self.evidence.setPalette(palette)
+        tint(self.evidence, text)
         self.update()
 
     @Slot()

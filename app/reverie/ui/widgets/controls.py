@@ -23,7 +23,6 @@ from PySide6.QtGui import (
     QIcon,
     QPainter,
     QPaintEvent,
-    QPalette,
     QResizeEvent,
     QShowEvent,
     QTextLayout,
@@ -196,6 +195,14 @@ class PathLabel(ElidedLabel):
         if metrics.horizontalAdvance(shown) <= width:
             return shown
         return metrics.elidedText(shown, Qt.TextElideMode.ElideMiddle, width)
+
+
+def tint(label: QWidget, colour: QColor) -> None:
+    """The text of `label` in `colour`. Setting the palette that it has would be told as another change."""
+    palette, role = label.palette(), label.foregroundRole()
+    if palette.color(role) != colour:
+        palette.setColor(role, colour)
+        label.setPalette(palette)
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:
@@ -647,11 +654,8 @@ class Heading(QWidget):
             self._tint()
 
     def _tint(self) -> None:
-        dim = theme_of(self.palette()).dim_window
-        if hasattr(self, "below") and self.below.palette().color(QPalette.ColorRole.WindowText) != dim:
-            palette = self.below.palette()
-            palette.setColor(QPalette.ColorRole.WindowText, dim)
-            self.below.setPalette(palette)
+        if hasattr(self, "below"):
+            tint(self.below, theme_of(self.palette()).dim_window)
 
 
 def message_box(
