@@ -40,6 +40,7 @@ from reverie.ui.memory.edits import TakeBack
 from reverie.ui.widgets.controls import FitPushButton, MessageBar, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -391,11 +392,8 @@ class FailuresTab(PartTab):
         self.goal_name.setBuddy(self.goal)
         self.list = RowList(icons)
         self.none = WrapLabel()
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setTabChangesFocus(True)
+        self.text = read_only_text(self.tr("Details of what is selected"))
         self.text.document().setDocumentMargin(GAP)
-        self.text.setAccessibleName(self.tr("Details of what is selected"))
         self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.resolve = FitPushButton(
             self.tr("Edit the resolution…"), self.tr("Write down how this error was resolved")
@@ -597,8 +595,8 @@ class _Dialog(QDialog):
         self.setMinimumWidth(NARROWEST)
         self.message = MessageBar(icons, "record-message", closable=False)
         self.about = WrapLabel()
-        self.before = _control_text(self.tr("What there is now"))
-        self.after = _control_text(self.tr("What there will be"))
+        self.before = read_only_text(self.tr("What there is now"))
+        self.after = read_only_text(self.tr("What there will be"))
         self.note = WrapLabel()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton("", QDialogButtonBox.ButtonRole.AcceptRole)
@@ -711,14 +709,6 @@ class MergeRecordsDialog(_Dialog):
     def _on_accepted(self) -> None:
         self.accept_button.setEnabled(False)
         self.wanted.emit(self._group)
-
-
-def _control_text(name: str) -> QPlainTextEdit:
-    text = QPlainTextEdit()
-    text.setReadOnly(True)
-    text.setTabChangesFocus(True)
-    text.setAccessibleName(name)
-    return text
 
 
 def _block(block: str) -> str:

@@ -31,6 +31,7 @@ from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, message_box
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
+from reverie.ui.widgets.text_views import read_only_text
 
 if TYPE_CHECKING:
     from reverie.ui.editor.control import EditorControl
@@ -323,14 +324,8 @@ class ConflictChoice(QWidget):
         self._sentences = ("", "")
         self.setAccessibleName(self.tr("Conflict"))
         self.title = WrapLabel()
-        self.theirs = QPlainTextEdit()
-        self.theirs.setReadOnly(True)
-        self.theirs.setAccessibleName(self.tr("What is on disk"))
-        self.theirs.setTabChangesFocus(True)
+        self.theirs = read_only_text(self.tr("What is on disk"))
         self.theirs.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.theirs.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
         self.previous = self._arrow(Qt.ArrowType.UpArrow, self.tr("Previous conflict (Shift+F8)"))
         self.next = self._arrow(Qt.ArrowType.DownArrow, self.tr("Next conflict (F8)"))
         self.buttons: dict[str, FitPushButton] = {}

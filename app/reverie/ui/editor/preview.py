@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QDialogButtonBox,
-    QPlainTextEdit,
     QTextBrowser,
     QWidget,
 )
@@ -41,6 +40,7 @@ from reverie.ui.display_text import shortened, visible
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.text_views import read_only_text
 
 # Markdown of a memory as a document to look at. The text is untrusted: nothing is ever loaded for it.
 #
@@ -369,10 +369,7 @@ class LinkDialog(QDialog):
         self.url = url
         self.setWindowTitle(self.tr("Open this link?"))
         question = WrapLabel(self.tr("A memory may have been written by anybody. Its link leads to:"))
-        self.address = QPlainTextEdit(_address(url))
-        self.address.setReadOnly(True)
-        self.address.setAccessibleName(self.tr("Address"))
-        self.address.setTabChangesFocus(True)
+        self.address = read_only_text(self.tr("Address"), _address(url))
         self.address.setFixedHeight(5 * QFontMetrics(self.address.font()).height())
         self.buttons = QDialogButtonBox()
         self.open_button = self.buttons.addButton(

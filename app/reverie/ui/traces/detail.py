@@ -45,7 +45,7 @@ from reverie.engine.asking import ask
 from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.memory.diff import WordSpans, word_spans
-from reverie.ui.appearance import GAP, UNIT, Icons, mixed, monospace, readable, row_height, theme_of
+from reverie.ui.appearance import GAP, UNIT, Icons, mixed, readable, row_height, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
@@ -59,7 +59,7 @@ from reverie.ui.traces.timeline import (
 )
 from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
-from reverie.ui.widgets.text_views import DiffView
+from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, field
 
 if TYPE_CHECKING:
@@ -251,10 +251,7 @@ class RawView(QWidget):
         self.list.setUniformItemSizes(True)
         self.list.hide()
         self.list.currentRowChanged.connect(self._on_hit)
-        self.value = QPlainTextEdit()
-        self.value.setReadOnly(True)
-        self.value.setFont(monospace())
-        self.value.setAccessibleName(self.tr("Value"))
+        self.value = read_only_text(self.tr("Value"), fixed=True)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -431,12 +428,8 @@ class Card(QFrame):
             + counted(self.tr("1 character"), "%n characters", len(message.text))
         )
         embolden(self.title)
-        self.body = QPlainTextEdit()
-        self.body.setReadOnly(True)
+        self.body = read_only_text(visible(message.title), fixed=True)
         self.body.setFrameShape(QFrame.Shape.NoFrame)
-        self.body.setFont(monospace())
-        self.body.setAccessibleName(visible(message.title))
-        self.body.setTabChangesFocus(True)
         self._head = head + ("…" if self.is_long else "")
         self.more = QToolButton()
         self.more.setAutoRaise(True)

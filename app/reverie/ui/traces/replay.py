@@ -44,7 +44,7 @@ from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.widgets.controls import MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import column, split
-from reverie.ui.widgets.text_views import DiffView
+from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -119,7 +119,10 @@ class TwoTraces(QWidget):
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.setTabKeyNavigation(False)
         self.timelines = (TimelineView(), TimelineView())
-        self.answers = (_reader(self.tr("Answers of the first")), _reader(self.tr("Answers of the second")))
+        self.answers = (
+            read_only_text(self.tr("Answers of the first")),
+            read_only_text(self.tr("Answers of the second")),
+        )
         self.diff = DiffView()
         self.pages = QTabWidget()
         self.pages.setAccessibleName(self.tr("Parts of the trace"))
@@ -204,13 +207,6 @@ class TraceCompare(QDialog):
         self.is_read = True
         self.title.say(self.tr("What differs is tinted; “-” is the older one, “+” the newer."))
         self.two.show_sides(*found)
-
-
-def _reader(name: str) -> QPlainTextEdit:
-    text = QPlainTextEdit()
-    text.setReadOnly(True)
-    text.setAccessibleName(name)
-    return text
 
 
 _GROUP = "replay"

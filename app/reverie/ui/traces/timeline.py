@@ -20,7 +20,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QCheckBox,
-    QPlainTextEdit,
     QSizePolicy,
     QStyle,
     QStyleOptionFocusRect,
@@ -37,7 +36,6 @@ from reverie.ui.appearance import (
     UNIT,
     Theme,
     mixed,
-    monospace,
     readable,
     row_height,
     theme_of,
@@ -45,6 +43,7 @@ from reverie.ui.appearance import (
 from reverie.ui.display_text import as_tooltip, counted, kind_title, tr, visible, visible_lines
 from reverie.ui.widgets.controls import Tone
 from reverie.ui.widgets.layouts import column, size_sections, split
+from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct, replace
 
 # Labels of traces. Pure, except for translation.
@@ -403,14 +402,8 @@ class StepsView(QWidget):
         self.tree.setUniformRowHeights(True)
         size_sections(self.tree.header(), (230, 70))
         self.tree.currentItemChanged.connect(self._on_current)
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setFont(monospace())
+        self.text = read_only_text(self.tr("The selected step in full"), fixed=True)
         self.text.setMinimumWidth(_LEAST_TEXT)
-        self.text.setAccessibleName(self.tr("The selected step in full"))
-        self.text.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
         left = QWidget()
         column(left, self.tree, self.flat, grows=self.tree, margin=0, gap=GAP // 2)
         self.splitter = split(left, self.text, sizes=(560, 380))

@@ -30,6 +30,20 @@ _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 LIMIT = 400_000
 
 
+def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> QPlainTextEdit:
+    """A plain text to read and to copy, by keyboard too. `name` is read aloud; `fixed`: all letters are as
+    wide."""
+    made = QPlainTextEdit(text)
+    made.setReadOnly(True)
+    made.setAccessibleName(name)
+    made.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    if fixed:
+        made.setFont(monospace())
+    return made
+
+
 class DiffView(QPlainTextEdit):
     """Read-only. `show_diff` takes the text of a unified diff; control characters in it are shown escaped."""
 
