@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Refusal, ScopeContext
+from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, Theme, monospace
 from reverie.ui.display_text import lines_shortened
 from reverie.ui.editor import text_merge as co_editing
@@ -123,6 +124,11 @@ class ForeignEdits:
         return hash(self._document.toRawText())
 
 
+def text_of(document: QTextDocument) -> str:
+    """The text of `document`, line breaks `\\n`."""
+    return document.toRawText().replace("\u2029", "\n")
+
+
 def become(document: QTextDocument, before: str, wanted: str) -> bool:
     """Make the text of `document`, which is `before`, `wanted`: one undo step, no line touched that stays.
     False: there was nothing to do."""
@@ -131,11 +137,11 @@ def become(document: QTextDocument, before: str, wanted: str) -> bool:
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
     if len(before) + len(wanted) > 2 * MERGE_CHARS:
-        _replace(cursor, 0, before, wanted)
+        replace_text(cursor, 0, before, wanted)
     else:
         for start, old, new in reversed(_pieces(before.split("\n"), wanted.split("\n"))):
-            _replace(cursor, document.findBlockByNumber(start).position(), old, new)
-    if document.toRawText().replace("\u2029", "\n") != wanted:
+            replace_text(cursor, document.findBlockByNumber(start).position(), old, new)
+    if text_of(document) != wanted:
         # Half a surrogate pair, which no Python text can hold, has moved the places.
         cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(wanted)
@@ -159,16 +165,12 @@ def _pieces(old: list[str], new: list[str]) -> list[tuple[int, str, str]]:
     return found
 
 
-def _replace(cursor: QTextCursor, position: int, old: str, new: str) -> None:
+def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None:
+    """Make the text `old` at `position` that of `new`, by the smallest edit."""
     start, end, text = smallest_edit(old, new)
-    cursor.setPosition(position + utf16(old[:start]))
-    cursor.setPosition(position + utf16(old[:end]), QTextCursor.MoveMode.KeepAnchor)
+    cursor.setPosition(position + utf16_length(old[:start]))
+    cursor.setPosition(position + utf16_length(old[:end]), QTextCursor.MoveMode.KeepAnchor)
     cursor.insertText(text)
-
-
-def utf16(text: str) -> int:
-    """How long a text is for Qt."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 # What an open file's text stands for: pure decisions about saving, following the disk and conflicts.
@@ -579,7 +581,7 @@ class OpenFile(QObject):
     @property
     def text(self) -> str:
         """The text as the widget has it, line breaks `\\n`."""
-        return self.document.toRawText().replace("\u2029", "\n")
+        return text_of(self.document)
 
     @property
     def content(self) -> str:

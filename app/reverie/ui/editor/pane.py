@@ -38,11 +38,11 @@ from reverie.memory.front_matter import BOM
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import LONGEST_LINE, counted, human_size
-from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.documents import OpenFile, replace_text
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
-from reverie.ui.editor.text_merge import smallest_edit, widget_text
+from reverie.ui.editor.text_merge import widget_text
 from reverie.ui.jobs import JobControl, single_shot
 from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
@@ -144,12 +144,7 @@ class EditorView(QObject):
         file = self._file
         if file is None or file.read_only:
             return
-        before = file.text
-        start, end, words = smallest_edit(before, after)
-        cursor = QTextCursor(file.document)
-        cursor.setPosition(utf16_length(before[:start]))
-        cursor.setPosition(utf16_length(before[:end]), QTextCursor.MoveMode.KeepAnchor)
-        cursor.insertText(words)
+        replace_text(QTextCursor(file.document), 0, file.text, after)
 
     # Modes
 

@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRegularExpression, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRegularExpression, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -57,6 +57,8 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip, tr
+from reverie.ui.editor.documents import text_of
+from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.values import Struct
@@ -648,9 +650,7 @@ class FindBar(QWidget):
         self.replace_button = self._button(self.tr("Replace"), self.tr("Replace this match and go on"))
         self.all_button = self._button(self.tr("All"), self.tr("Replace every match, as one step to undo"))
         self.trouble = WrapLabel()
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
+        self._rest = single_shot(self, _REST_MS, self.look)
         self._lay_out()
         self._connect()
         self._tint()
@@ -700,7 +700,6 @@ class FindBar(QWidget):
 
     def _connect(self) -> None:
         self.field.textChanged.connect(self._rest.start)
-        self._rest.timeout.connect(self.look)
         self._view.textChanged.connect(self._on_text)
         self.back.clicked.connect(self.previous)
         self.forth.clicked.connect(self.next)
@@ -783,7 +782,7 @@ class FindBar(QWidget):
     def look(self) -> None:
         """Find again, and show what is found from the caret on."""
         self._rest.stop()
-        self._places = find(_text_of(self._view), self.query)
+        self._places = find(text_of(self._view.document()), self.query)
         cursor = self._view.textCursor()
         self._current = self._places.at_or_after(cursor.selectionStart())
         self._show()
@@ -942,7 +941,3 @@ class FindBar(QWidget):
         tint(self.trouble, theme.bad_text)
         tint(self.count, theme.dim_window)
         self.close_button.setIcon(self._icons.icon("close"))
-
-
-def _text_of(view: SourceView) -> str:
-    return view.document().toRawText().replace("\u2029", "\n")
