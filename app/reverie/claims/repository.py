@@ -12,6 +12,7 @@ Threading: one thread at a time. Failure: `Unavailable` where it cannot be opene
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -23,6 +24,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reverie.agents.reading import Glob
 from reverie.errors import Unavailable
 from reverie.files.directory import is_directory, is_file, is_irregular, is_there
 from reverie.memory.history.repository import libgit2
@@ -198,8 +200,8 @@ def _git_directory(project: Path) -> Path:
     back = _small_text(place / "gitdir").strip()
     if back and os.path.realpath(place / back) == os.path.realpath(dot):
         return place
-    work = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", _small_text(place / "config"), re.MULTILINE)
-    if work and os.path.realpath(place / work[1]) == os.path.realpath(project):
+    work = re.search(r"^[ \t]*worktree[ \t]*=(.*\S)", _small_text(place / "config"), re.MULTILINE)
+    if work and os.path.realpath(place / work[1].strip()) == os.path.realpath(project):
         return place
     raise _unusable(project, "Its .git file names a directory that does not belong to this checkout")
 
@@ -219,8 +221,8 @@ def _require_harmless(place: Path) -> None:
             if not (stat.S_ISREG(mode) or (name == "info" and stat.S_ISDIR(mode))):
                 raise Unavailable(f"{directory / name} is not a regular file.", reason="repository")
         config = _small_text(directory / "config")
-        for included in re.findall(r"^\s*path\s*=\s*(.+?)\s*$", config, re.MULTILINE):
-            target = directory / os.path.expanduser(included.strip('"'))  # noqa: PTH111 - as git reads it
+        for included in re.findall(r"^[ \t]*path[ \t]*=(.*\S)", config, re.MULTILINE):
+            target = directory / os.path.expanduser(included.strip().strip('"'))  # noqa: PTH111 - as git reads it
             if is_irregular(target):
                 raise Unavailable(f"Its configuration includes {target}.", reason="repository")
 
@@ -755,60 +757,49 @@ class ProjectRepository:
         """Whether the `.gitignore` files of the tree say that `path` is not tracked."""
         parts = path.rstrip("/").split("/")
         for end in range(1, len(parts) + 1):
-            part, verdict = "/".join(parts[:end]), False
+            verdict = False
             for depth in range(end):
                 place = "/".join(parts[:depth])
                 entry = self.now.files.get(f"{place}/.gitignore" if place else ".gitignore")
                 text = self.blob(entry[0]) if entry is not None else None
-                rel = "/".join(parts[depth:end])
-                for pattern, negated, only_dirs in _ignore_rules(text or b""):
-                    if pattern.fullmatch(rel) and (not only_dirs or end < len(parts) or path.endswith("/")):
-                        verdict = not negated
+                rel, is_dir = "/".join(parts[depth:end]), end < len(parts) or path.endswith("/")
+                for rule in _ignore_rules(text or b""):
+                    if (is_dir or not rule.only_dirs) and rule.glob.matches(
+                        rel if rule.anchored else parts[end - 1]
+                    ):
+                        verdict = not rule.negated
             if verdict:
                 return True
-            del part
         return False
 
 
+class _IgnoreRule(Struct, frozen=True):
+    """A line of a `.gitignore`."""
+
+    glob: Glob
+    negated: bool
+    only_dirs: bool
+    anchored: bool
+    """Whether it is about paths from the directory of its file on; else about names at any depth."""
+
+
 @lru_cache(512)
-def _ignore_rules(text: bytes) -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
-    """The rules of a `.gitignore`: pattern, whether it is negated, whether it is about directories only."""
+def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
     rules = []
-    for line in text.decode("utf-8", "replace").splitlines()[:2_000]:
-        rule = line.rstrip()
+    for line in text.decode("utf-8", "replace").split("\n")[:2_000]:
+        rule = line.rstrip(" \r")
+        if rule.endswith("\\") and rule != line:
+            rule += " "
         if not rule or rule.startswith("#") or len(rule) > 300:
             continue
         negated = rule.startswith("!")
         rule = rule.removeprefix("!")
         only_dirs = rule.endswith("/")
-        rule = rule.rstrip("/")
+        rule = rule.removesuffix("/")
         anchored = "/" in rule
-        rule = rule.removeprefix("/")
-        # One star at a time, so that no pattern of a stranger takes long.
-        pieces = re.split(r"(\*\*/|/\*\*|\*+|\?|\[[^\]]*\])", rule)
-        if sum(piece.startswith("*") for piece in pieces) > 6:
-            continue
-        regex = "".join(map(_ignore_piece, pieces))
-        try:
-            rules.append((re.compile(regex if anchored else f"(?:.*/)?{regex}"), negated, only_dirs))
-        except re.error:
-            continue
+        with contextlib.suppress(ValueError):
+            rules.append(_IgnoreRule(Glob(rule.removeprefix("/"), git=True), negated, only_dirs, anchored))
     return tuple(rules)
-
-
-def _ignore_piece(piece: str) -> str:
-    if piece == "**/":
-        return "(?:.*/)?"
-    if piece == "/**":
-        return "/.*"
-    if piece.startswith("*"):
-        return "[^/]*"
-    if piece == "?":
-        return "[^/]"
-    if piece.startswith("[") and len(piece) > 2:
-        inner = piece[2:-1] if piece[1] in "!^" else piece[1:-1]
-        return f"[{'^' if piece[1] in '!^' else ''}{re.escape(inner).replace(chr(92) + '-', '-')}]"
-    return re.escape(piece)
 
 
 def _similarity(one: bytes, other: bytes) -> float:

@@ -9,8 +9,8 @@ import pytest
 
 from helpers.claude_home import ClaudeHomeMaker, write
 from reverie.agents.claude.settings import (
+    PathPattern,
     excluded_patterns,
-    glob_pattern,
     loads_nothing,
     memory_base,
     memory_settings,
@@ -180,7 +180,7 @@ def test_the_excludes_of_every_file_count_together(maker: ClaudeHomeMaker) -> No
     project = settings(maker, **lists, managed={"claudeMdExcludes": "**"})
     patterns = excluded_patterns(maker.root, str(project), maker.machine())
     for name, excluded in (("user", True), ("project", True), ("local", True), ("unread", False)):
-        assert any(pattern.match(f"/a/{name}.md") for pattern in patterns) is excluded
+        assert any(pattern.matches(f"/a/{name}.md") for pattern in patterns) is excluded
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_the_excludes_of_every_file_count_together(maker: ClaudeHomeMaker) -> No
     ],
 )
 def test_patterns_are_of_whole_absolute_paths(pattern: str, path: str, matches: bool) -> None:
-    assert (glob_pattern(pattern).match(path) is not None) is matches
+    assert PathPattern(pattern).matches(path) is matches

@@ -1,13 +1,18 @@
-"""Reading a home that others write."""
+"""Reading a home that others write, and patterns of paths."""
 
 from __future__ import annotations
 
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from reverie.agents.reading import directory_names, file_names, read_json
+from helpers.profiles import examples
+from reverie.agents.reading import Glob, directory_names, file_names, read_json
 from reverie.files.directory import read_regular
 
 
@@ -67,3 +72,101 @@ def test_what_cannot_be_listed_is_a_problem_and_not_an_empty_directory_unsaid(tm
     problems: list[str] = []
     assert directory_names(tmp_path / "file", problems) == []
     assert len(problems) == 1
+
+
+def _as_expression(pattern: str) -> str:
+    """What a pattern of paths means, as a regular expression."""
+    found, at, depth = "", 0, 0
+    while at < len(pattern):
+        char = pattern[at]
+        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
+            found += r"(?:[^/]*/)*"
+            at += 3
+            continue
+        if pattern.startswith("/**", at) and at + 3 == len(pattern):
+            return found + r"(?:/.*)?"
+        if pattern.startswith("**", at):
+            found += ".*" if at == 0 and len(pattern) == 2 else "[^/]*"
+            at += 2
+            continue
+        if char == "*":
+            found += "[^/]*"
+        elif char == "?":
+            found += "[^/]"
+        elif char == "[" and (end := pattern.find("]", at + 2)) > 0:
+            inside = pattern[at + 1 : end].replace("[", "\\[")
+            found += f"(?!/)[{'^' + inside[1:] if inside[0] in '!^' else inside}]"
+            at = end
+        elif char == "{" and "}" in pattern[at:]:
+            found, depth = found + "(?:", depth + 1
+        elif char == "," and depth:
+            found += "|"
+        elif char == "}" and depth:
+            found, depth = found + ")", depth - 1
+        else:
+            found += re.escape(char)
+        at += 1
+    return found
+
+
+_PIECES = [
+    "a",
+    "b",
+    "/",
+    "*",
+    "?",
+    "**/",
+    "/**",
+    "[ab]",
+    "[!a]",
+    "[a-c]",
+    "{",
+    ",",
+    "}",
+    "{a,b}",
+    "{*a,}",
+    "[",
+]
+
+
+@settings(max_examples=examples(400))
+@given(
+    st.lists(st.sampled_from(_PIECES), max_size=8).map("".join),
+    st.lists(st.text("ab/c,{", max_size=8), min_size=1),
+)
+def test_a_pattern_means_what_its_regular_expression_means(pattern: str, paths: list[str]) -> None:
+    try:
+        expression = re.compile(_as_expression(pattern), re.DOTALL)
+    except re.error:
+        with pytest.raises(ValueError, match="brace"):
+            Glob(pattern)
+        return
+    glob = Glob(pattern)
+    for path in paths:
+        assert glob.matches(path) is (expression.fullmatch(path) is not None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("**/" + "*a" * 100 + "b", "/r/" + "a" * 250),
+        ("**/" * 60 + "x", "/a" * 100),
+        ("{a,aa}" * 60 + "b", "a" * 250),
+        ("**/*" * 60 + "b", "a/" * 100),
+        ("{*,?}" * 60 + "b", "a" * 250),
+    ],
+)
+def test_no_pattern_takes_long(pattern: str, path: str) -> None:
+    began = time.monotonic()
+    assert not Glob(pattern).matches(path)
+    assert time.monotonic() - began < 2
+
+
+def test_characters_of_a_set_are_taken_as_they_are() -> None:
+    assert Glob(r"[\]&-]").matches("]")
+    assert Glob("[]a]").matches("]")
+    assert Glob("[[:&&~~|]").matches("&")
+    assert not Glob("[!a]").matches("/")
+    assert Glob(r"\*\{").matches("*{")
+    with pytest.raises(ValueError, match="cannot be read"):
+        Glob("[z-a]")

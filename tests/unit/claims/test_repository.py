@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
 from pathlib import Path
 
 import pygit2
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.git_project import GitProject
+from helpers.profiles import examples
 from reverie.claims import repository as module
 from reverie.claims.repository import ProjectRepository
 
@@ -87,3 +92,50 @@ def test_history_is_followed_so_far_and_says_so(tmp_path: Path, monkeypatch: pyt
     part.walk_until(lambda: False)
     assert part.limits == {f"Only the newest {part.length:,} commits were looked at."}
     assert 50 < part.length < 150
+
+
+_IGNORE_PIECES = (
+    "a",
+    "b",
+    "c",
+    "/",
+    "*",
+    "?",
+    "**/",
+    "/**",
+    "[ab]",
+    "[!a]",
+    "[a-b]",
+    r"\a",
+    r"\*",
+    "{a,b}",
+    " ",
+)
+_RULES = st.tuples(st.sampled_from(("", "", "", "!")), st.lists(st.sampled_from(_IGNORE_PIECES), min_size=1))
+
+
+@pytest.fixture(scope="module")
+def ignoring(tmp_path_factory: pytest.TempPathFactory) -> GitProject:
+    return GitProject(tmp_path_factory.mktemp("ignoring") / "project")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="compares with git")
+@settings(max_examples=examples(100))
+@given(
+    st.lists(_RULES, min_size=1, max_size=4),
+    st.lists(st.lists(st.sampled_from(("a", "b", "ab", "*", "a b")), min_size=1, max_size=4), min_size=1),
+)
+def test_what_is_ignored_is_what_git_ignores(
+    ignoring: GitProject, rules: list[tuple[str, list[str]]], paths: list[list[str]]
+) -> None:
+    text = "".join(f"{before}{''.join(pieces)}\n" for before, pieces in rules)
+    ignoring.commit({".gitignore": text})
+    repository, names = ProjectRepository(ignoring.path), ["/".join(parts) for parts in paths]
+    done = subprocess.run(
+        ["git", "-C", str(ignoring.path), "check-ignore", "--no-index", "-z", "--stdin"],
+        input="".join(f"{name}\0" for name in names).encode(),
+        capture_output=True,
+        check=False,
+    )
+    ignored = done.stdout.decode().split("\0")
+    assert [repository.is_ignored(name) for name in names] == [name in ignored for name in names]

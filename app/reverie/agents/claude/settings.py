@@ -28,7 +28,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,15 @@ from typing import Any
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.claude.instruction_text import imports_in, is_limited, loaded_text, may_be_imported
-from reverie.agents.reading import CREDENTIAL, UNAPPROVED, file_names, may_be_named, never_opened, read_json
+from reverie.agents.reading import (
+    CREDENTIAL,
+    UNAPPROVED,
+    Glob,
+    file_names,
+    may_be_named,
+    never_opened,
+    read_json,
+)
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
@@ -213,6 +220,7 @@ _SETTINGS_BYTES = 4 << 20
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _MOST_PATTERNS = 500
+_LONGEST_PATTERN = 1_000
 
 PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 REMOTE_BASE = "CLAUDE_CODE_REMOTE_MEMORY_DIR"
@@ -278,14 +286,14 @@ def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
 
 
-def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[re.Pattern[str], ...]:
+def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[PathPattern, ...]:
     """`claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded."""
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
         listed = file.data.get("claudeMdExcludes")
         if isinstance(listed, list):
             found.update(dict.fromkeys(each for each in listed if isinstance(each, str) and each))
-    return tuple(glob_pattern(each) for each in list(found)[:_MOST_PATTERNS])
+    return tuple(PathPattern(each) for each in list(found)[:_MOST_PATTERNS])
 
 
 def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Path, ...]:
@@ -317,53 +325,20 @@ def memory_base(config: Path, machine: Machine) -> Path:
     return Path(env[REMOTE_BASE]) if env.get(REMOTE_BASE) else config
 
 
-def glob_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern as settings have it, for whole absolute paths: `**` for any folders, `*` and `?` inside a
-    name, `[...]`, `{a,b}`, `!` in front for everything else. One that cannot be read matches nothing."""
-    negated = pattern.startswith("!") and not pattern.startswith("!(")
-    body = pattern[1:] if negated else pattern
-    try:
-        expression = _expression(body)
-        return re.compile(rf"(?!{expression}\Z).*\Z" if negated else rf"{expression}\Z", re.DOTALL)
-    except re.error:
-        return re.compile(r"(?!)")
+class PathPattern:
+    """A pattern as settings have it, for whole absolute paths: see `Glob`. With `!` in front it is about
+    everything else. One that cannot be read, or is very long, matches nothing."""
 
+    def __init__(self, pattern: str) -> None:
+        self._negated = pattern.startswith("!") and not pattern.startswith("!(")
+        self._glob: Glob | None = None
+        if len(pattern) <= _LONGEST_PATTERN:
+            with contextlib.suppress(ValueError):
+                self._glob = Glob(pattern[1:] if self._negated else pattern)
 
-def _expression(pattern: str) -> str:
-    found, at, depth = "", 0, 0
-    while at < len(pattern):
-        char = pattern[at]
-        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            found += r"(?:[^/]*/)*"
-            at += 3
-            continue
-        if pattern.startswith("/**", at) and at + 3 == len(pattern):
-            return found + r"(?:/.*)?"
-        if pattern.startswith("**", at):
-            found += ".*" if at == 0 and len(pattern) == 2 else "[^/]*"
-            at += 2
-            continue
-        if char == "*":
-            found += "[^/]*"
-        elif char == "?":
-            found += "[^/]"
-        elif char == "[" and (end := pattern.find("]", at + 2)) > 0:
-            inside = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            found += f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]"
-            at = end
-        elif char == "{" and "}" in pattern[at:]:
-            found, depth = found + "(?:", depth + 1
-        elif char == "," and depth:
-            found += "|"
-        elif char == "}" and depth:
-            found, depth = found + ")", depth - 1
-        elif char == "\\" and at + 1 < len(pattern):
-            at += 1
-            found += re.escape(pattern[at])
-        else:
-            found += re.escape(char)
-        at += 1
-    return found
+    def matches(self, path: str) -> bool:
+        """Whether the pattern is about this path."""
+        return self._glob is not None and self._glob.matches(path) is not self._negated
 
 
 def _files(config: Path, cwd: str | None, machine: Machine) -> Iterator[_File]:
@@ -728,7 +703,7 @@ class _Order:
     def _excludes(self, origin: _Origin, path: Path) -> bool:
         if origin.kind == "managed":
             return False
-        return any(pattern.match(str(path)) for pattern in self._excluded)
+        return any(pattern.matches(str(path)) for pattern in self._excluded)
 
     def _is_taken(self, path: Path, real: str) -> bool:
         return real in self._seen or len(self.found) >= _MOST_FILES or never_opened(path, Path(real))
