@@ -607,7 +607,7 @@ class ClaimChecker:
         for line in old.splitlines():
             if len(line) < 400 and re.search(rf"(?<!\d){port}(?!\d)", line):
                 pattern = re.escape(line.strip()).replace(port, r"(\d{2,5})", 1).replace(port, r"\1")
-                found.update(set(re.findall(rf"(?m)^\s*{pattern}\s*$", new)))
+                found.update(set(re.findall(rf"(?m)^[ \t]*{pattern}[ \t\r]*$", new)))
         return found.popitem()[0] if len(found) == 1 and port not in found else ""
 
 
@@ -622,9 +622,13 @@ def _proof(claim: Claim) -> re.Pattern[str]:
         "def|class|function|fn|func|fun|type|interface|struct|enum|const|let|var|val|trait|impl|module|namespace|record"
         "|protocol|extension|object|macro_rules!|static|define|sub|procedure|async|public|private|protected|void|export"
     )
+    # No `\s` at the start of a line: a pattern that runs over blank lines takes quadratic time.
     return re.compile(
-        rf"\b(?:{words})\s+(?:[\w<>\[\]*&:,.]+\s+){{0,3}}\*?{name}(?!\w)|^\s*func\s+\([^)]*\)\s*{name}\b"
-        rf"|^\s*(?:self\.|this\.|export\s+)?{name}\s*(?::[^=\n]+)?=[^=]|^\s*[\"']?{name}[\"']?\s*\(?.*\)?\s*[:{{]\s*$|^\s+{name}\s*[:(]",
+        rf"\b(?:{words})\s+(?:[\w<>\[\]*&:,.]+\s+){{0,3}}\*?{name}(?!\w)"
+        rf"|^[ \t]*func[ \t]+\([^)\n]*\)[ \t]*{name}\b"
+        rf"|^[ \t]*(?:self\.|this\.|export[ \t]+)?{name}[ \t]*(?::[^=\n]+)?=[^=]"
+        rf"|^[ \t]*[\"']?{name}[\"']?.*(?:\n[ \t]*)?[:{{][ \t\r]*$"
+        rf"|^[ \t]+{name}[ \t]*[:(]",
         re.MULTILINE,
     )
 

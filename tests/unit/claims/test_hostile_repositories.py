@@ -208,11 +208,22 @@ def test_a_message_that_is_no_text_is_shown_all_the_same(project: GitProject) ->
 
 
 def test_an_ignore_file_cannot_keep_it_busy(project: GitProject) -> None:
-    rules = "\n".join(["a*" * 60 + "b", "*" * 300 + "b", "[" * 99, "(a+)+$", "**/" * 40 + "x"] * 50)
+    rules = "\n".join(
+        ["a*" * 60 + "b", "*" * 300 + "b", "[" * 99, "(a+)+$", "**/" * 40 + "x", "a*" * 6 + "b"] * 50
+    )
     project.commit({".gitignore": rules, "a" * 90 + "/c.py": "x = 1\n" * 9, NOTE: f"`{'a' * 90}/c.py`\n"})
     project.commit({"a" * 90 + "/c.py": None})
     began = time.monotonic()
     assert set(states(project).values()) == {"gone"}
+    assert time.monotonic() - began < 5
+
+
+def test_a_file_of_blank_lines_cannot_keep_it_busy(project: GitProject) -> None:
+    blank = "\n" * 60_000 + "x\n"
+    project.commit({"a.py": f"use(kept_name)\n{blank}", NOTE: "`kept_name()`\n"})
+    project.commit({"a.py": blank})
+    began = time.monotonic()
+    check(project)
     assert time.monotonic() - began < 5
 
 
