@@ -316,15 +316,18 @@ class ProjectRepository:
 
     def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
         """The commits that `head` has and `before` has not; None where history was rewritten, or of many."""
-        if not self.git.descendant_of(head.id, before):
-            return None
-        walker = self.git.walk(head.id, libgit2().enums.SortMode.TIME)
-        walker.hide(before)
         found = []
-        for commit in walker:
-            found.append(commit)
-            if len(found) > self._most_commits // 4:
+        try:
+            if not self.git.descendant_of(head.id, before):
                 return None
+            walker = self.git.walk(head.id, libgit2().enums.SortMode.TIME)
+            walker.hide(before)
+            for commit in walker:
+                found.append(commit)
+                if len(found) > self._most_commits // 4:
+                    return None
+        except (KeyError, ValueError, libgit2().GitError):
+            return None  # an amended commit may have been pruned
         return found
 
     # What is there now, and what was there at a commit.

@@ -80,6 +80,23 @@ def test_a_refresh_tells_as_a_new_look_does(tmp_path: Path) -> None:
         assert {path: [at - known.newest for at in places] for path, places in mine.items()} == theirs
 
 
+def test_a_refresh_goes_on_after_the_commit_it_stood_at_was_pruned(tmp_path: Path) -> None:
+    project = GitProject(tmp_path / "project")
+    first = project.commit({"a.py": "x = 1\n"})
+    lost = project.commit({"b.py": "y = 1\n"})
+    known = ProjectRepository(project.path)
+    known.walk_until(lambda: False)
+    project.files.pop("b.py")
+    project.git.references.create("refs/heads/main", first, force=True)
+    project.commit({"c.py": "z = 1\n"}, "Amended")
+    (project.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    later = ProjectRepository(project.path)
+    known.git = later.git  # the one it had open still knows the object
+    assert known.refresh() == {"b.py", "c.py"}
+    known.walk_until(lambda: False)
+    assert (known.length, known.now) == (2, later.now)
+
+
 def test_history_is_followed_so_far_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = GitProject(tmp_path / "project")
     for number in range(300):
