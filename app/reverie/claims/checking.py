@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from reverie.claims.finding import Claim, ClaimKind, find_claims
+from reverie.claims.finding import Claim, ClaimKind, find_claims, plain_path
 from reverie.claims.manifests import (
     NOTHING,
     RUNTIMES,
@@ -292,7 +292,7 @@ class ClaimChecker:
         if claim.kind is ClaimKind.COMMAND:
             tool, _space, name = claim.value.partition(" ")
             if tool == "go":
-                return any(self._is_there(place) for place in self._exact(_plain(name), note))
+                return any(self._is_there(place) for place in self._exact(plain_path(name), note))
             return any(claim.value in one.scripts for one in self._all_manifests(None).values())
         if claim.kind is ClaimKind.DEPENDENCY:
             return any(
@@ -324,9 +324,9 @@ class ClaimChecker:
                 yield f"{target}.md"
             if not target.startswith(".."):
                 yield target
-            yield _plain(value)
+            yield plain_path(value)
             if claim.detail == "wiki":
-                yield f"{_plain(value)}.md"
+                yield f"{plain_path(value)}.md"
             return
         while base:
             if not PurePosixPath(base).name.startswith("."):
@@ -388,10 +388,10 @@ class ClaimChecker:
             return self._line_fate(claim, note, written)
         if claim.kind is ClaimKind.COMMAND:
             name = claim.value.partition(" ")[2]
-            inner = replace(claim, kind=ClaimKind.DIR, token=name, value=_plain(name))
+            inner = replace(claim, kind=ClaimKind.DIR, token=name, value=plain_path(name))
             fate = self._path_fate(inner, note, written)
             if fate.to and fate.replacement:
-                new = claim.token.replace(name, f"./{_plain(fate.to)}")
+                new = claim.token.replace(name, f"./{plain_path(fate.to)}")
                 return replace(fate, to=new, replacement=new, state=ClaimState.CHANGED)
             return fate
         return self._path_fate(claim, note, written)
@@ -648,10 +648,6 @@ def _without_first_word(claim: Claim) -> Claim:
         return claim
     cut = claim.value.rindex(" ") + 1
     return replace(claim, start=claim.start + cut, token=claim.token[cut:], value=claim.value[cut:])
-
-
-def _plain(path: str) -> str:
-    return path.removeprefix("./").strip("/")
 
 
 def _dressed(token: str, path: str) -> str:

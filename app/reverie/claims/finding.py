@@ -394,7 +394,7 @@ def _span(number: int, start: int, body: str) -> Iterator[Claim]:
     """The claims of a code span."""
     line_of = _FILE_LINE.match(body)
     if line_of and not _ELSEWHERE.search(body) and not _PLACEHOLDER.search(line_of["path"]):
-        yield Claim(number, start, ClaimKind.FILELINE, body, _plain(line_of["path"]), line_of["line"])
+        yield Claim(number, start, ClaimKind.FILELINE, body, plain_path(line_of["path"]), line_of["line"])
         return
     command = _command(body.removeprefix("$ "))
     if command is not None:
@@ -407,7 +407,7 @@ def _span(number: int, start: int, body: str) -> Iterator[Claim]:
         return
     kind = _path_kind(body)
     if kind is not None:
-        yield Claim(number, start, kind, body, _plain(body))
+        yield Claim(number, start, kind, body, plain_path(body))
         return
     env = _ENV.fullmatch(body) or re.fullmatch(r"(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=.*", body)
     if env:
@@ -457,7 +457,7 @@ def _path_kind(text: str) -> ClaimKind | None:
     return ClaimKind.FILE if known or re.fullmatch(r"\.[a-z][\w.-]{3,}", name) else None
 
 
-def _plain(path: str) -> str:
+def plain_path(path: str) -> str:
     """A path without what only decorates it."""
     return path.removeprefix("./").strip("/")
 
@@ -475,9 +475,9 @@ def _paths_in(number: int, text: str, offset: int = 0, *, shell: bool = False) -
         if found["line"]:
             token = path + found["line"]
             number_of = found["line"][1:].partition("-")[0]
-            yield Claim(number, offset + found.start(), ClaimKind.FILELINE, token, _plain(path), number_of)
+            yield Claim(number, offset + found.start(), ClaimKind.FILELINE, token, plain_path(path), number_of)
         else:
-            yield Claim(number, offset + found.start(), kind, path, _plain(path))
+            yield Claim(number, offset + found.start(), kind, path, plain_path(path))
 
 
 def _names_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
@@ -619,7 +619,7 @@ def _tree(
         if not found:
             root = _ROOT.match(line)
             if root:
-                stack, base = [], _plain(root["name"]) if root["name"] != "." else ""
+                stack, base = [], plain_path(root["name"]) if root["name"] != "." else ""
                 if base and not _PLACEHOLDER.search(base):
                     yield (
                         _LineContext(number, line),
@@ -628,7 +628,7 @@ def _tree(
             continue
         name, depth = found["name"].rstrip(",:"), found.start("name")
         stack = [known for known in stack if known[0] < depth]
-        plain = _plain(name)
+        plain = plain_path(name)
         path = "/".join([*(part for _depth, part in stack), plain])
         stack.append((depth, plain))
         if (
