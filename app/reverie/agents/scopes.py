@@ -103,9 +103,8 @@ class ScopeRoot(Struct, frozen=True):
     `workspace/<id>`. `usage_prefix` begins the logical keys of its files; None where nobody knows the
     owner. `without`: what this regular expression matches in full, by its path below the directory, belongs
     to other roots or is the agent's housekeeping, with all below it; empty for none. `private`: what is made
-    in it, and the root itself, is for its owner only. `newest`: the agent looks through so many of its notes,
-    those changed last, an index not counted; 0 for all of them. `read_only`: why nothing in it may be
-    written, as a sentence; empty where it may."""
+    in it, and the root itself, is for its owner only. `read_only`: why nothing in it may be written, as a
+    sentence; empty where it may."""
 
     scope: Scope
     key: str
@@ -114,6 +113,9 @@ class ScopeRoot(Struct, frozen=True):
     without: str = ""
     private: bool = False
     newest: int = 0
+    """Of the notes that `scanned` matches the agent looks through so many, those changed last; 0 for all."""
+    scanned: str = ""
+    """A regular expression of whole paths, see `newest`."""
     read_only: str = ""
     empty: str = ""
     """What this root is for, as a sentence, where the agent reads nothing that a person writes there. Shown

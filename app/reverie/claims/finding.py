@@ -475,7 +475,9 @@ def _paths_in(number: int, text: str, offset: int = 0, *, shell: bool = False) -
         if found["line"]:
             token = path + found["line"]
             number_of = found["line"][1:].partition("-")[0]
-            yield Claim(number, offset + found.start(), ClaimKind.FILELINE, token, plain_path(path), number_of)
+            yield Claim(
+                number, offset + found.start(), ClaimKind.FILELINE, token, plain_path(path), number_of
+            )
         else:
             yield Claim(number, offset + found.start(), kind, path, plain_path(path))
 

@@ -44,7 +44,6 @@ UsageOf = Callable[[str], MemoryUsage | None]
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
-_INDEX = "MEMORY.md"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -160,23 +159,22 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
             files[index] = _marked(files[index], reason)
 
 
-def mark_old(files: MutableSequence[MemoryFile], newest: int) -> None:
-    """Mark the notes that are not among the `newest` changed last (0: all count), in place, and unmark those
+def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
+    """Mark the notes that are not among the newest through which the agent looks, in place, and unmark those
     that are again. Of two with the same time the first in order counts. A file that the agent does not see
     for another reason keeps that reason, and does not count."""
-    if not newest:
+    if not root.newest:
         return
-    reason = f"it is not among the {newest:,} changed last; only a line of the index leads to it"
+    reason = f"it is not among the {root.newest:,} changed last; only a line of the index leads to it"
+    scanned = re.compile(root.scanned)
     notes = [
         index
         for index, file in enumerate(files)
-        if file.unseen_reason in ("", reason)
-        and file.rel.endswith(".md")
-        and file.rel.rpartition("/")[2] != _INDEX
+        if file.unseen_reason in ("", reason) and scanned.fullmatch(file.rel)
     ]
     notes.sort(key=lambda index: -files[index].mtime_ns)
     for turn, index in enumerate(notes):
-        now = "" if turn < newest else reason
+        now = "" if turn < root.newest else reason
         if files[index].unseen_reason != now:
             files[index] = _marked(files[index], now)
 
@@ -803,7 +801,7 @@ def _scan_all(
     scanner.scan()
     files = in_order(scanner.files)
     mark_beyond(files, caps)
-    mark_old(files, root.newest)
+    mark_old(files, root)
     directories = sorted(scanner.directories, key=utf16_key)
     return _listing(root, files, directories, scanner.faults, rules_of, use=use, scanned_ns=started)
 
@@ -826,7 +824,7 @@ def _scan_changed(
         if is_there and files[index].usage != usage:
             files[index] = files[index]._replace(usage=usage)
     mark_beyond(files, caps)
-    mark_old(files, root.newest)
+    mark_old(files, root)
     # The look at most files is as old as it was.
     at, directories = previous.scanned_ns, update.directories()
     return _listing(root, files, directories, update.faults(), rules_of, use=use, scanned_ns=at)

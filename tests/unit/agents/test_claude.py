@@ -525,7 +525,7 @@ def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker)
     [
         (None, 0, "ok", "Never."),
         ("{own}", 60, "running", "Running now."),
-        ("{own}", 3601, "warn", "Started over an hour ago by a program that is still open"),
+        ("{own}", 3601, "warn", "although the program is still open."),
         ("999999999", 60, "ok", "a program that has closed; its end is not recorded."),
         ("", 60, "ok", "Done."),
         ("nonsense", 60, "ok", "Done."),
@@ -583,6 +583,22 @@ def test_each_memory_that_is_not_among_the_200_changed_last_is_marked_with_the_r
     after = scan_scope(root, home.caps, {}, lambda rel: None, previous=before, dirty=dirty)
     assert list(unseen(after)) == ["t001.md", "t002.md"]
     assert unseen(scan_scope(root, home.caps, {}, lambda rel: None)) == unseen(after)
+
+
+def test_daily_logs_indexes_and_hidden_notes_are_none_of_the_200(maker: ClaudeHomeMaker) -> None:
+    topics = {f"t{n:03}.md": "x" for n in range(200)}
+    newer = {f"logs/2026/01/2026-01-{n:02}.md": "x" for n in range(1, 32)}
+    newer |= {".hidden.md": "x", "sub/.h/x.md": "x", "MEMORY.md": "", "team/MEMORY.md": ""}
+    memory = maker.memory(GONE, {**topics, **newer})
+    for n, rel in enumerate((*topics, *newer)):
+        os.utime(memory / rel, (NOW_S + n, NOW_S + n))
+    home = maker.home()
+    context = home.context(project_path=GONE)
+    assert len(home.agent_status(context)) == 1
+    listing = scan_scope(home.scope_root(context, Scope.PROJECT), home.caps, {}, lambda rel: None)
+    assert [file.rel for file in listing.files if not file.seen_by_agent] == []
+    maker.memory(GONE, {"team/shared.md": "x"})
+    assert home.agent_status(context)[-1].text.startswith("201 memories;")
 
 
 # Transcripts

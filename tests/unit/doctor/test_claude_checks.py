@@ -39,6 +39,26 @@ def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
         ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x"}, "pass", "MEMORY.md: 1 of 200 lines, 11 of 25,000"),
         ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x", "sub/b.md": "x"}, "warn", "1 memory without a line"),
         ({"MEMORY.md": "- [A](a.md)\n"}, "warn", "1 line of MEMORY.md without a file"),
+        (
+            {
+                "MEMORY.md": "- [A](a.md)\n- [T](team/t.md)\n- [L](logs/2026/01/2026-01-02.md)\n",
+                "a.md": "x",
+                ".hidden.md": "x",
+                "logs/2026/01/2026-01-01.md": "x",
+                "logs/2026/01/2026-01-02.md": "x",
+                "team/t.md": "x",
+                "team/u.md": "x",
+                "own/MEMORY.md": "",
+                "own/deep/x.md": "x",
+            },
+            "pass",
+            "MEMORY.md: 3 of 200 lines",
+        ),
+        (
+            {"team/MEMORY.md": "", "team/t.md": "x", "logs/2026/01/2026-01-01.md": "x"},
+            "pass",
+            "Nothing to load.",
+        ),
         ({"MEMORY.md": "x\n" * 201}, "warn", "stops reading MEMORY.md at line 201"),
     ],
 )
@@ -69,6 +89,14 @@ def test_a_memory_that_is_off_and_an_index_that_is_no_file_are_told(maker: Claud
     [
         ("", 7200, "pass", "Consolidation by Claude Code or Reverie: Done. (2 hours ago)"),
         (str(os.getppid()), 60, "warn", "Running now. (1 minute ago)"),
+        (str(os.getppid()), 1800, "pass", "Done by Claude Code; its session is still open. (30 minutes ago)"),
+        (str(os.getppid()), 7200, "pass", "Done by Claude Code; its session is still open. (2 hours ago)"),
+        (
+            "",
+            -7200,
+            "warn",
+            "The recorded time is in the future, so a clock was wrong. (2 hours in the future)",
+        ),
     ],
 )
 def test_the_lock_is_told_in_words(
@@ -79,6 +107,7 @@ def test_the_lock_is_told_in_words(
     found = findings(maker, shop)["claude-lock"]
     assert found.state == state
     assert found.evidence.endswith(words)
+    assert ("Something else consolidates" in found.title) is ("Running now" in words)
 
 
 def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_called_dangling(

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentCheck, LockBefore, StatusLine
-from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED
+from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED, SCANNED, TEAM
 from reverie.agents.claude.settings import MemorySettings
 from reverie.agents.codex.transcript import timestamp_ms
 from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
@@ -276,10 +276,9 @@ def _state(
     at, holder = before.mtime_ns // 1_000_000, _holder(before.body)
     if holder is None or not is_alive(holder):
         return LockState(at, holder)
-    if now_ms - at >= STALE_MS:
-        return LockState(at, holder, alive=True)
     ended = has_ended(holder, at, now_ms)
-    return LockState(at, holder, alive=True, running=not ended, ended=ended)
+    running = not ended and now_ms - at < STALE_MS
+    return LockState(at, holder, alive=True, running=running, ended=ended)
 
 
 # Status lines (sections 5 and 12.1.8): when a memory was consolidated last, whether Claude Code loads it,
@@ -332,18 +331,27 @@ def _memories(directory: Path, closed: list[str]) -> int:
         if not isinstance(error, FileNotFoundError):
             closed.append(f"{error.filename} ({error.strerror})")
 
-    for _folder, _folders, names in walk_paths(directory, onerror=not_listed):
-        count += sum(name.endswith(".md") and name != INDEX for name in names)
+    for folder, _folders, names in walk_paths(directory, onerror=not_listed):
+        count += sum(_is_scanned(rel) for rel in _rels(directory, folder, names))
         if count > _COUNTED:
             break
     return count
+
+
+def _rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
+    inside = os.path.relpath(folder, directory)
+    return (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def _is_scanned(rel: str) -> bool:
+    return re.fullmatch(SCANNED, rel) is not None
 
 
 def _of(lock: LockState, now_ms: int) -> StatusLine:
     if lock.at is None:
         return StatusLine(Scope.PROJECT, _LABEL, "Never.")
     if lock.at > now_ms + _SLACK_MS:
-        text = "The time of the last one lies in the future; a clock was wrong."
+        text = "The recorded time is in the future, so a clock was wrong."
         return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
     if lock.running:
         return StatusLine(Scope.PROJECT, _LABEL, "Running now.", "running", lock.at)
@@ -351,7 +359,7 @@ def _of(lock: LockState, now_ms: int) -> StatusLine:
         text = "Done by Claude Code; its session is still open."
         return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
     if lock.alive:
-        text = "Started over an hour ago by a program that is still open; it counts as ended."
+        text = "Started over an hour ago. Treated as finished, although the program is still open."
         return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
     if lock.holder is not None:
         text = "Started by a program that has closed; its end is not recorded."
@@ -376,7 +384,7 @@ class _MemoryFacts(Struct, frozen=True):
     problem: str
     """Why the index cannot be read; empty where it can, or is not there."""
     memories: int
-    """How many memories there are beside the index."""
+    """How many memories the index is about: none of the team or of a folder with an index of its own."""
     unlisted: int
     """How many of them no line of the index names."""
     dangling: int
@@ -412,7 +420,8 @@ def _index_text(directory: Path) -> tuple[str | None, str]:
 def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
     text, problem = _index_text(directory)
     cut = None if text is None else cut_of(text)
-    names: set[str] = set()
+    there: set[str] = set()
+    indexed: set[str] = {TEAM}
     closed: dict[str, str] = {}
 
     def not_listed(error: OSError) -> None:
@@ -420,23 +429,20 @@ def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
             closed[os.path.relpath(error.filename, directory)] = error.strerror or str(error)
 
     for folder, _folders, files in walk_paths(directory, onerror=not_listed):
-        inside = os.path.relpath(folder, directory)
-        names.update(
-            os.path.normpath(f"{inside}/{name}") for name in files if name.endswith(".md") and name != INDEX
-        )
-        if len(names) > _MOST_FILES:
+        there.update(rel for rel in _rels(directory, folder, files) if rel.endswith(".md"))
+        if INDEX in files and folder != str(directory):
+            indexed.add(os.path.relpath(folder, directory))
+        if len(there) > _MOST_FILES:
             break
+    memories = {rel for rel in there if _is_scanned(rel) and not _is_below(rel, indexed)}
     named = {link.rel for link in links(text or "") if link.rel is not None}
     return _MemoryFacts(
         off,
         cut,
         problem,
-        len(names),
-        len(names - named) if cut is not None else 0,
-        sum(
-            rel.endswith(".md") and rel not in names and rel != INDEX and not _is_below(rel, closed)
-            for rel in named
-        ),
+        len(memories),
+        len(memories - named) if cut is not None else 0,
+        sum(rel.endswith(".md") and rel not in there and not _is_below(rel, closed) for rel in named),
         lock,
         tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
     )
@@ -511,7 +517,7 @@ def _lock(facts: _MemoryFacts) -> AgentCheck:
     if line is None:
         return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
     evidence = phrase("{label}: {text}", label=line.label, text=line.text)
-    if line.state in ("running", "warn"):
+    if line.state == "running":
         title = phrase("Something else consolidates these memories")
         return AgentCheck(check, title, "warn", evidence, at=line.at)
-    return AgentCheck(check, free, "pass", evidence, at=line.at)
+    return AgentCheck(check, free, "warn" if line.state == "warn" else "pass", evidence, at=line.at)

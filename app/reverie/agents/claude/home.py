@@ -52,7 +52,9 @@ from reverie.agents.claude.locations import (
     LOCK_NAME,
     LONGEST,
     MOST_SCANNED,
+    SCANNED,
     SESSION,
+    TEAM,
     TEMPORARY,
     existing_directory,
 )
@@ -170,7 +172,9 @@ class ClaudeStores:
         """The memory of the project with this directory name; it need not exist."""
         key = f"project/{name}"
         directory = self.memory_base() / name / "memory"
-        return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
+        return ScopeRoot(
+            Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, scanned=SCANNED, without=TEMPORARY
+        )
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
         """The notes of one session in the project directory `place`."""
@@ -264,7 +268,9 @@ class ClaudeStores:
 def _moved_root(directory: Path) -> ScopeRoot:
     # No name in `projects/` begins so; the path itself may be too long for a name.
     key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-    return ScopeRoot(Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, without=TEMPORARY)
+    return ScopeRoot(
+        Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, scanned=SCANNED, without=TEMPORARY
+    )
 
 
 def no_session(session_id: str) -> ScopeUnavailable:
@@ -297,7 +303,6 @@ CAPS = Caps(
 )
 """The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
-TEAM = "team"
 _TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
 _LOCK_SENTENCE = (
     "It says when these memories were consolidated last, by Reverie or by Claude Code, and by which process."

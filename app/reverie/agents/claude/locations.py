@@ -25,6 +25,10 @@ DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
 """A directory in `projects/`."""
 MOST_SCANNED = 200
 """Memories of which the agent reads the description when it looks for some: those changed last."""
+SCANNED = r"(?s:(?!logs/)(?!(?:.*/)?(?:\.|MEMORY\.md\Z)).*\.md)"
+"""The files among which it looks, by path in the memory directory: no hidden ones, daily logs or indexes."""
+TEAM = "team"
+"""In a memory directory: what a server keeps alike on the machines of a team."""
 LOCK_NAME = ".consolidate-lock"
 """In a memory directory: see `agents.claude.consolidation`."""
 TEMPORARY = r"(?:.*/)?[^/]+\.tmp\.\d+\.[0-9a-f]+"
