@@ -92,6 +92,19 @@ def test_any_time_that_can_be_told_is_one(now: str, tmp_path: Path) -> None:
     assert main(["failures", *options]) == 0
 
 
+def test_nothing_is_recorded_beside_an_index_of_an_unknown_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = LokiMaker(tmp_path / "p").file("memory/index.json", '{"version": "3.0.0", "topics": []}')
+    before = snapshot(tmp_path / "p")
+    options = ["--project", str(tmp_path / "p"), "--profile", str(tmp_path / "profile")]
+    assert main(["failures", "record", *options, "--phase", "ACT", "--exit", "1"]) == 1
+    assert "Reverie does not know how these memories are kept" in capsys.readouterr().err
+    assert snapshot(tmp_path / "p") == before
+    index.unlink()
+    assert main(["failures", "record", *options, "--phase", "ACT", "--exit", "1"]) == 0
+
+
 def test_damage_is_quiet_and_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     maker = LokiMaker(tmp_path / "p")
     maker.file("memory/episodic/2026-08-19/task-x.json", "{")

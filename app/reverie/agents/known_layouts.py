@@ -57,14 +57,13 @@ def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
     """One refusal of a store for all that was found in it; none for nothing."""
     if not evidence:
         return ()
-    what = "these memories" if store else "this home"
     return (
         Refusal(
             "unknown-layout",
             store,
-            f"Reverie does not know how {what} are kept, so it only reads them."
+            "Reverie does not know how these memories are kept, so it only reads them."
             if store
-            else f"Reverie does not know how {what} is kept, so it only reads it.",
+            else "Reverie does not know how this home is kept, so it only reads it.",
             " ".join(evidence),
             "Update Reverie, or choose “Write anyway” in the checks of the Traces tab "
             "(`reverie doctor --workspace ID --fix known-layout`; a home with one workspace needs no ID).",

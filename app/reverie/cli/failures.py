@@ -124,18 +124,22 @@ def _record(session: Invocation) -> int:
 
 def _refuse_unknown(session: Invocation, project: Path) -> None:
     """Raises `ReadOnlyStore` where Reverie does not know the layout of the project's store."""
-    from reverie.agents.known_layouts import loki_root
+    from reverie.agents.known_layouts import loki_root, refusals
 
     memory = memory_root(project, os.environ)
+    found = loki_root(memory)
     # Only what is odd is worth the time that opening the home takes: the agent waits.
-    if not loki_root(memory) and not is_there(memory / "memory.db"):
+    if not found and not is_there(memory / "memory.db"):
         return
     from reverie.compose import open_parts
+    from reverie.memory.store import ReadOnlyStore
 
     try:
         parts = open_parts(project, session.profile, session.clock)
     except Unavailable:
-        return  # no store yet, so there is no layout to know
+        if found:  # without a record this is no home yet, but its layout is there
+            raise ReadOnlyStore(refusals("project/memory", found)[0]) from None
+        return
     parts.write_guard.require_context(parts.home.context())
 
 
