@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from reverie.agents.base import Companion, Home, HomeContents
+from reverie.agents.reading import never_opened
 from reverie.agents.scopes import COMPANIONS, Caps, Scope, ScopeRoot
 from reverie.errors import NotRegularFileError, Unavailable, UserError, user_error_from_os
 from reverie.files.directory import (
@@ -36,7 +37,9 @@ from reverie.files.directory import (
     SwappedError,
     at_rest,
     ensure_private,
+    open_regular,
     own_is_there,
+    real_path,
     stamp_of,
 )
 from reverie.files.locks import file_lock
@@ -290,6 +293,26 @@ def read_below(
         return None
 
 
+def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
+    """The file that a companion is, symlinks followed as its agent does; None where none is there, or it
+    is never opened. Raises OSError if that is unknown."""
+    real = Path(real_path(path))
+    if never_opened(path, real):
+        return None
+    now_ns, flags = time.time_ns(), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with os.fdopen(open_regular(real, flags), "rb") as file:
+            return ReadFile(str(path), stamp_of(os.fstat(file.fileno())), now_ns, file.read(limit))
+    except PermissionError:
+        return ReadFile(str(path), stamp_of(real.stat()), 0, b"")
+    except (NotRegularFileError, IsADirectoryError):
+        return None
+    except OSError as error:
+        if is_gone(error):
+            return None
+        raise
+
+
 # Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
 # those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
 # deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `CatalogueFile.writing`, in
@@ -431,19 +454,21 @@ class RowWriter:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
-        """Update the rows of companions; missing files lose theirs."""
+        """Update the rows of companions; files that are missing or must not be opened lose theirs."""
         self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()
         for path, companion in companions.items():
             rel = companion_rel(home, path)
             self._scope = companion.scope
-            there.add(rel)
             try:
-                found = read_below(path.parent, path.name)
+                found = read_companion(path)
             except OSError as error:
-                raise user_error_from_os(error, f"{path} could not be read.") from error
-            if isinstance(found, ReadFile):
+                _log.info("an instruction file could not be read for the catalogue: %s", error.strerror)
+                there.add(rel)
+                continue
+            if found is not None:
+                there.add(rel)
                 self.put(found, rel=rel)
         self._drop(set(known) - there)
 

@@ -33,6 +33,7 @@ from reverie.memory.catalogue import (
     UpdateObserver,
     UpdateStopped,
     companion_rel,
+    read_companion,
 )
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
@@ -494,14 +495,17 @@ class SearchService:
             return None
         try:
             if doc.root == COMPANIONS:
-                folder, _, name = os.fspath(place.directory / doc.rel).rpartition(os.sep)
-                status, data = read_rel(folder or os.sep, name, size)
+                found = read_companion(place.directory / doc.rel, size)
+                if found is None:
+                    return None
+                data, full = found.data, found.stamp.size
             else:
                 status, data = read_rel(os.fspath(place.directory), doc.rel, size)
+                full = status.st_size
         except OSError as error:
             # What cannot be read is found by its name.
             return None if is_gone(error) else (place, shelf, "", True)
-        is_all = status.st_size <= len(data)
+        is_all = full <= len(data)
         rendered_text = None
         if place.root is not None and (is_all or size < SEARCHED_BYTES):
             # Half a record says nothing in words: one that is has to be read whole.

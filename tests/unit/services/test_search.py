@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 
 from helpers.benches import Time, sample_parts, workspace
+from helpers.claude_home import ClaudeHomeMaker
+from helpers.ordinary_user import without_power
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.scopes import Scope
+from reverie.compose import open_parts
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.search.index import Loose, find_loose
+from reverie.profile import Profile
 from reverie.services import search as search_module
 from reverie.services.container import HomeContainer
 from reverie.services.search import FEW, SearchService, SearchStopped
@@ -82,6 +86,51 @@ def test_companions_are_found_too(desk: SearchService, parts: HomeContainer) -> 
     project = next(hit for hit in desk.search("envelope", count=500).hits if hit.companion)
     assert project.project_path is not None
     assert project.scope is Scope.PROJECT
+
+
+def test_an_instruction_file_that_is_a_link_is_found_by_what_it_leads_to(
+    parts: HomeContainer, tmp_path: Path
+) -> None:
+    file, shared = parts.home.root / "AGENTS.md", tmp_path / "dotfiles" / "AGENTS.md"
+    shared.parent.mkdir()
+    file.rename(shared)
+    shared.write_text("the zyzzyva_count is 3\n")
+    file.symlink_to(shared)
+    desk = SearchService()
+    desk.add(parts)
+    desk.update()
+    assert found(desk, "zyzzyva_count") == [str(file)]
+    assert "zyzzyva_count is 3" in first(desk, "zyzzyva_count").snippet.text
+    # Where the link leads to credentials now, nothing of the file is known any more.
+    secret = tmp_path / ".aws" / "credentials"
+    secret.parent.mkdir()
+    secret.write_text("zyzzyva_secret = 1\n")
+    file.unlink()
+    file.symlink_to(secret)
+    desk.note(parts.home_id, seen(file))
+    desk.update()
+    assert found(desk, "zyzzyva_count OR zyzzyva_secret") == []
+    assert str(file) not in {hit.path for hit in desk.search("changed:>0m", count=500).hits}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_an_instruction_file_in_a_folder_that_cannot_be_listed_is_found(tmp_path: Path) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    shop = maker.repository("shop")
+    maker.session(shop, 1)
+    maker.memory(shop, {"a.md": "the zyzzyva_count is 3\n"})
+    (shop / "CLAUDE.md").write_text("a zyzzyva_rule\n")
+    (shop / "CLAUDE.local.md").write_text("another zyzzyva_rule\n")
+    (shop / "CLAUDE.local.md").chmod(0)
+    desk = SearchService()
+    desk.add(open_parts(maker.root, Profile.under(tmp_path / "profile"), Time()))
+    shop.chmod(0o711)
+    try:
+        without_power(desk.update)
+        assert found(desk, "zyzzyva_count") == ["/memories/project/a.md"]
+        assert without_power(lambda: found(desk, "zyzzyva_rule")) == [str(shop / "CLAUDE.md")]
+    finally:
+        shop.chmod(0o755)
 
 
 def test_planted_words_are_found_in_every_place(parts: HomeContainer, tmp_path: Path) -> None:
