@@ -287,6 +287,9 @@ experimental_bearer_token = "in-the-file"
 [model_providers.odd]
 base_url = "https://odd.example.com/v1"
 wire_api = "smoke signals"
+[model_providers.listed]
+base_url = "https://listed.example.com/v1"
+wire_api = ["chat"]
 [model_providers."no:name"]
 base_url = "https://x.example.com"
 [model_providers.nowhere]
@@ -314,7 +317,7 @@ def test_the_services_of_codex_are_offered_with_their_addresses_and_keys(tmp_pat
         "environment",
     )
     assert offered["token"].key_source == "missing", "a token in the settings is never used"
-    assert not {"login", "azure", "no:name", "nowhere", "odd"} & offered.keys()
+    assert not {"login", "azure", "no:name", "nowhere", "odd", "listed"} & offered.keys()
     assert found.provider("far:m").destination == "https://models.example.com"
     assert found.choose(None, AUTO).engine == "work:small", "the model that Codex itself would extract with"
 

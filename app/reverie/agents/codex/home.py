@@ -572,7 +572,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z0-9_]{0,200}")
 _ADDRESS = re.compile(r"https?://\S+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
-_WIRES: Mapping[Any, Literal["openai", "openai-responses"]] = {
+_WIRES: Mapping[str, Literal["openai", "openai-responses"]] = {
     "responses": "openai-responses",
     "chat": "openai",
 }
@@ -605,7 +605,8 @@ def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
         return None
     if not _NAME.fullmatch(name) or not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         return None
-    wire = _WIRES.get(entry.get("wire_api", "responses"))
+    named = entry.get("wire_api", "responses")
+    wire = _WIRES.get(named) if isinstance(named, str) else None
     if wire is None or not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
         return None
     headers = entry.get("http_headers")
