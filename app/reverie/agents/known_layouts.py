@@ -26,6 +26,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.agents.codex.locations import config
 from reverie.agents.reading import entries_in, file_names, read_json
 from reverie.agents.scopes import Refusal
 from reverie.errors import UserError
@@ -131,8 +132,6 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 def codex_memories(home: Path) -> tuple[str, ...]:
     """Evidence for all memory roots: the names of generations, and the version that the settings name."""
-    import tomllib
-
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
@@ -141,11 +140,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
         if newer or (schema and int(schema) > _KNOWN_SCHEMA):
             known = "memories/ and memories_v2/, with memories_1.sqlite and memories_v2_1.sqlite"
             found.append(f"The home holds {name}. Reverie knows {known}.")
-    try:
-        config = tomllib.loads(read_regular(home / "config.toml", 4 << 20).decode("utf-8", "replace"))
-    except (OSError, ValueError, RecursionError):
-        return tuple(found)
-    memories = config.get("memories")
+    memories = config(home)[0].get("memories")
     version = memories.get("version") if isinstance(memories, dict) else None
     if version is not None and version not in _CODEX_VERSIONS:
         found.append(

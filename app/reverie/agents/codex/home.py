@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -48,6 +47,7 @@ from reverie.agents.codex.locations import (
     KIND,
     USER_BUCKET,
     bucket_of,
+    config,
     database_names,
     normalised_cwd,
 )
@@ -82,7 +82,7 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.errors import StoreError, Unavailable
-from reverie.files.directory import is_directory, is_file, open_regular, read_regular
+from reverie.files.directory import is_directory, is_file, open_regular
 from reverie.files.locks import is_held
 from reverie.values import replace
 
@@ -101,7 +101,6 @@ _HEADER_BYTES = 4096
 _TRACES_LOOKED_AT = 50
 _ROLLOUTS_LOOKED_AT = 500
 _HEAD_CHANGES_BYTES = 1 << 16
-_CONFIG_BYTES = 4 << 20
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
 _FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
 _RESET = "It was reset: all memories are deleted. Codex starts over; the old ones are in the history."
@@ -474,7 +473,10 @@ class CodexHome(Home):
         if not books.threads:
             named += self._cwds_of_rollouts(books)
         named += books.project_roots
-        named += _trusted_projects(self._root / "config.toml", problems)
+        data, problem = config(self._root)
+        problems += [problem] if problem else []
+        trusted = data.get("projects")
+        named += trusted if isinstance(trusted, dict) else ()
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
@@ -525,22 +527,6 @@ def _hashed(by_hash: dict[str, str], bucket: str) -> str:
     return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
-def _trusted_projects(config: Path, problems: list[str]) -> Iterable[str]:
-    """The directories in `[projects."…"]` of the agent's settings."""
-    try:
-        data = tomllib.loads(read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace"))
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        problems.append(f"config.toml cannot be read: {error.strerror or error}.")
-        return ()
-    except (ValueError, RecursionError) as error:
-        problems.append(f"config.toml is not valid TOML: {error}.")
-        return ()
-    projects = data.get("projects")
-    return tuple(projects) if isinstance(projects, dict) else ()
-
-
 def _failed(source: TranscriptSource) -> TranscriptSource:
     """A transcript of which Codex could not extract a memory."""
     return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
@@ -566,7 +552,6 @@ def _name(path: str, bucket: str) -> str:
 # `auth.json` never opened.
 
 
-_MODEL_CONFIG_BYTES = 4 << 20
 _USUAL_PROVIDER = "openai"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z0-9_]{0,200}")
@@ -584,7 +569,7 @@ _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 
 def extraction_model(root: Path) -> str | None:
     """`provider:model`; None where the home names none."""
-    data = _config(root)
+    data, _problem = config(root)
     memories = data.get("memories")
     model = _word(memories.get("extract_model")) if isinstance(memories, dict) else ""
     provider = _word(data.get("model_provider")) or _USUAL_PROVIDER
@@ -593,7 +578,7 @@ def extraction_model(root: Path) -> str | None:
 
 def model_services(root: Path) -> tuple[ModelService, ...]:
     """The services of `[model_providers]` that Reverie can ask, by name."""
-    told = _config(root).get("model_providers")
+    told = config(root)[0].get("model_providers")
     entries = told.items() if isinstance(told, dict) else ()
     found = (_service(name, entry) for name, entry in sorted(entries) if isinstance(entry, dict))
     return tuple(service for service in found if service is not None)
@@ -616,15 +601,6 @@ def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
         if _HEADER.fullmatch(key) and isinstance(value, str) and value.isprintable() and value.isascii()
     }
     return ModelService(name, address, wire, variable, plain)
-
-
-def _config(root: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(
-            read_regular(root / "config.toml", _MODEL_CONFIG_BYTES).decode("utf-8", "replace")
-        )
-    except (OSError, ValueError, RecursionError):
-        return {}
 
 
 def _word(value: object) -> str:

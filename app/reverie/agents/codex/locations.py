@@ -1,6 +1,6 @@
 """How Codex names what it keeps (formats/codex.md sections 1 to 3), and how to tell one of its homes.
 
-Pure, but for looking at the disk in `detect`.
+Pure, but for looking at the disk in `detect` and `config`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from reverie.agents.reading import directory_names, entries_in
-from reverie.files.directory import is_directory, is_file, is_there, real_path
+from reverie.files.directory import is_directory, is_file, is_there, read_regular, real_path
 
 KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
@@ -25,6 +26,7 @@ MEMORY_DATABASES: Mapping[str, re.Pattern[str]] = {
     "v2": re.compile(r"memories_v2(?:_(\d+))?\.sqlite"),
 }
 """The database of memory jobs, by the version of the memory that it is about."""
+_CONFIG_BYTES = 4 << 20
 _WINDOWS_DRIVE = re.compile(r"/mnt/[A-Za-z](?:/|$)")
 _YEAR = re.compile(r"\d{4}")
 _OWN_NAMES = ("session_index.jsonl", "archived_sessions", "memories_extensions", "memories_v2.lock")
@@ -116,6 +118,29 @@ def database_names(directory: Path) -> tuple[str, ...]:
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
     there |= {name for name in _names(directory) if any(each.fullmatch(name) for each in patterns)}
     return tuple(sorted(each for name in there for each in (name, f"{name}-wal")))
+
+
+def config(home: Path) -> tuple[Mapping[str, Any], str]:
+    """What config.toml says, and a sentence where it cannot be read; nothing of either without the file."""
+    path = home / "config.toml"
+    try:
+        status = path.stat()
+        return _parsed(path, status.st_mtime_ns, status.st_size, status.st_ino)
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"config.toml cannot be read: {error.strerror or error}."
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[Mapping[str, Any], str]:
+    """Kept until the file changes."""
+    import tomllib  # late: the first names need no settings
+
+    try:
+        return tomllib.loads(read_regular(path, _CONFIG_BYTES).decode("utf-8", "replace")), ""
+    except (ValueError, RecursionError) as error:
+        return {}, f"config.toml is not valid TOML: {error}."
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -30,7 +29,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import Companion
-from reverie.agents.codex.locations import BUCKET, MEMORY_DATABASES, normalised_cwd
+from reverie.agents.codex.locations import BUCKET, MEMORY_DATABASES, config, normalised_cwd
 from reverie.agents.reading import entries_in, file_names
 from reverie.agents.scopes import EDITABLE, FileRole, FileRule, Scope
 from reverie.errors import StoreError
@@ -55,7 +54,6 @@ NOTES = "extensions/ad_hoc/notes"
 """New files here are the accepted way to tell Codex something."""
 
 NO_STORE = "Codex has made no memory here yet. Start Codex once with its memory turned on."
-_CONFIG_BYTES = 4 << 20
 _SLUG_CHARS = 60
 _SOURCE_CHARS = 8
 _BOM = b"\xef\xbb\xbf"
@@ -109,12 +107,12 @@ def why_read_only(home: Path, version: Version) -> str:
 
 def settings(home: Path) -> Mapping[str, Any]:
     """`[memories]` of config.toml; empty where it cannot be read."""
-    return _table(home / "config.toml", "memories")
+    return _table(home, "memories")
 
 
 def features(home: Path) -> Mapping[str, Any]:
     """`[features]` of config.toml; empty where it cannot be read."""
-    return _table(home / "config.toml", "features")
+    return _table(home, "features")
 
 
 def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
@@ -235,22 +233,9 @@ def _refused(rel: str, cause: str, next_step: str) -> StoreError:
     )
 
 
-def _table(config: Path, name: str) -> Mapping[str, Any]:
-    try:
-        status = config.stat()
-    except OSError:
-        return {}
-    found = _parsed(config, status.st_mtime_ns, status.st_size, status.st_ino).get(name)
+def _table(home: Path, name: str) -> Mapping[str, Any]:
+    found = config(home)[0].get(name)
     return found if isinstance(found, dict) else {}
-
-
-@lru_cache(maxsize=64)
-def _parsed(config: Path, _mtime_ns: int, _size: int, _inode: int) -> Mapping[str, Any]:
-    """The settings as TOML; empty where they are none. Kept until the file changes."""
-    try:
-        return tomllib.loads(read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace"))
-    except (OSError, ValueError, RecursionError):
-        return {}
 
 
 # Memories beside the version in use (sections 4 and 10.1): the other version, and directories of an unknown
@@ -505,7 +490,7 @@ class PromptSettings(Struct, frozen=True):
 
 def prompt_settings(root: Path) -> PromptSettings:
     """The settings of the home at `root`. What cannot be read counts as not set."""
-    data = _config(root)
+    data, _problem = config(root)
     markers, fallbacks = data.get("project_root_markers"), data.get("project_doc_fallback_filenames")
     limit = data.get("project_doc_max_bytes")
     counts = isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
@@ -603,13 +588,6 @@ def _off(data: Mapping[str, Any]) -> str:
         features.get("memories") is True or features.get("memory_tool") is True
     )
     return "" if on else "features.memories"
-
-
-def _config(root: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(read_regular(root / "config.toml", _CONFIG_BYTES).decode("utf-8", "replace"))
-    except (OSError, ValueError, RecursionError):
-        return {}
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ import contextlib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +26,7 @@ from typing import Any, Literal
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AgentCheck, AgentJob, StatusLine, Thread
 from reverie.agents.codex import store as codex_store
-from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES, normalised_cwd
+from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES, config, normalised_cwd
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.reading import as_text, file_names
 from reverie.agents.scopes import Scope
@@ -42,7 +41,6 @@ from reverie.values import Struct, field, replace
 # in the home, in its `sqlite/` or where settings or environment put it, whichever is newer.
 
 
-_CONFIG_BYTES = 4 << 20
 _OTHERWISE = "; the rollouts are read all the same"
 
 
@@ -64,11 +62,9 @@ def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ..
     """Where databases may lie; none of these need exist. `elsewhere`: where the agent's environment puts
     them, if it does."""
     places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        config = read_regular(home / "config.toml", _CONFIG_BYTES).decode("utf-8", "replace")
-        told = tomllib.loads(config).get("sqlite_home")
-        if isinstance(told, str) and told and "\0" not in told:
-            places.append(home / told)  # an absolute path stands for itself
+    named = config(home)[0].get("sqlite_home")
+    if isinstance(named, str) and named and "\0" not in named:
+        places.append(home / named)  # an absolute path stands for itself
     return tuple(dict.fromkeys(places))
 
 
