@@ -515,6 +515,9 @@ def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker)
     for bad in ("project/../../etc", "project/@0000000000000000"):
         with pytest.raises(Unavailable):
             home.scope_root(ScopeContext(None, "x", None, store=bad), Scope.PROJECT)
+    for bad in ("..", "a b", "@0000000000000000"):
+        with pytest.raises(Unavailable):
+            home.scope_root(home.context(project_path=f"{maker.projects}/{bad}"), Scope.PROJECT)
 
 
 # Status

@@ -184,10 +184,10 @@ class ClaudeStores:
 
     def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
         """The memory of a project: that of its checkout, or where the settings put it. `cwd`: the working
-        directory whose settings count, where it is not the checkout itself."""
+        directory whose settings count, where it is not the checkout itself. Raises `Unavailable`."""
         checkout = self.checkout(project_path)
         if checkout is None:
-            return self.memory_root(Path(project_path).name)
+            return self.store(Path(project_path).name)
         moved = self.settings_of(cwd or checkout).directory
         return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
 
