@@ -366,7 +366,7 @@ class _Replay:
             case "str_replace":
                 self._replace(write)
             case "insert":
-                line, added = int(str(write.fields["insert_line"])), str(write.fields.get("insert_text", ""))
+                line, added = _line_of(write), str(write.fields.get("insert_text", ""))
                 self._put(write.place, insert_after(_named(write), self._text(write.place), line, added))
             case "memory_write":
                 self._memory_write(write)
@@ -413,6 +413,13 @@ class _Replay:
             for each, content in self._now.items()
             if content is not None and each[0] == key and (each[1] == rel or each[1].startswith(f"{rel}/"))
         ]
+
+
+def _line_of(write: _ToolWrite) -> int:
+    try:
+        return int(str(write.fields.get("insert_line")))
+    except ValueError:
+        raise _UnknownError from None
 
 
 def _named(write: _ToolWrite) -> MemoryPath:

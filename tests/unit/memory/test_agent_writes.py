@@ -94,6 +94,8 @@ def test_what_a_tool_call_created_is_the_agents_and_anything_else_is_not(parts: 
         ("it failed", {"command": "create", "file_text": "x\n", "success": False}, SOON),
         ("it wrote something else", {"command": "create", "file_text": "y\n"}, SOON),
         ("it only looked", {"command": "view", "file_text": "x\n"}, SOON),
+        ("it says no line", {"command": "insert", "insert_text": "x\n"}, SOON),
+        ("its line is none", {"command": "insert", "insert_line": "one", "insert_text": "x\n"}, SOON),
         ("it was long before the last snapshot", {"command": "create", "file_text": "x\n"}, NOW - 3_600_000),
     ],
 )
