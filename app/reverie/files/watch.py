@@ -352,13 +352,13 @@ class WatchSession:
         self._add(paths, len(paths), look=False)
 
     def roots_changed(self) -> None:
-        """As `watch_source.Listener`: the targets are looked for again."""
+        """As `watch_sources.Sink`: the targets are looked for again."""
         with self._wake:
             self._look = True
             self._wake.notify()
 
     def trouble(self, reason: str) -> None:
-        """As `watch_source.Listener`; the first reason is told."""
+        """As `watch_sources.Sink`; the first reason is told."""
         with self._wake:
             self._trouble = self._trouble or reason
             self._wake.notify()

@@ -6,7 +6,7 @@ where the repository's root says. Sessions are workspaces; their memory is the n
 Global are the memories of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
-directory (`Known.learn_missing`, bounded). Titles are read when asked for (`described_source`,
+directory (`ProjectCache.learn_missing`, bounded). Titles are read when asked for (`described_source`,
 `learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
 Failure: as `agents.base` says.
 """

@@ -1,11 +1,11 @@
 """The history of one home: every version of every memory, in a bare git repository of Reverie's own.
 
-Memory bytes are stored verbatim, names escaped and reversible (`history.objects`); permission bits, pins and
-usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs from
-the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing happens
-under one lock between processes and threads (`files.locks`): objects first, durable, then the branch. So a
-kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid repository
-with the old or the new version.
+Memory bytes are stored verbatim, names escaped and reversible (`history.repository`); permission bits, pins
+and usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs
+from the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing
+happens under one lock between processes and threads (`files.locks`): objects first, durable, then the branch.
+So a kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid
+repository with the old or the new version.
 
 A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
 A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
@@ -97,7 +97,8 @@ class Snapshot:
         self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
-        """Bring one root up to date, looking only at `dirty` where that is enough. Raises DamagedError."""
+        """Bring one root up to date, looking only at `dirty` where that is enough. Raises
+        DamagedHistoryError."""
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
         if source.files is not None:

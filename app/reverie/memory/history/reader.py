@@ -111,7 +111,7 @@ def read_page(
     repository: Repository, start: Cursor, *, limit: int, until: str = "", head: str = ""
 ) -> LogPage:
     """At most `limit` entries from `start` on; none of the commit `until` and those before it. Raises
-    MissingVersionError, DamagedError."""
+    MissingVersionError, DamagedHistoryError."""
     entries: list[LogEntry] = []
     place = start.place
     stored = repository.commit_named(start.commit)
@@ -345,7 +345,7 @@ class StepsPage(Struct, frozen=True):
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
-    """What a commit did; `load` as `Folder` takes it. Raises MissingVersionError, DamagedError."""
+    """What a commit did; `load` as `Folder` takes it. Raises MissingVersionError, DamagedHistoryError."""
     parent = repository.commit(stored.parent) if stored.parent else None
     after, before = Folder(load, stored.tree), Folder(load, parent.tree if parent else None)
     roots: set[bytes] = set()

@@ -544,7 +544,7 @@ class Repository:
     """An open repository. Cheap to open; one per operation, used by one thread."""
 
     def __init__(self, path: Path) -> None:
-        """Open what lies at `path`. Raises DamagedError, OSError (FileNotFoundError: nothing lies there)."""
+        """Open what lies at `path`. Raises DamagedHistoryError, FileNotFoundError, other OSErrors."""
         self.path = path
         self.objects = path / "objects"
         git = libgit2()
@@ -594,11 +594,11 @@ class Repository:
         return bool(self.odb.exists(raw.hex()))
 
     def blob(self, raw: bytes) -> bytes:
-        """The bytes of a blob, checked against its id. Raises DamagedError if they cannot be had, OSError."""
+        """The bytes of a blob, checked against its id. Raises DamagedHistoryError, OSError."""
         return bytes(self._object(raw, "blob").data)
 
     def refuse_cut_short(self, raw: bytes) -> None:
-        """Raise DamagedError if the object is loose and not all there; OSError if it cannot be read.
+        """Raise DamagedHistoryError if the object is loose and not all there; OSError if it cannot be read.
 
         libgit2 (1.9) never returns from reading a small loose object that was cut short.
         """
@@ -615,16 +615,16 @@ class Repository:
         return self.objects / name[:2] / name[2:]
 
     def tree(self, raw: bytes) -> Iterator[TreeEntry]:
-        """The entries of a tree. Raises DamagedError."""
+        """The entries of a tree. Raises DamagedHistoryError."""
         for entry in self._object(raw, "tree"):
             yield TreeEntry(entry.raw_name, int(entry.filemode), bytes(entry.id.raw))
 
     def commit(self, raw: bytes) -> StoredCommit:
-        """A commit. Raises DamagedError."""
+        """A commit. Raises DamagedHistoryError."""
         return stored_commit(self._object(raw, "commit"))
 
     def commit_named(self, commit_id: str) -> StoredCommit:
-        """The commit with this hexadecimal id. Raises MissingVersionError, DamagedError."""
+        """The commit with this hexadecimal id. Raises MissingVersionError, DamagedHistoryError."""
         try:
             raw = bytes.fromhex(commit_id)
         except ValueError as error:
@@ -634,7 +634,7 @@ class Repository:
         return self.commit(raw)
 
     def entry(self, tree: bytes, names: tuple[bytes, ...]) -> TreeEntry | None:
-        """What a path below a tree leads to; the tree itself for an empty path. Raises DamagedError."""
+        """What a path below a tree leads to; the tree for an empty path. Raises DamagedHistoryError."""
         found = TreeEntry(b"", TREE_MODE, tree)
         for name in names:
             if not found.is_tree:
@@ -648,7 +648,7 @@ class Repository:
         return found
 
     def verify_newest(self) -> None:
-        """Raise DamagedError unless the newest version is all there (contents are looked for, not read)."""
+        """Raise DamagedHistoryError unless the newest version is all there; contents are not read."""
         tip = self.tip()
         if tip is None:
             return
@@ -682,7 +682,7 @@ class Repository:
                 yield damage
 
     def _object(self, raw: bytes, kind: _Kind) -> Any:
-        """The object, of pygit2's class for this kind. Raises DamagedError, OSError."""
+        """The object, of pygit2's class for this kind. Raises DamagedHistoryError, OSError."""
         git = libgit2()
         self.refuse_cut_short(raw)
         try:
@@ -759,7 +759,7 @@ _REST = re.compile(r"[0-9a-f]{38}")
 def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
     """Pack when there are more than `pack_after` loose objects or more than `MOST_PACKS` packs.
 
-    Raises DamagedError if an object cannot be packed, OSError; in both cases nothing has been removed.
+    Raises DamagedHistoryError if an object cannot be packed, OSError; in both cases nothing has been removed.
     """
     names = list(_loose(repository.objects))
     packs = _packs(repository.objects)

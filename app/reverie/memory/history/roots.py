@@ -1,6 +1,6 @@
 """One memory root inside a commit: its format, how it is read from disk, and whose changes it holds.
 
-Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.objects`),
+Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.repository`),
 `<key>` as one segment, so that no key can lie inside another. Git's trees know two modes only; permission
 bits other than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata
 blob, one line a file so that it stays small in packs and readable in `git show`.
@@ -135,7 +135,7 @@ class HistoryScanner:
 
     def take_listed(self, rels: Sequence[str]) -> None:
         """Read exactly these files; a missing one is left out. They may be symlinks that stay in the root.
-        For a handful of companions: they are read each time, without the stat cache."""
+        For a handful of companions: they are read each time."""
         rooted = RootedDirectory(self._root)
         for rel in rels:
             try:
@@ -292,7 +292,7 @@ class StoredRoot:
 
     @classmethod
     def load(cls, repository: Repository, commit: Folder, key: str) -> StoredRoot | None:
-        """The root `key` in a commit, or None. Raises DamagedError."""
+        """The root `key` in a commit, or None. Raises DamagedHistoryError."""
         folder = commit.get((key_name(key),))
         if not isinstance(folder, Folder):
             return None
