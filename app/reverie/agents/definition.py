@@ -174,6 +174,6 @@ def _malformed(cause: str) -> StoreError:
     return StoreError(
         "The agent definition cannot be used.",
         cause=cause,
-        next_step="Mend the file, or remove it.",
+        next_step="Fix the file or remove it.",
         reason="malformed",
     )

@@ -105,7 +105,9 @@ def _compared(
         return AsInjected(block, f"loki-mode leaves out memory/{name}: {cause}.")
     if sorted(block.splitlines()) == sorted(ours.splitlines()):
         return AsInjected(block, "loki-mode orders the lessons by their times as texts, not as instants.")
-    return AsInjected(block, "loki-mode chooses or words the lessons otherwise, by their times as texts.")
+    return AsInjected(
+        block, "loki-mode picks or words the lessons differently, because it compares times as text."
+    )
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:

@@ -375,8 +375,8 @@ def _opened(top: Path, directory: Path) -> Iterator[Directory]:
     except SwappedError as error:
         raise EscapesRoot(
             f"Nothing was stored in {directory}.",
-            cause="A folder on the way to it is a symbolic link.",
-            next_step="Put a real folder in its place.",
+            cause="Part of its path is a symbolic link.",
+            next_step="Replace it with a real folder.",
         ) from error
     except OSError as error:
         raise user_error_from_os(error, f"{directory} could not be written.") from error

@@ -82,8 +82,8 @@ class Undurable(Unavailable):
 
 
 @contextlib.contextmanager
-def made_all_the_same(warnings: list[str]) -> Iterator[None]:
-    """A change in the block that is made, but not durable, is a warning and no failure."""
+def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
+    """Turn `Undurable` into a warning: the change was made."""
     try:
         yield
     except Undurable as error:

@@ -59,7 +59,7 @@ class LeaseHeld(Busy):
     def __init__(self, holder: LeaseHolder) -> None:
         super().__init__(
             f"This is being done already: {holder.purpose}.",
-            cause=f"Process {holder.owner.pid} is at it.",
+            cause=f"Process {holder.owner.pid} is running it.",
             next_step="Wait until it is done, or end that process, then try again.",
         )
         self.holder = holder

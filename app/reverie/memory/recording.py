@@ -812,7 +812,7 @@ class DiskChangeListener:
             yield
         except UserError as error:
             why = " ".join(part for part in (error.cause or error.title, error.next_step) if part)
-            self._warn(f"{rel} was changed, but its pin and use could not follow. {why}")
+            self._warn(f"{rel} was changed, but its pin and usage count were not updated. {why}")
 
     def _with_key(self, root: ScopeRoot, rel: str, change: Callable[[str], object]) -> None:
         key = self._home.usage_key(root, rel)

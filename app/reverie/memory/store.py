@@ -42,7 +42,7 @@ from reverie.agents.capabilities import WriteLock
 from reverie.agents.scopes import Caps, FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.clock import Clock
 from reverie.errors import AGENT_BUSY, Busy, Conflict, StoreError, user_error_from_os
-from reverie.files.atomic import is_write_protected, made_all_the_same
+from reverie.files.atomic import is_write_protected, undurable_as_warning
 from reverie.files.directory import differ_in_case_only, ensure_private
 from reverie.files.locks import file_lock, is_held
 from reverie.files.rooted import DirectoryEntry
@@ -639,7 +639,7 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Raises `_Overtaken`, and restores what it took, if somebody wrote after the history was taken."""
+        """Raises `_OvertakenStore`, and restores what it took, if it was written to after the snapshot."""
         entry = files.entry(parsed.rel)
         if entry is None:
             raise missing(parsed)
@@ -753,7 +753,7 @@ class MemoryStore:
     def _made(self) -> Iterator[None]:
         """A change that was made is no failure, also where the disk could not make it durable."""
         warnings: list[str] = []
-        with made_all_the_same(warnings):
+        with undurable_as_warning(warnings):
             yield
         for warning in warnings:
             self._effects.warn(warning)

@@ -20,7 +20,7 @@ from pathlib import Path
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable, UserError, user_error_from_os
-from reverie.files.atomic import is_write_protected, made_all_the_same, write_protected
+from reverie.files.atomic import is_write_protected, undurable_as_warning, write_protected
 from reverie.files.directory import Directory, SwappedError, is_link, real_path
 from reverie.files.locks import file_lock
 from reverie.files.rooted import RootedDirectory
@@ -391,7 +391,7 @@ class CompanionFiles:
         self._parts.write_guard.require()
         with file_lock(self._parts.profile.locks, companion.path):
             compare((), files.read(rel))
-            with made_all_the_same(warnings):
+            with undurable_as_warning(warnings):
                 files.remove(rel, check=compare)
         self._note(companion.path, warnings)
 
@@ -428,7 +428,7 @@ class CompanionFiles:
             kept = self._kept(companion)
             self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
             commit = self._parts.snapshots.history.head() or ""
-            with made_all_the_same(warnings):
+            with undurable_as_warning(warnings):
                 files.write(rel, data, before_replace=compare, mode=mode)
         self._note(kept, warnings)
         return commit, " ".join(warnings)

@@ -51,7 +51,7 @@ from reverie.failures.lessons import (
     retrieve,
 )
 from reverie.failures.record import is_switched_off
-from reverie.files.atomic import made_all_the_same
+from reverie.files.atomic import undurable_as_warning
 from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
@@ -109,7 +109,7 @@ class RecordEdits:
         self._parts.snapshots.observe(source="before a change", dirty=paths)
         try:
             for rel, (before, after) in images.items():
-                with made_all_the_same(warnings):
+                with undurable_as_warning(warnings):
                     self._replace(rel, before, after)
         finally:
             try:  # what is changed is changed; the next snapshot takes it in

@@ -65,14 +65,14 @@ def test_its_records_are_told_as_those_of_files_and_each_once(
     put(database, "skills", "skill-x", {"id": "skill-x", "name": "Mend it", "steps": ["look"]})
     before = contents(maker.store)
     text = told(maker, tmp_path)
-    assert text.count("1 of these stand in the files, too") == 2
+    assert text.count("1 of these is identical to a record in the files") == 2
     for line in ("## Stand alone", "### Avoid: DbError", "## Skill: Mend it", "1. look"):
         assert line in text.splitlines()
     assert text.count("# Patterns\n") == 1
     assert "Publish the timetable" not in text
     assert "IterationError\n" not in text.replace("When encountering: IterationError", "")
     assert contents(maker.store) == before
-    assert told(maker, tmp_path, "memory.db-wal").endswith("told.\n")
+    assert told(maker, tmp_path, "memory.db-wal").endswith("Open that to see its contents.\n")
 
 
 def test_anti_patterns_that_stand_in_it_alone_are_shown_with_the_others(

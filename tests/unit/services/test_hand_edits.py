@@ -253,7 +253,7 @@ def test_a_use_that_cannot_be_counted_is_a_warning_of_a_save_that_was_made(
     monkeypatch.setattr(UsageLog, "record_write", full)
     saved = edits.save(context, TESTING, "saved\n", text.sha256)
     assert saved.content == "saved\n"
-    assert "its pin and use could not follow. The disk is full." in saved.note
+    assert "its pin and usage count were not updated. The disk is full." in saved.note
     assert edits.read(context, TESTING).note == text.note
     newest = parts.snapshots.history.commits(limit=1)[0]
     assert newest.actor == "user"

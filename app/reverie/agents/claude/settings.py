@@ -444,9 +444,9 @@ _APPROVED = (
 )
 _MANAGED = "Set by an administrator for everybody on this machine."
 _REPOSITORY = "It belongs to the project's repository: others may get the change."
-_PRIVATE = "In the project, but of this machine only."
-_NO_CLAUDE = "Loaded because no CLAUDE.md of the project says anything."
-_A_CLAUDE = "Not loaded: a CLAUDE.md is there. Claude Code reads AGENTS.md only where none says anything."
+_PRIVATE = "In the project, but private to this machine."
+_NO_CLAUDE = "Loaded because the project has no CLAUDE.md with content."
+_A_CLAUDE = "Not loaded: Claude Code reads AGENTS.md only if the project has no CLAUDE.md with content."
 _EXCLUDED = "Not loaded: claudeMdExcludes in the settings names it."
 _TOO_LARGE = "Not loaded: it is larger than 4 MB."
 _NOTES_UNUSED = "Claude Code of today makes no session notes and does not read this."

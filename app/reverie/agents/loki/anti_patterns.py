@@ -59,7 +59,7 @@ def record_of(text: str) -> dict[str, Any]:
             continue
         opened, value = _key_and_value(line, number)
         if opened in record:
-            raise _no_record(number, f"{opened} stands there twice")
+            raise _no_record(number, f"{opened} occurs twice")
         record[opened] = _value(value)
         listed = None if value else []
     return record
@@ -123,7 +123,7 @@ def _key_and_value(line: str, number: int) -> tuple[str, str]:
 
 def _no_record(number: int, why: str) -> StoreError:
     return StoreError(
-        f"Line {number} is no line of a record:",
+        f"Line {number} is not a valid record line:",
         cause=f"{why}.",
         next_step="Keep to “key: value”, and to “- item” for each item of a list.",
         reason="record",
@@ -472,7 +472,7 @@ class AntiPatternRecords:
             raise _not_so("its pattern would say nothing")
         for key, value in was.items():
             if key in becomes and value is not None and _form(value) != _form(becomes[key]):
-                raise _not_so(f"{key} would be of another form")
+                raise _not_so(f"{key} would change its type")
 
     def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         records = [record_of(text) for text in texts]
@@ -659,5 +659,5 @@ def _unreadable(why: str) -> StoreError:
 
 def _not_so(why: str) -> StoreError:
     return StoreError(
-        "The record cannot become that:", cause=f"{why}.", next_step="Change texts and items only."
+        "This change is not allowed:", cause=f"{why}.", next_step="Change texts and items only."
     )

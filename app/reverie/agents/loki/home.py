@@ -327,9 +327,9 @@ def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> 
 def rendered_database(path: Path, cache: Path | None) -> str:
     """What the database holds, as Markdown."""
     if path.name in _BESIDE_DATABASE:
-        return f"# {path.name}\n\nThis belongs to {DATABASE}, where what it holds is told.\n"
+        return f"# {path.name}\n\nThis file is part of {DATABASE}. Open that to see its contents.\n"
     if cache is None:
-        return f"# {DATABASE}\n\nIt is read through a copy, for which there is no place now.\n"
+        return f"# {DATABASE}\n\nReverie reads it through a copy, and has nowhere to put one now.\n"
     try:
         found = database_records(path, cache)
     except UserError as error:
@@ -365,7 +365,8 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
         if records:
             yield from ("", f"# {table.replace('_', ' ').capitalize()}", "")
         if also:
-            yield f"{len(also)} of these stand in the files, too, word for word, and are told there."
+            same = "is identical to a record" if len(also) == 1 else "are identical to records"
+            yield f"{len(also)} of these {same} in the files and shown there."
         if table == "patterns" and own:
             yield from ("", _below_heading(_rendered_record("semantic/patterns.json", {"patterns": own})))
         elif table == "timeline_actions" and own:
