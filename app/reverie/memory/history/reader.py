@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.errors import StoreError, Unavailable, user_error_from_os
+from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import shown
-from reverie.files.sqlite import why
 from reverie.memory.history.repository import (
     Commit,
     DamagedHistoryError,
@@ -666,10 +664,3 @@ def in_words() -> Iterator[None]:
         ) from error
     except OSError as error:
         raise user_error_from_os(error, "The history could not be used.") from error
-    except sqlite3.Error as error:
-        cause, next_step = why(
-            error,
-            f"Its list of known files cannot be written: {error}.",
-            "Check the disk and the rights of Reverie's data directory.",
-        )
-        raise Unavailable("The history could not be used.", cause=cause, next_step=next_step) from error
