@@ -98,7 +98,7 @@ KINDS: tuple[HomeKind, ...] = (
         mux_location.existing_home_roots,
         mux_location.usual_places,
     ),
-    # A project is taken for the store in it; where these are, `discover_projects` finds out.
+    # A project is taken for the store in it; where these are, `find_projects` finds out.
     HomeKind(
         loki_names.KIND, lambda root: loki_names.store_of(root) is not None, _loki_home, lambda _e, _d: ()
     ),
@@ -216,16 +216,6 @@ def find_projects(
         tuple(unique.values()),
         tuple(TroubledPlace(path, not_answering(path), silent=True) for path in silent),
     )
-
-
-def discover_projects(
-    found: Iterable[FoundHome],
-    home_dir: Path,
-    cache: Path | None = None,
-    env: Mapping[str, str] | None = None,
-) -> tuple[FoundHome, ...]:
-    """The stores that `find_projects` finds."""
-    return find_projects(found, home_dir, cache, env).homes
 
 
 def _store(project: Path) -> _Answer:

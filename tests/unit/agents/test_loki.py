@@ -14,7 +14,7 @@ from helpers.loki_home import FINGERPRINT, LokiMaker, error
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import Home
-from reverie.agents.discovery import discover, discover_projects, open_home
+from reverie.agents.discovery import discover, find_projects, open_home
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.loki.locations import is_store, memory_root, namespaces, safe_name, store_of
 from reverie.agents.loki.records import episode_of, moment
@@ -529,7 +529,7 @@ def test_stores_are_found_in_the_projects_of_other_homes_and_in_the_agents_list(
     before = snapshot(tmp_path)
     found = discover({}, tmp_path)
     assert [home.kind for home in found] == ["mux"], "the agent's own list is no store"
-    stores = discover_projects(found, tmp_path)
+    stores = find_projects(found, tmp_path).homes
     assert [(home.root, home.kind, home.of_project) for home in stores] == [
         (maker.store, "loki", True),
         (listed.store, "loki", True),
@@ -540,7 +540,7 @@ def test_stores_are_found_in_the_projects_of_other_homes_and_in_the_agents_list(
     all_homes = (*looked.homes, *look_for_stores(looked, profile, {}, tmp_path).homes)
     assert [home.kind for home in all_homes] == ["mux", "loki", "loki"]
     user.file("knowledge/project-index.json", "{torn")
-    assert len(discover_projects(found, tmp_path)) == 1
+    assert len(find_projects(found, tmp_path).homes) == 1
 
 
 def test_the_sample_is_read_through_the_command_line(
