@@ -30,6 +30,7 @@ from reverie.agents.scopes import (
     ScopeContext,
     ScopeRoot,
     ScopeUnavailable,
+    escape_key,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.directory import is_directory
@@ -200,7 +201,7 @@ class Home(ABC):
         """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""
         if root.usage_prefix is None:
             return None
-        return root.usage_prefix + rel.replace("%", "%25").replace(":", "%3A")
+        return root.usage_prefix + escape_key(rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """What the agent's own kind of file says, as Markdown; None for a file that is shown as it is. A

@@ -133,6 +133,17 @@ class ScopeRoot(Struct, frozen=True):
         return any(re.fullmatch(self.without, path) for path in paths)
 
 
+def escape_key(component: str) -> str:
+    """One component of a logical key, so that keys of different components never collide (formats/mux.md
+    section 8)."""
+    return component.replace("%", "%25").replace(":", "%3A")
+
+
+def unescape_key(component: str) -> str:
+    """What `escape_key` made a component of."""
+    return component.replace("%3A", ":").replace("%25", "%")
+
+
 class FileRule(Struct, frozen=True):
     """Who may change a file of a memory root. `generated`: the agent makes it anew, so that an edit would be
     lost; `read-only`: it is not ours to change, for example a record or what a server keeps. `sentence` says

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.capabilities import AntiPattern
+from reverie.agents.loki.locations import safe_name
 from reverie.agents.loki.records import (
     LATEST_MS,
     anti_patterns_of,
@@ -163,7 +164,7 @@ def _lessons(
     found: list[tuple[str, Any, Any]] = []
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     for number, listed in enumerate(_listed(memory, now)):
-        name = f"{_PREFIX}{_safe(listed.stem.replace(_PREFIX, ''))}.json"
+        name = f"{_PREFIX}{safe_name(listed.stem.replace(_PREFIX, ''))}.json"
         places = (directory / name for directory in (listed.parent, *_days(memory)))
         path = next((place for place in places if is_there(place)), None)
         if path is None:
@@ -241,10 +242,6 @@ def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
     for _at, kind, message in lessons[:MOST_LESSONS]:
         lines.append(f"- {str(kind)[:80]}" + (f": {str(message)[:160]}" if message else ""))
     return "".join(f"{line}\n" for line in ["", HEADING, *lines]) if lines else ""
-
-
-def _safe(name: str) -> str:
-    return "".join(char if char.isalnum() or char in "-_" else "_" for char in name)
 
 
 def _loaded(path: Path) -> Any:

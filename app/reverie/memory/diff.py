@@ -98,10 +98,7 @@ def is_binary(content: bytes) -> bool:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Lines with their `\n` (a `\r` before it belongs to the line); the last may lack one."""
-    *whole, last = content.split(b"\n")
-    lines = [line + b"\n" for line in whole] + ([last] if last else [])
-    return [line.decode("utf-8", "replace") for line in lines]
+    return [line.decode("utf-8", "replace") for line in lines_of(content)]
 
 
 def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] | None) -> Iterator[str]:
@@ -235,7 +232,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """Lines with their endings; the last may lack one."""
+    """Lines with their `\n` (a `\r` before it belongs to the line); the last may lack one."""
     *whole, last = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 

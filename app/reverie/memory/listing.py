@@ -29,11 +29,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypedDict
 
-from reverie.agents.scopes import Caps, DescriptionState, FileRole, FileRule, ProjectGap, Scope, ScopeRoot
+from reverie.agents.scopes import (
+    Caps,
+    DescriptionState,
+    FileRole,
+    FileRule,
+    ProjectGap,
+    Scope,
+    ScopeRoot,
+    unescape_key,
+)
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
-from reverie.memory.usage_rules import UNUSED, MemoryUsage, unescaped
+from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.text.summaries import first_heading
 from reverie.values import Struct
 
@@ -247,7 +256,7 @@ def scope_usage(
         rel = known.get(key)
         if rel is None:
             component = key[len(prefix or "") :]
-            rel = unescaped(component)
+            rel = unescape_key(component)
             if key_of(rel) != key:
                 rel = component
                 if key_of(rel) != key:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import AgentWriter, Home, SessionPlace
-from reverie.agents.scopes import COMPANIONS, ScopeRoot
+from reverie.agents.scopes import COMPANIONS, ScopeRoot, unescape_key
 from reverie.agents.transcripts import MemoryCall
 from reverie.clock import DAY_MS, Clock
 from reverie.errors import StoreError, Unavailable, UserError, user_error_from_os
@@ -53,7 +53,7 @@ from reverie.memory.paths import CompanionPlace, MemoryPath, companion_place, me
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore, WriteGuard, write_locks
 from reverie.memory.usage import UsageLog
-from reverie.memory.usage_rules import MemoryUsage, unescaped
+from reverie.memory.usage_rules import MemoryUsage
 from reverie.values import Struct, fields_of
 
 # Who changed a memory.
@@ -697,7 +697,7 @@ class Snapshots:
     def _source(self, root: ScopeRoot, usage: Mapping[str, MemoryUsage]) -> SnapshotSource:
         metadata: dict[str, dict[str, Any]] = {}
         for key, value in usage.items():
-            rel = unescaped(key[len(root.usage_prefix or "") :])
+            rel = unescape_key(key[len(root.usage_prefix or "") :])
             if self._home.usage_key(root, rel) == key:
                 metadata[rel] = {name: getattr(value, name) for name in _USAGE_FIELDS}
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)

@@ -100,7 +100,7 @@ class WriteGuard:
     def refusal_of(self, context: ScopeContext) -> Refusal | None:
         """Why a run in this context may not begin: the first store that Reverie does not know. One that is
         only not in use stops nothing but writes into itself, unless there is no other."""
-        roots = self._roots(context)
+        roots = tuple(_roots_of(self._home, context))
         unknown = self._first(_unknown(self._reported(roots)))
         if unknown is not None:
             return unknown
@@ -110,7 +110,7 @@ class WriteGuard:
     def unknown(self, context: ScopeContext | None = None) -> tuple[tuple[Refusal, bool], ...]:
         """Everything that Reverie does not know, in one context or in all stores, and whether a person has
         permitted writing."""
-        roots = self._home.roots() if context is None else self._roots(context)
+        roots = self._home.roots() if context is None else tuple(_roots_of(self._home, context))
         reported = _unknown(self._reported(roots))
         permitted = self._permitted() if reported else {}
         return tuple((each, _covers(permitted, each)) for each in reported)
@@ -162,13 +162,6 @@ class WriteGuard:
         for root in roots:
             found += self._home.write_refusals(root)
         return tuple(dict.fromkeys(found))
-
-    def _roots(self, context: ScopeContext) -> tuple[ScopeRoot, ...]:
-        roots = []
-        for scope in Scope:
-            with contextlib.suppress(ScopeUnavailable):
-                roots.append(self._home.scope_root(context, scope))
-        return tuple(roots)
 
     def _permitted(self) -> dict[str, Any]:
         kept = self._sidecar.read().data.get(_ENTRIES)

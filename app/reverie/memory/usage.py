@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import Home
-from reverie.agents.scopes import ScopeRoot
+from reverie.agents.scopes import ScopeRoot, unescape_key
 from reverie.clock import Clock
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import temporary_name
@@ -57,7 +57,6 @@ from reverie.memory.usage_rules import (
     judged,
     put_back,
     to_raw,
-    unescaped,
     usage_of,
 )
 from reverie.text.summaries import estimate_tokens
@@ -546,7 +545,7 @@ class UsageLog:
         component = key[len(root.usage_prefix) :]
         return any(
             self._home.usage_key(root, rel) == key and os.path.lexists(f"{root.directory}/{rel}")
-            for rel in (unescaped(component), component)
+            for rel in (unescape_key(component), component)
         )
 
 

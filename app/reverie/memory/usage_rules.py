@@ -153,11 +153,6 @@ def prune(entries: Entries) -> None:
         del entries[key]
 
 
-def unescaped(component: str) -> str:
-    """Decodes a component of a logical key, escaped as in formats/mux.md section 8."""
-    return component.replace("%3A", ":").replace("%25", "%")
-
-
 def _says_nothing(raw: Mapping[str, Any]) -> bool:
     return all(name in _NAMES.values() and value in (None, False) for name, value in raw.items())
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from reverie.agents.mux.config import (
     base_name,
-    escape_key,
     is_plain_component,
     js_trim,
     project_dir_name,
     project_id,
     strip_trailing_separators,
 )
+from reverie.agents.scopes import escape_key
 
 any_text = st.text(st.characters(codec=None, categories=None), max_size=60)
 

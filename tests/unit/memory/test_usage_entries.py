@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reverie.agents.scopes import unescape_key
 from reverie.memory.usage_rules import (
     UNUSED,
     MemoryUsage,
@@ -21,7 +22,6 @@ from reverie.memory.usage_rules import (
     prune,
     put,
     take_rejects,
-    unescaped,
     usage_of,
     usages,
 )
@@ -239,7 +239,7 @@ def test_merging_there_and_back_leaves_everything_as_it_was(
 
 @given(st.text(max_size=20))
 def test_escaped_components_read_back(text: str):
-    assert unescaped(text.replace("%", "%25").replace(":", "%3A")) == text
+    assert unescape_key(text.replace("%", "%25").replace(":", "%3A")) == text
 
 
 def test_below_means_the_key_or_its_directory():

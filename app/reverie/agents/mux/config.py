@@ -94,11 +94,6 @@ def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
     return f"{base}-{hashlib.sha1(_node_utf8(normal), usedforsecurity=False).hexdigest()[:8]}"
 
 
-def escape_key(component: str) -> str:
-    """One component of a logical key, so that keys of different components never collide."""
-    return component.replace("%", "%25").replace(":", "%3A")
-
-
 def is_plain_component(name: str) -> bool:
     """Whether `name` can be exactly one directory or file name below its parent, on this system."""
     if name in ("", ".", "..") or _SEPARATOR.search(name):

@@ -46,7 +46,6 @@ from reverie.agents.mux.config import (
     below,
     dream_enabled,
     dream_model,
-    escape_key,
     find_workspace,
     is_plain_component,
     parse_config,
@@ -58,7 +57,17 @@ from reverie.agents.mux.config import (
     writer_place,
 )
 from reverie.agents.reading import directory_names, file_names, read_json
-from reverie.agents.scopes import Caps, ProjectGap, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.agents.scopes import (
+    Caps,
+    ProjectGap,
+    Refusal,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    ScopeUnavailable,
+    escape_key,
+    unescape_key,
+)
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import is_directory, is_file, read_regular
 from reverie.text.summaries import phrase, some, together
@@ -763,7 +772,7 @@ class _FormerPaths:
             yield path, COVERAGE
         for key in below(_read(self.root / USAGE, CONFIG_BYTES), "entries"):
             if key.startswith(_KEY_PREFIX):
-                path = _unescaped(key[len(_KEY_PREFIX) :].partition(":")[0])
+                path = unescape_key(key[len(_KEY_PREFIX) :].partition(":")[0])
                 yield path, USAGE
 
     def _of_dumps(self) -> dict[str, tuple[str, str]]:
@@ -789,7 +798,3 @@ def _read(path: Path, limit: int) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}  # it tells nothing; whoever shows the file itself says what is wrong with it
     return data if isinstance(data, dict) else {}
-
-
-def _unescaped(component: str) -> str:
-    return component.replace("%3A", ":").replace("%25", "%")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helpers.benches import NOW, Time, contents, sample_parts, workspace
 from helpers.foreign_home import make_foreign_home
 from helpers.profiles import examples
-from reverie.agents.mux.config import escape_key
+from reverie.agents.scopes import escape_key
 from reverie.clock import DAY_MS, HOUR_MS
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import RulesEngine
