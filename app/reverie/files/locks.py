@@ -21,8 +21,9 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from reverie.errors import Busy, user_error_from_os
 from reverie.files.directory import ensure_private, real_path
@@ -33,6 +34,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+
+_T = TypeVar("_T")
 
 # Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
 _FIRST_WAIT_S = 0.0005
@@ -53,49 +56,58 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 
 
 @contextlib.contextmanager
-def held_lock(file: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+def held_lock(
+    file: Path, target: Path, *, timeout_s: float = 10.0, mode: int = 0o600, busy: Busy | None = None
+) -> Iterator[None]:
     """Hold the kernel's lock on `file` itself, which is created if missing, for the `with` block; its
-    directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`."""
+    directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`, but
+    `busy` after the time-out where an agent may hold the lock."""
+    if busy is None:
+        title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
+        busy = _busy(f"{target.name} {title}", timeout_s, advice)
     try:
-        fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        fd = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), mode)
     except OSError as error:
         raise user_error_from_os(error, f"The lock for {target} could not be opened.") from error
     try:
         try:
-            _wait_for(fd, target, timeout_s)
+            _wait(lambda: _try_lock(fd) or None, timeout_s, busy)
         except OSError as error:
             raise user_error_from_os(error, f"The lock for {target} could not be taken.") from error
         try:
             yield
         finally:
-            # Explicit: a child process forked in between holds a copy of the descriptor. What was done under
-            # the lock is done; where unlocking fails, closing the file frees it.
-            try:
-                _unlock(fd)
-            except OSError as error:
-                # Late: an agent waits for `reverie failures`, which locks, too.
-                import logging
-
-                logging.getLogger("reverie.files").info(
-                    "the lock for %s could not be given back: %s", target, error
-                )
+            _give_back(fd, target)
     finally:
         with contextlib.suppress(OSError):
             os.close(fd)
 
 
-def _wait_for(fd: int, target: Path, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    wait = _FIRST_WAIT_S
-    while not _try_lock(fd):
+def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
+    """What `take` gives, as soon as it gives something. Raises `busy` after the time-out."""
+    deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
+    while (taken := take()) is None:
         if time.monotonic() >= deadline:
-            raise Busy(
-                f"{target.name} is locked by another Reverie process or job.",
-                cause=f"It did not become free within {timeout_s:g} seconds.",
-                next_step="Wait until the other job is done, then try again.",
-            )
+            raise busy
         time.sleep(wait)
         wait = min(wait * 2, _LONGEST_WAIT_S)
+    return taken
+
+
+def _busy(title: str, timeout_s: float, advice: str) -> Busy:
+    cause = f"It did not become free within {timeout_s:g} seconds."
+    return Busy(title, cause=cause, next_step=f"{advice}, then try again.")
+
+
+def _give_back(fd: int, target: Path) -> None:
+    """Unlock explicitly: a child process forked in between holds a copy of the descriptor. What was done
+    under the lock is done; where unlocking fails, closing the file frees it."""
+    try:
+        _unlock(fd)
+    except OSError as error:
+        import logging  # late: an agent waits for `reverie failures`, which locks, too
+
+        logging.getLogger("reverie.files").info("the lock for %s could not be given back: %s", target, error)
 
 
 if sys.platform == "win32":
@@ -133,12 +145,6 @@ else:
 # nothing either.
 
 
-if sys.platform != "win32":
-    import fcntl
-
-_LONGEST_BESIDE_WAIT_S = 0.02
-
-
 @contextlib.contextmanager
 def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
     """Hold the lock of `target` for the `with` block; its directory must exist."""
@@ -146,22 +152,12 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         yield
         return
     path = target.with_name(f"{target.name}.lock")
-    deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
-    while (fd := _locked(path, target)) is None:
-        if time.monotonic() >= deadline:
-            raise Busy(
-                f"{target.name} is locked by its agent.",
-                cause=f"It did not become free within {timeout_s:g} seconds.",
-                next_step="Wait until the agent has written it, then try again.",
-            )
-        time.sleep(wait)
-        wait = min(wait * 2, _LONGEST_BESIDE_WAIT_S)
+    busy = _busy(f"{target.name} is locked by its agent.", timeout_s, "Wait until the agent has written it")
+    fd = _wait(lambda: _locked(path, target), timeout_s, busy)
     try:
         yield
     finally:
-        # Unlocking never fails what was done under the lock: closing frees it as well.
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)
+        _give_back(fd, target)
         with contextlib.suppress(OSError):
             os.close(fd)
 
@@ -173,11 +169,11 @@ def _locked(path: Path, target: Path) -> int | None:
     except OSError as error:
         raise user_error_from_os(error, f"The lock for {target} could not be opened.") from error
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held, named = os.fstat(fd), path.lstat()
-        if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino):
-            return fd
-    except (BlockingIOError, FileNotFoundError):
+        if _try_lock(fd):
+            held, named = os.fstat(fd), path.lstat()
+            if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino):
+                return fd
+    except FileNotFoundError:
         pass
     except OSError as error:
         os.close(fd)

@@ -28,10 +28,8 @@ use cannot be counted, its directory not synced) is a warning to `ChangeListener
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -41,10 +39,10 @@ from reverie.agents.base import Home, check_content
 from reverie.agents.capabilities import WriteLock
 from reverie.agents.scopes import Caps, FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.clock import Clock
-from reverie.errors import AGENT_BUSY, Busy, Conflict, StoreError, user_error_from_os
+from reverie.errors import AGENT_BUSY, Busy, Conflict, StoreError
 from reverie.files.atomic import is_write_protected, undurable_as_warning
 from reverie.files.directory import differ_in_case_only, ensure_private
-from reverie.files.locks import file_lock, is_held
+from reverie.files.locks import file_lock, held_lock, is_held
 from reverie.files.rooted import DirectoryEntry
 from reverie.files.sidecar import Sidecar
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
@@ -195,14 +193,10 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
 # lock, none if another Reverie does.
 
 
-if sys.platform != "win32":
-    import fcntl
-
 PATIENCE_S = 0.25
 """How long a Reverie of another profile may hold it: for one write, which takes a moment."""
 OWN_PATIENCE_S = 10.0
 """How long to wait for other threads and processes of this profile."""
-_STEP_S = 0.01
 
 
 class _HeldLock(threading.local):
@@ -254,43 +248,10 @@ def _roots_of(home: Home, context: ScopeContext) -> Iterator[ScopeRoot]:
             yield home.scope_root(context, scope)
 
 
-@contextlib.contextmanager
-def _hold(lock: WriteLock, patience_s: float) -> Iterator[None]:
+def _hold(lock: WriteLock, patience_s: float) -> AbstractContextManager[None]:
     if sys.platform == "win32":
-        yield
-        return
-    try:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(lock.file, flags, 0o644)
-    except OSError as error:
-        raise user_error_from_os(error, f"{lock.file} could not be opened.") from error
-    try:
-        until = time.monotonic() + patience_s
-        while not _taken(descriptor, lock):
-            if time.monotonic() >= until:
-                raise _busy(lock)
-            time.sleep(_STEP_S)
-        try:
-            yield
-        finally:
-            # Unlocked explicitly: a child process forked in between holds a copy of the descriptor.
-            # Where that fails, closing frees it: what was done under the lock is done.
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
-        os.close(descriptor)
-
-
-def _taken(descriptor: int, lock: WriteLock) -> bool:
-    if sys.platform == "win32":
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise user_error_from_os(error, f"{lock.file} could not be locked.") from error
-    return True
+        return nullcontext()
+    return held_lock(lock.file, lock.file, timeout_s=patience_s, mode=0o644, busy=_busy(lock))
 
 
 def _busy(lock: WriteLock) -> Busy:
