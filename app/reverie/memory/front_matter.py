@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from reverie.agents.scopes import Caps, DescriptionState
 from reverie.memory import yaml12
-from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.text.summaries import JS_SPACE, cut_utf16, utf16_length
 from reverie.values import Struct
 
 BOM = "\ufeff"
@@ -37,10 +37,6 @@ _SIMPLE_LINE = re.compile(
     r") *(?:\r?\n|\Z)"
 )
 _NO_STRINGS = frozenset({"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"})
-# What is white space to JavaScript. Python has U+001C to U+001F and U+0085 besides, and lacks U+FEFF.
-JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
 _SPACES = re.compile(f"[{JS_SPACE}]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 

@@ -43,7 +43,7 @@ from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
-from reverie.text.summaries import first_heading
+from reverie.text.summaries import JS_SPACE, first_heading
 from reverie.values import Struct
 
 # All take a relative path: its logical key, None without an owner; its usage, None for none; its rule, None
@@ -132,8 +132,6 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
     would."""
     # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
-        from reverie.memory.front_matter import JS_SPACE  # late: few names need it, none before first paint
-
         if is_undecodable(rel):
             return "its name is not valid UTF-8"
         problem = rel_problem(rel)

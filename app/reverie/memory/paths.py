@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reverie.agents.scopes import COMPANIONS, Scope
 from reverie.errors import PathRuleError
+from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
 
 ROOT = "/memories"
@@ -19,12 +20,6 @@ ROOT = "/memories"
 _ENCODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MARKUP = re.compile(r'[<>"]')
-# What JavaScript's String.prototype.trim removes; Python's strip() differs (it keeps U+FEFF, drops
-# U+001C-U+001F).
-_JS_SPACE = (
-    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
-    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
 _NEXT_STEP = "Use a path such as /memories/global/notes.md."
 
 
@@ -53,7 +48,7 @@ class MemoryPath(Struct, frozen=True):
 
 def parse_memory_path(text: str) -> MemoryPath:
     """The path named by `text`. Raises `PathRuleError` naming the first rule that fails."""
-    trimmed = text.strip(_JS_SPACE)
+    trimmed = text.strip(JS_SPACE)
     if not trimmed.startswith(ROOT):
         raise _refused(text, f"it does not start with {ROOT}")
     rest = trimmed[len(ROOT) :].rstrip("/")

@@ -45,7 +45,6 @@ from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar, parse_object, stringify
 from reverie.memory import usage_rules
-from reverie.memory.front_matter import JS_SPACE
 from reverie.memory.paths import utf16_key
 from reverie.memory.store import ReadOnlyStore
 from reverie.memory.usage_rules import (
@@ -59,7 +58,7 @@ from reverie.memory.usage_rules import (
     to_raw,
     usage_of,
 )
-from reverie.text.summaries import estimate_tokens
+from reverie.text.summaries import JS_SPACE, estimate_tokens
 from reverie.values import Struct, replace
 
 # The ledger is replaced whole, so it is never half written, but not synced: it protects against an agent that

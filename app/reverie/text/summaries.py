@@ -1,5 +1,5 @@
-"""Phrases that a window can say in another language, counts in sentences, lengths as the agents count them,
-and the first heading of a text.
+"""Phrases that a window can say in another language, counts in sentences, lengths and white space as the
+agents see them, and the first heading of a text.
 
 Rooms below the window speak English: on the command line, in logs and in files. A `Phrase` is such a text
 that keeps what it was made of, so that the window can look up its template and put the same values into the
@@ -15,6 +15,12 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+JS_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""White space to JavaScript, which its `trim` removes. Python's `strip` keeps U+FEFF, and removes U+001C to
+U+001F and U+0085."""
 _NAMED_AT_MOST = 3
 
 

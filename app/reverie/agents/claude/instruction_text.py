@@ -18,17 +18,12 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
+from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
 
-_SPACE = "\\t\\n\\x0b\\x0c\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
-_BLANK = "\t\n\x0b\x0c\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""White space as JavaScript has it."""
-
-_FRONT_MATTER = re.compile(rf"---[{_SPACE}]*\n(.*?)---[{_SPACE}]*", re.DOTALL)
+_FRONT_MATTER = re.compile(rf"---[{JS_SPACE}]*\n(.*?)---[{JS_SPACE}]*", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_IMPORT = re.compile(rf"(?:^|(?<=[{_SPACE}]))@((?:[^{_SPACE}\\]|\\ )+)")
+_IMPORT = re.compile(rf"(?:^|(?<=[{JS_SPACE}]))@((?:[^{JS_SPACE}\\]|\\ )+)")
 _IMPORTABLE = re.compile(r"\./|~/|/.|[A-Za-z0-9._-]")
 _DEEPEST = 20
 """Containers inside containers that are looked into."""
@@ -57,7 +52,7 @@ def loaded_text(text: str) -> str:
     body = without_front_matter(text)
     if "<!--" in body:
         body = "".join(raw for raw, _line in _without_comments(body))
-    return body.strip(_BLANK)
+    return body.strip(JS_SPACE)
 
 
 def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
@@ -71,10 +66,10 @@ def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
         for raw, line in pieces
         for number in range(raw.count("\n") + (raw is pieces[-1][0]))
     ]
-    loaded = whole.strip(_BLANK)
+    loaded = whole.strip(JS_SPACE)
     if not loaded:
         return "", ()
-    skipped = whole[: len(whole) - len(whole.lstrip(_BLANK))].count("\n")
+    skipped = whole[: len(whole) - len(whole.lstrip(JS_SPACE))].count("\n")
     return loaded, tuple(numbers[skipped : skipped + loaded.count("\n") + 1])
 
 
@@ -175,7 +170,7 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
         if block.kind == "html" and raw.lstrip().startswith("<!--") and "-->" in raw:
             changed = True
             left = _beside_comments(raw)
-            if not left.strip(_BLANK):
+            if not left.strip(JS_SPACE):
                 continue
             first += raw.count("\n") - left.count("\n")
             raw = left

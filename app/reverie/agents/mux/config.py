@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.agents.base import Project, Workspace
 from reverie.agents.reading import as_text, read_json
 from reverie.files.directory import is_directory, is_file, read_regular
+from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -49,16 +50,11 @@ _ID_CHARS = 32
 _NAME_BYTES = 255
 _SEPARATOR = re.compile(r"[/\\\0]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# Python's str.strip() differs from JavaScript's trim(): it keeps U+FEFF and drops U+001C-U+001F and U+0085.
-_JS_SPACE = (
-    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
 
 
 def js_trim(text: str) -> str:
     """What JavaScript's `String.prototype.trim` leaves."""
-    return text.strip(_JS_SPACE)
+    return text.strip(JS_SPACE)
 
 
 def strip_trailing_separators(path: str) -> str:
