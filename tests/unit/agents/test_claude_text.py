@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from reverie.agents.claude.instruction_text import (
@@ -160,3 +162,10 @@ def test_a_file_is_imported_by_its_ending() -> None:
 def test_odd_texts_end(text: str) -> None:
     assert imports_in(text + " @x y") is not None
     assert loaded_text(text)
+
+
+def test_comments_that_never_end_keep_nobody_busy() -> None:
+    began = time.monotonic()
+    rest = "<!-- " * 20_000
+    assert loaded_text(f"<!-- a --> b <!-- c -->{rest}\nd") == f"b {rest}\nd".strip()
+    assert time.monotonic() - began < 2

@@ -180,8 +180,11 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
 
 def _beside_comments(raw: str) -> str:
     """What is left of a block that a comment begins; empty for other HTML."""
-    is_comment = raw.lstrip().startswith("<!--") and "-->" in raw
-    return _COMMENT.sub("", raw) if is_comment else ""
+    end = raw.rfind("-->") + 3
+    if end < 3 or not raw.lstrip().startswith("<!--"):
+        return ""
+    # Only as far as a comment can end: each one that does not would be looked for to the end of the text.
+    return _COMMENT.sub("", raw[:end]) + raw[end:]
 
 
 def _lines(body: str) -> list[str]:
