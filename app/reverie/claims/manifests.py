@@ -94,7 +94,7 @@ def _scripts(name: str, text: str) -> Iterable[tuple[str, str]]:
                 yield from ((f"make {target}", "") for target in line.partition(":")[2].split())
     elif re.search(r"justfile$|\.just$", name, re.IGNORECASE):
         for line in text.splitlines():
-            recipe = re.match(r"^@?([A-Za-z_][\w-]*)(?:[ \t]+[^:]*)?:(?!=)", line) or re.match(
+            recipe = re.match(r"^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?!=)", line) or re.match(
                 r"^alias ([\w-]+)", line
             )
             if recipe:
@@ -129,7 +129,7 @@ def _packages(name: str, text: str) -> Iterable[tuple[str, str]]:
             yield manager.partition("@")[0], manager.partition("@")[2].partition("+")[0]
     elif name == "pnpm-workspace.yaml":
         for found in re.finditer(
-            r"^\s+['\"]?(@?[\w./-]+)['\"]?:\s*['\"]?([~^>=]*\d[\w.-]*)", text, re.MULTILINE
+            r"^[ \t]+['\"]?(@?[\w./-]+)['\"]?:[ \t]*['\"]?([~^>=]*\d[\w.-]*)", text, re.MULTILINE
         ):
             yield found[1], found[2]
     elif name == "pyproject.toml":
@@ -144,11 +144,11 @@ def _packages(name: str, text: str) -> Iterable[tuple[str, str]]:
     elif name == "Cargo.toml":
         yield from _cargo_packages(tomllib.loads(text))
     elif name.startswith("rust-toolchain"):
-        version = re.search(r"(\d+\.\d+(?:\.\d+)?)", text)
+        version = re.search(r"(?<!\d)(\d+\.\d+(?:\.\d+)?)", text)
         yield "rust", version[1] if version else ""
     elif name in ("go.mod", "go.work"):
         for found in re.finditer(
-            r"^(?:require\s+|\s+)?(go|[\w.-]+\.[\w./-]+)\s+v?(\d[\w.+-]*)", text, re.MULTILINE
+            r"^(?:require[ \t]+|[ \t]+)?(go|[\w.-][\w-]*\.[\w./-]+)[ \t]+v?(\d[\w.+-]*)", text, re.MULTILINE
         ):
             module = re.sub(r"/v\d+$", "", found[1]).rpartition("/")[2]
             yield module, found[2]
@@ -158,7 +158,7 @@ def _packages(name: str, text: str) -> Iterable[tuple[str, str]]:
     elif name == ".python-version":
         yield "python", text.split()[0] if text.split() else ""
     elif name in (".tool-versions", "mise.toml", ".mise.toml"):
-        for found in re.finditer(r"^\"?([\w-]+)\"?(?:\s*=\s*\"|\s+)(\d[\w.]*)", text, re.MULTILINE):
+        for found in re.finditer(r"^\"?([\w-]+)\"?(?:[ \t]*=[ \t]*\"|[ \t]+)(\d[\w.]*)", text, re.MULTILINE):
             yield found[1], found[2]
     elif "compose" in name or name.startswith("Dockerfile"):
         pattern = r"(?:image:\s*['\"]?|^FROM\s+(?:--\S+\s+)?)([\w./-]+):v?(\d[\w.]*)"

@@ -14,7 +14,7 @@ import pytest
 from helpers.git_project import GitProject, all_bytes
 from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker
 from reverie.claims.finding import find_claims
-from reverie.claims.manifests import RepositoryWords
+from reverie.claims.manifests import NOTHING, RepositoryWords, parse_manifest
 from reverie.claims.repository import MOST_BLOB, ProjectRepository, open_repository
 from reverie.errors import Unavailable
 
@@ -225,6 +225,24 @@ def test_a_file_of_blank_lines_cannot_keep_it_busy(project: GitProject) -> None:
     began = time.monotonic()
     check(project)
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("go.mod", "\n" * 200_000),
+        ("go.mod", "1." * 100_000),
+        ("go.work", "\n  " * 100_000),
+        ("justfile", "a" + " " * 200_000),
+        ("rust-toolchain", "1" * 200_000),
+        ("pnpm-workspace.yaml", "\n" * 200_000),
+        (".tool-versions", "a" + "\n" * 200_000),
+    ],
+)
+def test_no_manifest_keeps_the_reader_busy(name: str, text: str) -> None:
+    began = time.monotonic()
+    assert parse_manifest(name, text) == NOTHING
+    assert time.monotonic() - began < 2
 
 
 def test_no_line_keeps_the_finder_busy() -> None:
