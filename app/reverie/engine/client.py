@@ -44,13 +44,11 @@ from reverie.engine.wire import (
     Stopped,
     WelcomeMessage,
     WireError,
-    coder,
     decode,
     is_offered,
     is_service,
     method_of,
     pack,
-    unpack,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
@@ -318,9 +316,9 @@ class EngineClient:
             self._greeting = None
 
     def _read(self, channel: Channel, again: bool) -> None:
-        if again and self._on_again is not None:
-            self._on_again()
         try:
+            if again and self._on_again is not None:
+                self._on_again()
             while True:
                 message = channel.receive()
                 if isinstance(message, Event):
@@ -339,6 +337,9 @@ class EngineClient:
             pass
         except WireError as error:
             log.warning("the engine sent nonsense and is left: %s", error)
+        except Exception:
+            # Whoever was called has a bug; without a reader every call would wait for ever.
+            log.exception("a message of the engine could not be handled, and it is left")
         channel.close()
         with self._lock:
             if self._channel is channel:
@@ -528,11 +529,10 @@ class RemoteMethod(Askable):
         named = self._method.named(arguments, named)
         own = {key: named.pop(key) for key in self._method.local if key in named}
         progress = own.get("progress")
-        reported = coder(self._method.progress) if self._method.progress is not None else None
 
         def report(value: bytes) -> None:
-            if progress is not None and reported is not None:
-                progress(reported.load(unpack(value)))
+            if progress is not None:
+                progress(decode(value, self._method.progress))
 
         return own, pack(self._method.bound(named)), report
 

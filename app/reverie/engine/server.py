@@ -49,7 +49,6 @@ from reverie.engine.wire import (
     Stopped,
     WelcomeMessage,
     WireError,
-    coder,
     decode,
     encode,
     method_of,
@@ -267,7 +266,7 @@ def _other_version(version: str) -> str:
 
 
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """CallMessage a method with what came over the wire; its result for the wire."""
+    """Call a method with the arguments that came over the wire; return its encoded result."""
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target), method.result)
@@ -275,11 +274,9 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
         named = method.unbound(unpack(control.call.arguments))
     except (WireError, TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
         raise Nonsense(str(error)) from error
-    reported = coder(method.progress) if method.progress is not None else None
 
     def progress(value: Any) -> None:
-        assert reported is not None
-        control.report(pack(reported.dump(value)))
+        control.report(encode(value, method.progress))
 
     own: dict[str, Any] = {
         "progress": progress,

@@ -6,6 +6,7 @@ The engine here offers a made-up interface, so that each rule is seen alone.
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import socket
 import struct
@@ -20,7 +21,7 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
-from reverie.engine.asking import CallCancelled
+from reverie.engine.asking import CallCancelled, ask
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.reach import socket_channel
 from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnection
@@ -38,6 +39,7 @@ from reverie.engine.wire import (
     Hello,
     HomeChanged,
     Notice,
+    ProgressMessage,
     Recorded,
     Refused,
     Stopped,
@@ -58,11 +60,18 @@ HOME = Path("/home/somebody/.mux")
 LIMIT_S = 10.0
 
 
+class Stage(enum.Enum):
+    """How far a made-up call is."""
+
+    FIRST = "first"
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Progress of a made-up call."""
 
     number: int
+    stage: Stage = Stage.FIRST
 
 
 class Counter:
@@ -446,6 +455,65 @@ def test_an_engine_that_answers_nonsense_is_left(answer: bytes) -> None:
         cast(Made, RemoteService(client, Made, HOME, "1")).echo("x")
     thread.join(LIMIT_S)
     client.stop()
+
+
+class Answering:
+    """An engine that welcomes its client and answers its calls with `answers`, then reads on in silence."""
+
+    def __init__(self, *answers: Any) -> None:
+        ours, theirs = socket.socketpair()
+        self.client = EngineClient(lambda: socket_channel(ours, FromEngine))
+        self._channel = socket_channel(theirs, FromClient)
+        self._answers = answers
+        self._thread = threading.Thread(target=self._answer)
+        self._thread.start()
+
+    def _answer(self) -> None:
+        with contextlib.suppress(ConnectionLost):
+            self._channel.receive()
+            self._channel.send(WelcomeMessage(_version(), 1))
+            self._channel.receive()
+            for answer in self._answers:
+                self._channel.send(answer)
+            while True:
+                self._channel.receive()
+
+    def outcome(self, progress: Callable[[Step], None]) -> BaseException | None:
+        """How a call ended for which nobody waits."""
+        ends: list[BaseException | None] = []
+        home = cast(Made, RemoteService(self.client, Made, HOME, "1"))
+        ask(home.steps, 1, progress=progress).post(lambda _value, error: ends.append(error))
+        _until(lambda: bool(ends))
+        return ends[0]
+
+    def close(self) -> None:
+        self.client.stop()
+        self._thread.join(LIMIT_S)
+        self._channel.close()
+        assert not self._thread.is_alive()
+
+
+@pytest.mark.parametrize("value", [encode([0, "nowhere"], list), encode([0], list), b"\xc1"])
+def test_an_engine_that_reports_nonsense_is_left_and_keeps_nobody_waiting(
+    value: bytes, expect_log: ExpectLog
+) -> None:
+    expect_log("sent nonsense and is left")
+    engine = Answering(ProgressMessage(1, value))
+    assert isinstance(engine.outcome(lambda _step: None), EngineGone)
+    assert not engine.client.is_connected
+    engine.close()
+
+
+def test_who_cannot_take_what_is_reported_keeps_nobody_waiting(expect_log: ExpectLog) -> None:
+    expect_log("could not be handled")
+
+    def progress(_step: Step) -> None:
+        raise ZeroDivisionError("a bug of the window")
+
+    engine = Answering(ProgressMessage(1, encode(Step(0), Step)))
+    assert isinstance(engine.outcome(progress), EngineGone)
+    assert not engine.client.is_connected
+    engine.close()
 
 
 def test_an_engine_that_dies_fails_the_calls_under_way_and_the_next_one_reaches_another(both: Both) -> None:
