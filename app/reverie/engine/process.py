@@ -271,9 +271,17 @@ def _log_into(file: Path) -> None:
     ours.propagate = False
 
 
+def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
+    """Nobody reads the standard error of an engine."""
+    if of.exc_value is not None and not isinstance(of.exc_value, SystemExit):
+        name = of.thread.name if of.thread is not None else "unknown"
+        log.error("the thread %s ended", name, exc_info=of.exc_value)
+
+
 def main(arguments: list[str]) -> int:
     """`reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself."""
     profile = Profile(*map(Path, arguments[:4]))
+    threading.excepthook = _log_dead_thread
     with contextlib.suppress(OSError, UserError):  # a full or read-only disk: an engine without a log
         _log_into(profile.engine_log)
     if "--worker" in arguments[4:]:

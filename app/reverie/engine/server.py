@@ -293,6 +293,7 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
 
 PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
 STARTING = phrase("The background services are being started.")
+FAILED = phrase("The background services failed and are started again. The engine's log says why.")
 PURPOSE = "the window"
 """Who hosts, for a person: what the engine does is done for its windows."""
 _LOOK_S = 0.2
@@ -378,6 +379,9 @@ class HostApart:
                 # Also where its process had to be ended because it did not stop in time.
                 log.info("the background services ended: %s", error)
                 self._heard(control, HostStatus("waiting", message=plain(str(error))))
+            except Exception:
+                log.exception("the background services failed")
+                self._heard(control, HostStatus("waiting", message=FAILED))
             control.cancel.wait(RETRY_S)
 
     def _heard(self, control: _HostControl, status: HostStatus) -> None:

@@ -40,6 +40,19 @@ from reverie.engine.process import serve_detached
 from reverie.profile import Profile
 sys.exit(serve_detached(Profile(*map(Path, sys.argv[1:])), linger_s=0.1, nobody_s=10))
 """
+DYING = """
+import sys, threading
+from reverie.engine import process
+
+def serve(_profile):
+    dying = threading.Thread(target=lambda: 1 / 0, name="dying")
+    dying.start()
+    dying.join()
+    return 0
+
+process.serve_detached = serve
+sys.exit(process.main(sys.argv[1:]))
+"""
 as_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
 
 
@@ -248,6 +261,16 @@ def test_another_user_is_not_served(profile: Profile, home: Path) -> None:
     assert client.services.open(home)
     client.stop()
     until(lambda: not is_running(client.pid))
+
+
+def test_the_log_of_an_engine_says_which_thread_died_of_what(profile: Profile) -> None:
+    command = short_lived(profile)
+    command[command.index(SHORT)] = DYING
+    ended = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    assert ended.stderr == b""
+    logged = profile.engine_log.read_text()
+    assert "the thread dying ended" in logged
+    assert "ZeroDivisionError" in logged
 
 
 def test_one_client_is_served_over_standard_streams(profile: Profile, home: Path) -> None:

@@ -8,19 +8,23 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from helpers.expect_log import ExpectLog
 from helpers.model_runs import write_settings
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from reverie.clock import system_clock
-from reverie.engine.client import EngineClient
+from reverie.engine import server
+from reverie.engine.client import EngineBug, EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
-from reverie.engine.server import PAUSED_ELSEWHERE
-from reverie.engine.wire import Event, HomeChanged, HostChanged
+from reverie.engine.server import PAUSED_ELSEWHERE, CallControl, CallStopped, HostApart
+from reverie.engine.wire import Event, HomeChanged, HostChanged, encode
+from reverie.engine.workers import Workers
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, is_running
 from reverie.files.log_file import is_debug
@@ -254,6 +258,35 @@ def test_a_host_that_dies_is_started_again_and_a_pause_ends_its_process(
     assert holder(profile, shown.home) is None
     until(lambda: not is_running(again.owner.pid))
     shown.client.stop()
+
+
+class Failing:
+    """Stands for `Workers`: the first host fails with a bug, the next one works."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    def run(self, control: CallControl, _home: object) -> bytes:
+        self.begun += 1
+        if self.begun == 1:
+            raise EngineBug("Traceback: ZeroDivisionError")
+        control.report(encode(HostStatus("hosting"), HostStatus))
+        control.cancel.wait()
+        raise CallStopped
+
+
+def test_a_host_that_fails_of_a_bug_is_told_logged_and_started_again(
+    engine: ProfileEngine, home_dir: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    expect_log("the background services failed")
+    monkeypatch.setattr(server, "RETRY_S", 0.01)
+    heard: list[HostStatus] = []
+    host = HostApart(engine.open(home_dir).parts, cast(Workers, Failing()), on_status=heard.append)
+    host.start()
+    until(lambda: host.status.state == "hosting")
+    assert [status.message for status in heard] == [server.STARTING, server.FAILED, ""]
+    host.stop()
+    assert host.status.state == "stopped"
 
 
 def test_the_log_of_the_engine_and_of_its_runs_tells_more(profile: Profile, home_dir: Path) -> None:
