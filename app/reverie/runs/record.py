@@ -24,7 +24,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -720,6 +720,13 @@ class RunStore:
                 break
             self._load_into(records, run_id, problems)
         self.problems = tuple(problems)
+        return tuple(records)
+
+    def read(self, ids: Iterable[str]) -> tuple[RunRecord, ...]:
+        """The records of these runs in this order; damaged ones are left out."""
+        records: list[RunRecord] = []
+        for run_id in ids:
+            self._load_into(records, run_id, [])
         return tuple(records)
 
     def unsettled(self) -> tuple[RunRecord, ...]:

@@ -54,6 +54,7 @@ from reverie.runs.record import (
     card_from_json,
     hunk_count,
     sentence,
+    started_of,
 )
 from reverie.runs.revert import merged_back
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
@@ -90,20 +91,41 @@ def month_start(now: int) -> int:
     return int(datetime(moment.year, moment.month, 1, tzinfo=UTC).timestamp() * 1000)
 
 
-def spent_by_scope(records: Iterable[RunRecord], context: ScopeContext, *, now: int) -> Mapping[Scope, Spent]:
-    """`records` newest first, all of this month and as many older ones as the last run is looked for in."""
-    paid = [record for record in records if record.usage]
-    belongs: dict[Scope, Callable[[RunRecord], bool]] = {
-        Scope.WORKSPACE: lambda record: (
-            context.workspace_id is not None and record.workspace_id == context.workspace_id
+class PaidRun(Struct, frozen=True):
+    """What a run that asked a model cost, and whose it was."""
+
+    started_at: int
+    workspace_id: str | None
+    project_path: str | None
+    tokens: int
+    cost_usd: float | None
+    """None: the price is not known."""
+
+
+def paid_run(record: RunRecord) -> PaidRun | None:
+    """None: it asked no model."""
+    if not record.usage:
+        return None
+    tokens = record.usage.get("inputTokens", 0) + record.usage.get("outputTokens", 0)
+    return PaidRun(record.started_at, record.workspace_id, record.project_path, tokens, cost_of(record))
+
+
+def spent_by_scope(
+    runs: Iterable[PaidRun | None], context: ScopeContext, *, now: int
+) -> Mapping[Scope, Spent]:
+    """`runs` newest first, all of this month and as many older ones as the last run is looked for in."""
+    paid = [run for run in runs if run is not None]
+    belongs: dict[Scope, Callable[[PaidRun], bool]] = {
+        Scope.WORKSPACE: lambda run: (
+            context.workspace_id is not None and run.workspace_id == context.workspace_id
         ),
-        Scope.PROJECT: lambda record: (
-            context.project_path is not None and record.project_path == context.project_path
+        Scope.PROJECT: lambda run: (
+            context.project_path is not None and run.project_path == context.project_path
         ),
-        Scope.GLOBAL: lambda _record: True,
+        Scope.GLOBAL: lambda _run: True,
     }
     since = month_start(now)
-    return {scope: _spent([record for record in paid if belongs[scope](record)], since) for scope in Scope}
+    return {scope: _spent([run for run in paid if belongs[scope](run)], since) for scope in Scope}
 
 
 def cost_of(record: RunRecord) -> float | None:
@@ -112,34 +134,30 @@ def cost_of(record: RunRecord) -> float | None:
     return float(cost) if isinstance(cost, int | float) else None
 
 
-def _tokens(record: RunRecord) -> int:
-    usage = record.usage or {}
-    return usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
-
-
-def _spent(paid: list[RunRecord], since: int) -> Spent:
+def _spent(paid: list[PaidRun], since: int) -> Spent:
     if not paid:
         return Spent()
-    month = [record for record in paid if record.started_at >= since]
-    costs = [cost_of(record) for record in month]
-    known = [cost for cost in costs if cost is not None]
+    month = [run for run in paid if run.started_at >= since]
+    known = [run.cost_usd for run in month if run.cost_usd is not None]
     return Spent(
-        last_tokens=_tokens(paid[0]),
-        last_cost=cost_of(paid[0]),
-        month_tokens=sum(map(_tokens, month)),
+        last_tokens=paid[0].tokens,
+        last_cost=paid[0].cost_usd,
+        month_tokens=sum(run.tokens for run in month),
         month_cost=sum(known) if known else None,
-        month_unknown=len(known) < len(costs),
+        month_unknown=len(known) < len(month),
     )
 
 
 RECENT_RUNS = 100
 
 
-def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
-    """The footer: what the sidecar says, never what a run returned."""
+def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
+    """The footer: what the sidecar says, never what a run returned. `paid` keeps, from one time to the next,
+    what settled runs of this month cost, by their ids: a home may have thousands."""
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
-    records = parts.runs.all(limit=RECENT_RUNS)
+    ids = parts.runs.ids()
+    records = parts.runs.read(ids[:RECENT_RUNS])
     runs = [run_summary(record) for record in records]
     undone = frozenset(run.started_at for run in runs if run.reverted)
     taken_back = {record.started_at: tuple(record.taken_back) for record in records}
@@ -152,7 +170,11 @@ def status_view(parts: HomeContainer, context: ScopeContext) -> StatusView:
         running=parts.leases.holder(dream_lease_name(parts.home_id)),
         interrupted=tuple(run for run in runs if run.outcome == "interrupted" and not run.reverted),
         problems=(*shown.problems, *_usage_problem(parts)),
-        spent=_spent_per_scope(parts, context),
+        spent=spent_by_scope(
+            (*map(paid_run, records), *_earlier_this_month(parts, ids[RECENT_RUNS:], paid)),
+            context,
+            now=parts.clock(),
+        ),
         agent=() if parts.home.jobs is None else parts.home.jobs.agent_status(context),
     )
 
@@ -234,13 +256,24 @@ def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
     return any(str(op.get(name, "")).startswith(prefix) for name in ("path", "newPath"))
 
 
-def _spent_per_scope(parts: HomeContainer, context: ScopeContext) -> Mapping[Scope, Spent]:
-    """Every run of this month, and of the older ones as many as the last run is looked for in."""
-    now, store = parts.clock(), parts.runs
-    since = month_start(now)
-    this_month = sum(int(run_id.partition("-")[0]) >= since for run_id in store.ids())
-    records = store.all(limit=max(this_month, RECENT_RUNS))
-    return spent_by_scope(records, context, now=now)
+def _earlier_this_month(
+    parts: HomeContainer, ids: Sequence[str], paid: dict[str, PaidRun | None]
+) -> list[PaidRun | None]:
+    """What the runs of this month among `ids`, newest first, cost."""
+    since = month_start(parts.clock())
+    this_month = [run_id for run_id in ids if started_of(run_id) >= since]
+    known, found = paid.copy(), []
+    for run_id in this_month:
+        if run_id in known:
+            found.append(known[run_id])
+            continue
+        for record in parts.runs.read([run_id]):
+            found.append(paid_run(record))
+            if record.settled:
+                paid[run_id] = found[-1]
+    for run_id in known.keys() - set(this_month):
+        paid.pop(run_id, None)
+    return found
 
 
 def _harvest_row(status: Status) -> HarvestRow | None:

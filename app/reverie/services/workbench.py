@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead, rules_of
 from reverie.agents.scopes import (
@@ -57,6 +58,9 @@ from reverie.services.views import (
     UnseenKind,
 )
 
+if TYPE_CHECKING:
+    from reverie.services.run_views import PaidRun
+
 LOOK_AGAIN = "reverie-coverage"
 """The thread that looks after a consolidation whether the agent overwrote its coverage record. A process that
 did the run for another one lets it end."""
@@ -72,6 +76,7 @@ class Workbench(HomeServices):
     def __init__(self, parts: HomeContainer) -> None:
         self.parts = parts
         self._history_started = threading.Event()
+        self._paid: dict[str, PaidRun | None] = {}
 
     @property
     def home_id(self) -> str:
@@ -166,7 +171,7 @@ class Workbench(HomeServices):
         """The footer: what the sidecar says, never what a run returned."""
         from reverie.services.run_views import status_view
 
-        return status_view(self.parts, context)
+        return status_view(self.parts, context, self._paid)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """One memory for the editor."""

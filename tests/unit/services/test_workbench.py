@@ -20,6 +20,7 @@ from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import Recovery
 from reverie.services.container import HomeContainer, HomeKey
+from reverie.services.run_views import RECENT_RUNS, month_start
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
@@ -98,6 +99,59 @@ def test_damaged_records_and_sidecars_leave_a_footer(bench: Workbench) -> None:
     status = bench.status(workspace(bench.parts, ACME))
     assert all(row.last_run_at is None for row in status.rows)
     assert status.problems
+
+
+def paid_runs(bench: Workbench, count: int, started_at: int) -> None:
+    for number in range(count):
+        run = RunRecord(
+            id=f"{started_at + number}-0000000a",
+            kind="dream",
+            home_id=bench.home_id,
+            home_root=str(bench.parts.home.root),
+            trigger="manual",
+            engine="m",
+            started_at=started_at + number,
+            workspace_id=ACME,
+            project_path=None,
+            outcome="completed",
+            usage={"inputTokens": 2, "outputTokens": 1},
+            details={"costUsd": 0.5},
+        )
+        bench.parts.runs.note(run)
+
+
+def test_each_run_of_a_month_is_read_once_for_its_costs(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid_runs(bench, 30, month_start(NOW))
+    paid_runs(bench, RECENT_RUNS, NOW - 10_000)
+    paid_runs(bench, 5, month_start(NOW) - 10_000)
+    read: list[str] = []
+    load, scandir, scans = bench.parts.runs.load, os.scandir, []
+
+    def loading(run_id: str) -> RunRecord:
+        read.append(run_id)
+        return load(run_id)
+
+    def scanning(path: str | Path) -> object:
+        scans.append(Path(path))
+        return scandir(path)
+
+    monkeypatch.setattr(bench.parts.runs, "load", loading)
+    monkeypatch.setattr("reverie.runs.record.os.scandir", scanning)
+    context = workspace(bench.parts, ACME)
+    first = bench.status(context)
+    assert len(read) == len(set(read)) == RECENT_RUNS + 30
+    assert scans.count(bench.parts.profile.runs(bench.home_id)) == 1
+    spent = first.spent[Scope.GLOBAL]
+    assert (spent.last_tokens, spent.month_tokens) == (3, 3 * (RECENT_RUNS + 30))
+    assert spent.month_cost == pytest.approx(0.5 * (RECENT_RUNS + 30))
+    paid_runs(bench, 1, NOW)
+    read.clear()
+    again = bench.status(context).spent[Scope.GLOBAL]
+    # The run that is not among the newest any more is read a last time.
+    assert len(read) == RECENT_RUNS + 1
+    assert again.month_tokens == spent.month_tokens + 3
 
 
 def test_the_footer_names_who_is_at_work(bench: Workbench) -> None:
