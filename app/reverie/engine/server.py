@@ -188,7 +188,7 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            answer = Failed(call.id, error)
+            answer = Failed(call.id, _without_frames(error))
         except CallStopped:
             answer = Stopped(call.id)
         except Nonsense as error:
@@ -252,6 +252,13 @@ class ClientConnection:
         until = time.monotonic() + LEAVE_S
         for thread in list(self._threads.values()):
             thread.join(max(0.0, until - time.monotonic()))
+
+
+def _without_frames(error: UserError) -> UserError:
+    """The same error without the frames that it came through. Those hold the arguments of a call, which may
+    be large, and its answer, so the error in it: all would stay until the next full garbage collection."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 NOBODY = cast(ClientConnection, None)

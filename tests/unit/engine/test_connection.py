@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import gc
 import os
 import socket
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +104,13 @@ class Made:
     def refuse(self) -> None:
         raise Conflict("Not written.", cause="It changed.", next_step="Read it again.")
 
+    def refuse_because(self) -> None:
+        try:
+            raise OSError("no room")
+        except OSError as error:
+            refusal = Conflict("Not written.")
+            raise refusal from error
+
     def fail(self) -> None:
         raise ZeroDivisionError("a bug")
 
@@ -137,13 +146,16 @@ class Place:
     def __init__(self) -> None:
         self.made = Made()
         self.left = threading.Event()
+        self.controls: list[weakref.ref[CallControl]] = []
+        """The calls, of which a connection keeps none that has ended."""
 
     def target(self, home: Path, home_id: str) -> Any:
         if home != HOME:
             raise Unavailable(f"{home} is not there.")
         return self.made
 
-    def run_apart(self, _call: CallMessage, _control: CallControl) -> bytes | None:
+    def run_apart(self, _call: CallMessage, control: CallControl) -> bytes | None:
+        self.controls.append(weakref.ref(control))
         return None
 
     def join(self, _connection: ClientConnection) -> bool:
@@ -263,6 +275,23 @@ def test_errors_of_a_person_and_bugs_are_told_apart(both: Both) -> None:
     assert str(refused.value) == "Not written. It changed. Read it again."
     with pytest.raises(EngineBug, match="ZeroDivisionError"):
         both.home.fail()
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Only what nothing refers to goes."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+@pytest.mark.parametrize("method", ["refuse", "refuse_because", "fail"])
+def test_nothing_is_left_of_a_call_that_failed(both: Both, method: str) -> None:
+    with pytest.raises((Conflict, EngineBug)):
+        getattr(both.home, method)()
+    _until(lambda: both.place.controls[-1]() is None)
 
 
 @pytest.mark.parametrize(
