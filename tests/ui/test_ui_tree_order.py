@@ -35,9 +35,8 @@ P = "/memories/project"
 
 
 def sized(rel: str, size: int, at: int, uses: int) -> MemoryFile:
-    return file(rel, usage=MemoryUsage(access_count=uses, last_accessed_at=at))._replace(
-        size=size, mtime_ns=at
-    )
+    usage = MemoryUsage(access_count=uses, last_accessed_at=at)
+    return replace(file(rel, usage=usage), size=size, mtime_ns=at)
 
 
 THREE = [sized("a.md", 1, 30, 2), sized("b.md", 3, 10, 2), sized("c.md", 2, 20, 9)]

@@ -16,7 +16,6 @@ not stand still for it.
 
 from __future__ import annotations
 
-import gc
 import itertools
 import logging
 import os
@@ -197,7 +196,6 @@ CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
 _LARGE = 2_000
 """A home of more files is large."""
-_MANY = 10_000
 
 
 class HomeWatch:
@@ -432,9 +430,6 @@ class HomeEngine(Workbench, HomeCalls):
             if before is None or before.context != context:
                 before, dirty = None, None
             view = self.view(context, previous=before, dirty=dirty)
-            if before is None and any(len(each.files) > _MANY for each in view.scopes.values()):
-                # A garbage collection visits every object: these would hold everybody up, again and again.
-                gc.freeze()
             serial = next(self._serials)
             self._sent[client] = (serial, view)
             return update_of(view, before if known == had else None, serial)

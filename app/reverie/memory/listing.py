@@ -25,9 +25,9 @@ import stat
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, TypedDict
 
 from reverie.agents.scopes import (
     Caps,
@@ -44,7 +44,7 @@ from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.text.summaries import JS_SPACE, first_heading
-from reverie.values import Struct
+from reverie.values import Struct, replace
 
 # All take a relative path: its logical key, None without an owner; its usage, None for none; its rule, None
 # where anybody may change it, and its role.
@@ -56,9 +56,9 @@ _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class MemoryFile(NamedTuple):
-    """One memory. A named tuple: a frozen dataclass takes seven times as long to make, and there are tens of
-    thousands."""
+class MemoryFile(Struct, frozen=True, gc=False):
+    """One memory. It holds nothing that could hold it in turn, so no garbage collection visits it: there are
+    tens of thousands, and each would hold everybody up."""
 
     rel: str
     size: int
@@ -150,7 +150,7 @@ def is_undecodable(rel: str) -> bool:
 def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
     """Sorted by UTF-16 code unit of the path."""
     is_ascii = all(file.rel.isascii() for file in files)
-    return sorted(files, key=itemgetter(0) if is_ascii else _rank)
+    return sorted(files, key=attrgetter("rel") if is_ascii else _rank)
 
 
 def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
@@ -187,7 +187,7 @@ def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
 
 
 def _marked(file: MemoryFile, reason: str) -> MemoryFile:
-    return MemoryFile(*file[:7], not reason, reason, *file[9:])
+    return replace(file, seen_by_agent=not reason, unseen_reason=reason)
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
@@ -407,7 +407,7 @@ class ScopeScanner:
         usage = self._usage_of(rel) or UNUSED
         old = self._known.get(rel)
         if old is not None and rel not in self._dirty and (trusting or self._is_unchanged(old, entry)):
-            self.files.append(old if old.usage == usage else old._replace(usage=usage))
+            self.files.append(old if old.usage == usage else replace(old, usage=usage))
             return
         reason = ""
         try:
@@ -441,7 +441,7 @@ class NameScanner(ScopeScanner):
     def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
         rule, role = self._rules_of(rel)
         file = name_only(rel)
-        self.files.append(file if rule is None and role == "memory" else file._replace(rule=rule, role=role))
+        self.files.append(file if rule is None and role == "memory" else replace(file, rule=rule, role=role))
 
 
 def _open_root(path: str) -> Handle:
@@ -829,7 +829,7 @@ def _scan_changed(
         index, is_there = position(files, rel)
         usage = usage_of(rel) or UNUSED
         if is_there and files[index].usage != usage:
-            files[index] = files[index]._replace(usage=usage)
+            files[index] = replace(files[index], usage=usage)
     mark_beyond(files, caps)
     mark_old(files, root)
     # The look at most files is as old as it was.

@@ -113,7 +113,7 @@ class _RootFindings:
         changes = changes_between(self._files, listing.files)
         for file in changes.changed:
             index, is_there = position(self._files, file.rel)
-            if not is_there or self._files[index][1:4] != file[1:4] or file.rel in self.unknown:
+            if not is_there or _stamp(self._files[index]) != _stamp(file) or file.rel in self.unknown:
                 self._forget(file)
         for rel in changes.gone:
             self.found.pop(rel, None)
@@ -141,3 +141,8 @@ class _RootFindings:
         self.unknown.pop(rel)
         if findings:
             self.found[rel] = findings
+
+
+def _stamp(file: MemoryFile) -> tuple[int, int, int]:
+    """What differs once a file was written."""
+    return file.size, file.mtime_ns, file.inode

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import hashlib
 import os
 import shutil
@@ -99,6 +100,13 @@ def sample(tmp_path: Path) -> dict[Scope, ScopeListing]:
     found = listings(home, home.context(workspace_id="a1f3c9e2b7"), log.load())
     assert snapshot(home.root) == before
     return found
+
+
+def test_no_garbage_collection_visits_the_memories_of_a_listing(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("A fact.")
+    listing = scan(tmp_path, usage={key_of("a.md"): MemoryUsage(pinned=True)})
+    assert listing.files[0].usage.pinned
+    assert not any(map(gc.is_tracked, listing.files))
 
 
 def test_every_file_of_the_sample_home_is_listed_in_the_agents_order(sample: dict[Scope, ScopeListing]):
