@@ -10,7 +10,7 @@ does. Any thread. Failure: only saving raises, `UserError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -22,6 +22,7 @@ from reverie.clock import Clock, system_clock
 from reverie.errors import user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private, read_regular, real_path
+from reverie.files.locks import file_lock
 
 
 class _Section(BaseModel):
@@ -207,6 +208,15 @@ def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
         f"{name} in {path.name} does not count: {why}. Its default is used." for name, why in bad.items()
     ]
     return settings, tuple(problems)
+
+
+def change_settings(
+    path: Path, change: Callable[[Settings], Settings], lock_dir: Path, *, clock: Clock = system_clock
+) -> None:
+    """Load the settings, change them and save them, without losing what another thread or process changes
+    meanwhile. Raises `UserError`."""
+    with file_lock(lock_dir, path):
+        save_settings(path, change(load_settings(path)[0]), clock=clock)
 
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:

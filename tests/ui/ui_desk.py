@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,9 +109,9 @@ class Desk:
     def settings(self) -> Settings:
         return self.kept
 
-    async def save_settings(self, settings: Settings) -> None:
+    async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
         self._fail()
-        self.kept = settings
+        self.kept = change(self.kept)
 
     def _fail(self) -> None:
         if self.error is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,14 @@ from hypothesis import strategies as st
 from helpers.links import circle, endless_link
 from reverie.clock import fixed_clock
 from reverie.errors import UserError
-from reverie.settings import ProviderSettings, ProvidersSettings, Settings, load_settings, save_settings
+from reverie.settings import (
+    ProviderSettings,
+    ProvidersSettings,
+    Settings,
+    change_settings,
+    load_settings,
+    save_settings,
+)
 
 COMMENTED = """\
 # mine
@@ -291,6 +300,27 @@ def test_whatever_is_in_the_file_loads_and_saves_what_was_asked(
     wanted = changed(settings, "watch", quiet_ms=321)
     save_settings(file, wanted)
     assert load_settings(file)[0] == wanted
+
+
+def test_two_who_change_the_settings_at_once_both_have_their_way(file: Path, tmp_path: Path) -> None:
+    both_began = threading.Barrier(2)
+    locks = tmp_path / "locks"
+
+    def first(settings: Settings) -> Settings:
+        both_began.wait()
+        time.sleep(0.1)  # the other one loads and saves now, if it can
+        return changed(settings, "watch", quiet_ms=300)
+
+    def second() -> None:
+        both_began.wait()
+        change_settings(file, lambda settings: changed(settings, "dream", time_limit_s=60), locks)
+
+    other = threading.Thread(target=second)
+    other.start()
+    change_settings(file, first, locks)
+    other.join()
+    settings, problems = load_settings(file)
+    assert (settings.watch.quiet_ms, settings.dream.time_limit_s, problems) == (300, 60, ())
 
 
 @given(st.binary(max_size=40))

@@ -29,7 +29,7 @@ from reverie.memory.recording import WriteLog
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.store import write_locks
 from reverie.profile import Profile
-from reverie.settings import BackgroundTable, Settings, System1Settings, load_settings, save_settings
+from reverie.settings import BackgroundTable, Settings, System1Settings, change_settings, load_settings
 from reverie.text.summaries import NOTHING, Phrase, phrase, plain, plural, together
 from reverie.values import Struct
 
@@ -475,9 +475,8 @@ class Fixes:
         self._change(change)
 
     def _change(self, change: Callable[[Settings], Settings]) -> None:
-        path = self._parts.profile.settings_file
-        settings, _problems = load_settings(path)
-        save_settings(path, change(settings), clock=self._parts.clock)
+        profile = self._parts.profile
+        change_settings(profile.settings_file, change, profile.locks, clock=self._parts.clock)
         self._parts.forget_settings()
 
 

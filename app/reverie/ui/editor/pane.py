@@ -7,7 +7,6 @@ widget whose document is exchanged, so that every file keeps its own undo stack,
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
@@ -35,6 +34,7 @@ from PySide6.QtWidgets import (
 
 from reverie.errors import UserError
 from reverie.memory.front_matter import BOM
+from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import LONGEST_LINE, counted, human_size
@@ -49,6 +49,7 @@ from reverie.ui.widgets.layouts import column, row_of
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
+    from reverie.settings import Settings
     from reverie.ui.session import HomeSession
     from reverie.ui.window.actions import Actions
 
@@ -82,10 +83,10 @@ class EditorView(QObject):
 
     failed = Signal(object)
 
-    def __init__(self, text: SourceView, icons: Icons, settings_file: Path, parent: QWidget) -> None:
+    def __init__(self, text: SourceView, icons: Icons, profile: Profile, parent: QWidget) -> None:
         super().__init__(parent)
         self.text = text
-        self._settings_file = settings_file
+        self._profile = profile
         self._icons = icons
         self._file: OpenFile | None = None
         self._caps: Caps | None = None
@@ -363,7 +364,7 @@ class EditorView(QObject):
         if self._asked or session is None:
             return
         self._asked = True
-        file = self._settings_file
+        file = self._profile.settings_file
 
         def work(_control: JobControl) -> _EditorSettings:
             from reverie.settings import load_settings  # late: pydantic takes a tenth of a second
@@ -383,20 +384,20 @@ class EditorView(QObject):
         session, wanted = self._session, self._settings_now()
         if session is None:
             return
-        file = self._settings_file
+        profile = self._profile
+        update = {
+            "editor_wrap": wanted.wrap,
+            "editor_line_numbers": wanted.line_numbers,
+            "editor_zoom": wanted.zoom,
+        }
+
+        def change(settings: Settings) -> Settings:
+            return settings.model_copy(update={"window": settings.window.model_copy(update=update)})
 
         def work(_control: JobControl) -> None:
-            from reverie.settings import load_settings, save_settings  # late, as above
+            from reverie.settings import change_settings  # late, as above
 
-            settings = load_settings(file)[0]
-            window = settings.window.model_copy(
-                update={
-                    "editor_wrap": wanted.wrap,
-                    "editor_line_numbers": wanted.line_numbers,
-                    "editor_zoom": wanted.zoom,
-                }
-            )
-            save_settings(file, settings.model_copy(update={"window": window}))
+            change_settings(profile.settings_file, change, profile.locks)
 
         session.lanes.scan.submit(
             "keep the editor's settings", work, done=self._on_kept, failed=self.failed.emit
@@ -563,7 +564,7 @@ class EditorPane(QWidget):
     chosen = Signal(str)
     came_forward = Signal()
 
-    def __init__(self, icons: Icons, settings_file: Path, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, profile: Profile, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._file: OpenFile | None = None
         self._caps: Caps | None = None
@@ -588,7 +589,7 @@ class EditorPane(QWidget):
         self.text = SourceView()
         self.text.setAccessibleName(self.tr("Text of the memory"))
         self.text.textChanged.connect(self._on_text_changed)
-        self.view = EditorView(self.text, icons, settings_file, self)
+        self.view = EditorView(self.text, icons, profile, self)
         self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)

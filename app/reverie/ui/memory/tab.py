@@ -8,7 +8,6 @@ from the session, what is typed lives in the buffers, what runs lives in the con
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
@@ -39,6 +38,7 @@ from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
+from reverie.profile import Profile
 from reverie.services.views import SearchPlace
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
 from reverie.ui.display_text import as_tooltip
@@ -340,7 +340,7 @@ class MemoryTab(QWidget):
         lanes: Lanes,
         icons: Icons,
         now: Callable[[], int],
-        settings_file: Path,
+        profile: Profile,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -355,7 +355,7 @@ class MemoryTab(QWidget):
         self.trouble = MessageBar(icons, "trouble", closable=False)
         self.footer = Footer(icons, now)
         self.footer.aged.connect(self.tree.viewport().update)
-        self.pane = EditorPane(icons, settings_file)
+        self.pane = EditorPane(icons, profile)
         self.buffers = Buffers(theme_of(self.palette()), self)
         self.editor = EditorControl(self.pane, self.buffers, icons, self)
         self.co_editing = CoEditing(self.editor, self.pane, self.buffers, icons, self)

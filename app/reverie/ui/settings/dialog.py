@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWi
 from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError
-from reverie.settings import Settings, load_settings, save_settings
+from reverie.settings import Settings, change_settings, load_settings
 from reverie.ui.appearance import GAP, Icons, row_height
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
@@ -379,7 +379,7 @@ class ProfileSettings:
     it blocks; in jobs only."""
 
     def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
-        self._file = profile.settings_file
+        self._profile = profile
         self._engine = engine
         self._home = home
 
@@ -390,11 +390,11 @@ class ProfileSettings:
 
     def settings(self) -> Settings:
         """The settings as the file has them now."""
-        return load_settings(self._file)[0]
+        return load_settings(self._profile.settings_file)[0]
 
-    async def save_settings(self, settings: Settings) -> None:
-        """Write them; every open home follows at once."""
-        save_settings(self._file, settings)
+    async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
+        """Change and save them; every open home follows at once."""
+        change_settings(self._profile.settings_file, change, self._profile.locks)
         await ask(self._engine.services.forget_settings)
 
 
@@ -495,7 +495,7 @@ class SettingsControl(QObject):
             return
 
         async def work(_control: JobControl) -> None:
-            await service.save_settings(with_draft(service.settings(), draft, home))
+            await service.change_settings(lambda settings: with_draft(settings, draft, home))
 
         done = partial(self._on_saved, draft)
         self._saving.submit("save settings", work, done=done, failed=self._on_failed)

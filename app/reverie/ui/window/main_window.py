@@ -165,7 +165,7 @@ class MainWindow(QMainWindow):
         icons, clock, profile = self._icons, self._clock, self._profile
         parts.use_calm_style()
         self.picker = parts.Picker(icons)
-        self.tab = parts.MemoryTab(self.lanes, icons, clock, profile.settings_file)
+        self.tab = parts.MemoryTab(self.lanes, icons, clock, profile)
         self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Views"))
