@@ -175,8 +175,11 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
         try:
             threading.Thread(target=_accept, args=(listening, engine), daemon=True).start()
             idle.wait(nobody_s)
-            while not (_stays_idle(engine, linger_s) and engine.begin_to_end()):
+            while True:
+                # Before looking: a client that leaves from now on is heard of.
                 idle.clear()
+                if _stays_idle(engine, linger_s) and engine.begin_to_end():
+                    break
                 idle.wait()
         finally:
             path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from reverie.engine import process
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import inline_channel, serve
-from reverie.engine.reach import connect, socket_path, stdio_channel
+from reverie.engine.reach import connect, reach, socket_path, stdio_channel
 from reverie.engine.wire import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
@@ -119,6 +119,44 @@ def test_a_client_that_meets_an_engine_as_it_ends_gets_the_next_one(profile: Pro
     client.stop()
     for engine in (ending, following):
         engine.close()
+
+
+@pytest.fixture
+def switch_interval() -> Iterator[None]:
+    """An engine sets its own."""
+    before = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switch_interval")
+def test_a_client_that_leaves_just_after_it_was_seen_leaves_no_engine_behind(
+    profile: Profile, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = [EngineClient(lambda: reach(profile)) for _ in range(2)]
+    looks = 0
+
+    def look(engine: ProfileEngine, linger_s: float) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks > 1:
+            return stays_idle(engine, linger_s)
+        clients[1].services.open(home)
+        seen = stays_idle(engine, linger_s)
+        clients[1].stop()
+        until(lambda: engine.is_idle)
+        return seen
+
+    stays_idle = process._stays_idle
+    monkeypatch.setattr(process, "_stays_idle", look)
+    serving = threading.Thread(target=partial(serve, profile, linger_s=0.01, nobody_s=10), daemon=True)
+    serving.start()
+    until(lambda: socket_path(profile).exists())
+    clients[0].services.open(home)
+    clients[0].stop()
+    serving.join(30)
+    assert not serving.is_alive()
+    assert looks == 2
 
 
 def test_of_two_that_are_started_at_once_one_is_the_engine(profile: Profile, home: Path) -> None:
