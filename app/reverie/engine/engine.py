@@ -44,7 +44,15 @@ from reverie.engine.interface import (
 )
 from reverie.engine.reach import surroundings
 from reverie.engine.search import EngineSearch
-from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, HomeHost, host_until
+from reverie.engine.server import (
+    NOBODY,
+    CallControl,
+    CallStopped,
+    ClientConnection,
+    HomeHost,
+    has_left,
+    host_until,
+)
 from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded, pack
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
@@ -213,6 +221,8 @@ class HomeWatch:
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
         """Tell this client what is seen changing; `context` is what it looks at now."""
         with self._lock:
+            if has_left(client):
+                raise CallStopped
             if self._watcher is None:
                 self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
                 self._recorder = self._new_recorder()
@@ -224,8 +234,10 @@ class HomeWatch:
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
         """A client that hears already looks at `context` now, or what it looks at has other places."""
-        if client in self._contexts:
-            self.add(client, context)
+        with self._lock:
+            if client in self._contexts and self._watcher is not None:
+                self._contexts[client] = context
+                self._watcher.set_targets(self._targets())
 
     def remove(self, client: ClientConnection) -> None:
         """This client hears no more; the last one takes the watcher with it."""
@@ -432,6 +444,8 @@ class HomeEngine(Workbench, HomeCalls):
             view = self.view(context, previous=before, dirty=dirty)
             serial = next(self._serials)
             self._sent[client] = (serial, view)
+            if has_left(client):
+                self._sent.pop(client, None)
             return update_of(view, before if known == had else None, serial)
 
     def findings(

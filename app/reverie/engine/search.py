@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from reverie.engine.server import NOBODY, CallControl, CallStopped
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, has_left
 from reverie.engine.wire import CallMessage, IndexChanged, pack, unpack
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -71,7 +71,7 @@ class EngineSearch:
         self._updating = False
         self._stopping = False
         self._feeding: CallControl | None = None
-        self._retried: dict[object, str] = {}
+        self._retried: dict[ClientConnection, str] = {}
 
     def add(self, parts: HomeContainer) -> None:
         """Index this home soon, completely, since nobody has watched it until now."""
@@ -94,7 +94,7 @@ class EngineSearch:
         homes: Collection[HomeContainer],
         *,
         place: SearchPlace | None = None,
-        client: object,
+        client: ClientConnection,
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
@@ -108,10 +108,12 @@ class EngineSearch:
         is_behind = not answer.complete or not wanted.isdisjoint(self._service.unread())
         if is_behind and self._retried.get(client) != text:
             self._retried[client] = text
+            if has_left(client):
+                self.forget_client(client)
             self._update_in(0)
         return answer
 
-    def forget_client(self, client: object) -> None:
+    def forget_client(self, client: ClientConnection) -> None:
         """A client is gone."""
         self._retried.pop(client, None)
 

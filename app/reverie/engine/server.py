@@ -246,9 +246,9 @@ class ClientConnection:
             self._gone = True
             self._waking.notify()
         self.channel.close()
-        self._server.leave(self)
         for control in list(self._calls.values()):
             control.cancel.set()
+        self._server.leave(self)
         until = time.monotonic() + LEAVE_S
         for thread in list(self._threads.values()):
             thread.join(max(0.0, until - time.monotonic()))
@@ -263,6 +263,12 @@ def _without_frames(error: UserError) -> UserError:
 
 NOBODY = cast(ClientConnection, None)
 """What a method has for its client where it is called through the wire: the connection takes its place."""
+
+
+def has_left(client: ClientConnection) -> bool:
+    """Whether nothing may be kept for this client. A call that is still under way when its client leaves asks
+    after it has noted something, since the client may have been forgotten in between."""
+    return client is not NOBODY and client.is_gone
 
 
 def _other_version(version: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +13,12 @@ import pytest
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
-from reverie.engine.client import EngineClient
+from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.interface import named, updated
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
+from unit.engine.test_run_workers import until
 
 GLOBAL = ScopeContext(None, None)
 
@@ -84,6 +88,48 @@ def test_what_an_engine_before_sent_is_no_ground_for_another(served: Served) -> 
     update = home.trees(GLOBAL, known=before.serial)
     assert update.changes == {}
     assert "trees.md" in {file.rel for file in updated(update, None).scopes[Scope.GLOBAL].files}
+
+
+@pytest.mark.parametrize(
+    ("ask", "held_up"),
+    [
+        (lambda client, home: home.refresh(GLOBAL, None), "view"),
+        (lambda client, home: home.watch_for(GLOBAL), "watch_for"),
+        (
+            lambda client, home: client.services.search("tree", [home.home_id], progress=print, cancel=None),
+            "index",
+        ),
+    ],
+)
+def test_a_call_that_outlasts_its_client_leaves_nothing_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., object], held_up: str
+) -> None:
+    home = served.home()
+    (engine,), (client,) = served.engines, served.clients
+    opened = engine.home(served.root, home.home_id)
+    place, name = (engine.index, "search") if held_up == "index" else (opened, held_up)
+    begun, going_on = threading.Event(), threading.Event()
+    method = getattr(place, name)
+
+    def held(*arguments: object, **more: object) -> object:
+        begun.set()
+        assert going_on.wait(30)
+        return method(*arguments, **more)
+
+    def asking() -> None:
+        with pytest.raises(EngineGone):
+            ask(client, home)
+
+    monkeypatch.setattr(place, name, held)
+    thread = threading.Thread(target=asking)
+    thread.start()
+    assert begun.wait(30)
+    connection = weakref.ref(next(iter(engine._clients)))
+    client.stop()
+    until(lambda: engine.is_idle)
+    going_on.set()
+    thread.join()
+    until(lambda: gc.collect() >= 0 and connection() is None)
 
 
 def test_a_first_look_crosses_as_it_is(served: Served) -> None:
