@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
 from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
+from reverie.engine.reach import surroundings
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -95,6 +96,9 @@ class EngineClient:
     `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
     once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
 
+    `own` opens a channel to an engine of this client's own. It is taken where the one that `connect` reaches
+    was started in other surroundings, so that it sees other homes or asks models with other keys.
+
     `environment` is asked for the variables that a run is done with, instead of the engine's.
 
     `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
@@ -110,8 +114,10 @@ class EngineClient:
         on_lost: Callable[[UserError], None] = lambda _error: None,
         explain: Callable[[Refused | WireError | ConnectionLost | None], UserError] | None = None,
         environment: Callable[[], Mapping[str, str | None]] = dict,
+        own: Callable[[], Channel] | None = None,
     ) -> None:
         self._connect = connect
+        self._own = own
         self.environment = environment
         self._on_lost = on_lost
         self._explain = explain
@@ -263,7 +269,11 @@ class EngineClient:
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
-        channel, welcome = self._welcomed()
+        channel, welcome = self._welcomed(self._connect)
+        if self._own is not None and _is_foreign(welcome):
+            log.info("the engine %d has other surroundings; one of our own is used", welcome.pid)
+            channel.close()
+            channel, welcome = self._welcomed(self._own)
         if not isinstance(welcome, WelcomeMessage):
             channel.close()
             if self._explain is not None and isinstance(welcome, Refused):
@@ -283,21 +293,21 @@ class EngineClient:
         self._reader.start()
         return channel
 
-    def _welcomed(self) -> tuple[Channel, Any]:
+    def _welcomed(self, connect: Callable[[], Channel]) -> tuple[Channel, Any]:
         """As `_greeted`, again while one is reached that is ending, or was killed a moment ago."""
         for pause_s in _AGAIN_S:
             try:
-                return self._greeted()
+                return self._greeted(connect)
             except ConnectionLost:
                 self._stopping.wait(pause_s)
         try:
-            return self._greeted()
+            return self._greeted(connect)
         except ConnectionLost as error:
             raise self._gone(error) from error
 
-    def _greeted(self) -> tuple[Channel, Any]:
+    def _greeted(self, connect: Callable[[], Channel]) -> tuple[Channel, Any]:
         """A new connection, and what the engine answers. Raises `UserError` and `ConnectionLost`."""
-        channel = self._greeting = self._connect()
+        channel = self._greeting = connect()
         if self._stopping.is_set():
             channel.shut()
         try:
@@ -375,6 +385,11 @@ class EngineClient:
 
     def _gone(self, failure: WireError | ConnectionLost | None = None) -> UserError:
         return self._explain(failure) if self._explain is not None else EngineGone()
+
+
+def _is_foreign(welcome: Any) -> bool:
+    here = surroundings(os.environ, models=True)
+    return isinstance(welcome, WelcomeMessage) and welcome.surroundings != here
 
 
 class Posted:

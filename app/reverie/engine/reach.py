@@ -36,7 +36,33 @@ from reverie.profile import Profile
 
 _LONGEST_PATH = 100
 """Bytes of a socket's path; systems take 104 to 108."""
-_OF_AGENTS = ("MUX_", "XUM_", "CLAUDE", "CODEX_", "LOKI_", "HOME", "TZ")
+AGENT_VARIABLES = frozenset(
+    {
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+        "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
+        "CLAUDE_CODE_REMOTE",
+        "CLAUDE_CODE_REMOTE_MEMORY_DIR",
+        "CLAUDE_CODE_SIMPLE",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE",
+        "CODEX_HOME",
+        "CODEX_SQLITE_HOME",
+        "DO_NOT_TRACK",
+        "HOME",
+        "LOKI_FAILURE_MEMORY",
+        "LOKI_MEMORY_BASE_PATH",
+        "LOKI_TELEMETRY",
+        "LOKI_TELEMETRY_DISABLED",
+        "MUX_ROOT",
+        "NODE_ENV",
+        "TZ",
+        "XUM_ROOT",
+    }
+)
+"""What Reverie reads of the environment to find and understand the agents' homes. Their other variables do
+not count: an agent sets some for whatever it starts, such as a command of Reverie."""
+_OF_MODELS = ("_API_KEY", "_PROXY")
+"""How variables end that say how a model service is asked."""
 
 
 def socket_path(profile: Profile) -> Path:
@@ -50,10 +76,15 @@ def socket_path(profile: Profile) -> Path:
     return path
 
 
-def surroundings(env: Mapping[str, str]) -> str:
+def surroundings(env: Mapping[str, str], *, models: bool = False) -> str:
     """What an environment says of the agents' homes, as a digest: with another one the same home may have
-    other memories. A process asks only an engine that has the same."""
-    told = sorted((name, value) for name, value in env.items() if name.startswith(_OF_AGENTS))
+    other memories. A process asks only an engine that has the same. With `models` also what it says of the
+    model services: a command sends that with its runs, a window is told of it by its engine."""
+    told = sorted(
+        (name, value)
+        for name, value in env.items()
+        if name in AGENT_VARIABLES or (models and name.upper().endswith(_OF_MODELS))
+    )
     return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reverie import __version__
+from reverie.engine.reach import surroundings
 from reverie.engine.wire import (
     PROTOCOL,
     Bug,
@@ -139,7 +140,9 @@ class ClientConnection:
         try:
             # No welcome from an engine that ends: the client looks for the next one then.
             if self._is_understood() and self._server.join(self):
-                self.channel.send(WelcomeMessage(__version__, os.getpid()))
+                self.channel.send(
+                    WelcomeMessage(__version__, os.getpid(), surroundings(os.environ, models=True))
+                )
                 threading.Thread(target=self._send_events, name="reverie-events", daemon=True).start()
                 while True:
                     self._take(self.channel.receive())

@@ -494,7 +494,7 @@ def _method(name: str, function: Callable[..., Any]) -> Method:
 # Messages, and the frames that carry them.
 
 
-PROTOCOL = 1
+PROTOCOL = 2
 LARGEST_FRAME = 256 << 20
 """Bytes. The trees of 1,000,000 memories fit; what is larger is a fault or an attack."""
 _LENGTH = struct.Struct(">I")
@@ -518,6 +518,8 @@ class WelcomeMessage(Struct, frozen=True):
 
     version: str
     pid: int
+    surroundings: str
+    """See `engine.reach`; with what the environment says of the model services."""
 
 
 class Refused(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from helpers import ordinary_user
+from helpers.house_measure import APP as SOURCES
 from helpers.samples import copy_sample
 from reverie import __version__
 from reverie.cli.main import main as command_line
@@ -25,7 +27,7 @@ from reverie.engine import process
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import inline_channel, serve
-from reverie.engine.reach import connect, reach, socket_path, stdio_channel
+from reverie.engine.reach import AGENT_VARIABLES, connect, reach, socket_path, stdio_channel, surroundings
 from reverie.engine.wire import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
@@ -309,6 +311,47 @@ def test_the_log_of_an_engine_says_which_thread_died_of_what(profile: Profile) -
     logged = profile.engine_log.read_text()
     assert "the thread dying ended" in logged
     assert "ZeroDivisionError" in logged
+
+
+@pytest.mark.parametrize("variable", ["CODEX_HOME", "ANTHROPIC_API_KEY"])
+def test_an_engine_of_other_surroundings_is_left_for_one_of_its_own(
+    profile: Profile, home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    own = partial(stdio_channel, profile)
+    first, same, other = (client_of(profile, own=own) for _ in range(3))
+    assert first.services.open(home)
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    assert same.services.open(home)
+    assert same.pid == first.pid
+    monkeypatch.setenv(variable, "/elsewhere")
+    assert other.services.open(home)
+    assert other.pid != first.pid
+    assert other.pid in children(os.getpid())
+    for client in (first, same, other):
+        client.stop()
+    until(lambda: not is_running(first.pid) and not is_running(other.pid))
+
+
+_READ = re.compile(r'\benv(?:iron)?(?:\.get\(|\[)"([A-Z_]+)"')
+_NAMED = re.compile(r'"((?:MUX|XUM|CLAUDE|CODEX|LOKI)_[A-Z_]+)"')
+
+
+def test_what_is_read_of_the_environment_for_an_agent_is_compared() -> None:
+    texts = [
+        path.read_text()
+        for room in ("agents", "failures")
+        for path in (SOURCES / "reverie" / room).rglob("*.py")
+    ]
+    read = {name for text in texts for name in (*_READ.findall(text), *_NAMED.findall(text))}
+    assert read | {"HOME", "TZ"} == AGENT_VARIABLES
+
+
+def test_markers_of_an_agent_s_session_do_not_count() -> None:
+    plain = {"HOME": "/home/ada"}
+    marked = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "HOMEBREW_PREFIX": "/opt", "TZDIR": "/tz"}
+    assert surroundings(plain | marked) == surroundings(plain)
+    assert surroundings(plain) != surroundings({"HOME": "/home/eve"})
+    assert surroundings(plain | {"X_API_KEY": "1"}) == surroundings(plain)
 
 
 def test_one_client_is_served_over_standard_streams(profile: Profile, home: Path) -> None:
