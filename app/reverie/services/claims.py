@@ -212,8 +212,9 @@ class ClaimService:
         self._kept: dict[str, dict[str, int]] | None = None
         """By memory and hash of a line, as the sidecar has it."""
         self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
-        self._earliest: dict[tuple[ScopeContext, str], dict[str, int]] = {}
-        """For each memory the earliest time at which each line was seen to be in it, in seconds."""
+        self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
+        """For each memory of a context, as it was checked last, the earliest time at which each line was seen
+        to be in it, in seconds."""
         self._lock = threading.Lock()
 
     def check(
@@ -292,6 +293,8 @@ class ClaimService:
 
     def _notes(self, context: ScopeContext) -> list[CheckedNote]:
         view = self._view(context)
+        before = self._earliest.get(context, {})
+        found: dict[str, dict[str, int]] = {}
         notes = []
         for scope in (Scope.PROJECT, Scope.WORKSPACE):
             listing = view.scopes[scope]
@@ -301,29 +304,32 @@ class ClaimService:
             for file in listing.files:
                 if not file.rel.endswith(".md"):
                     continue
+                path = str(memory_path(scope, file.rel))
                 try:
                     status, data = read_rel(os.fspath(listing.root.directory), file.rel, MOST_BLOB)
                 except OSError:
+                    if path in before:
+                        found[path] = before[path]
                     continue  # the listing says so
-                path = str(memory_path(scope, file.rel))
                 text = data.decode("utf-8", "surrogateescape")
                 written = int(status.st_mtime)
-                earliest = self._remembered(context, path, text, written)
+                known = before.get(path)
+                earliest = found[path] = self._remembered(context, path, text, written, known)
                 times = partial(self._line_times, context, path, earliest)
                 notes.append(CheckedNote(path, text, written_s=written, line_times=times, neighbours=names))
+        self._earliest[context] = found
         return notes
 
-    def _remembered(self, context: ScopeContext, path: str, text: str, written: int) -> Mapping[str, int]:
-        """The earliest time of each line. One word that is edited makes the whole file younger, and the
-        history begins with the day on which Reverie saw it first."""
-        before = self._earliest.get((context, path))
+    def _remembered(
+        self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
+    ) -> dict[str, int]:
+        """The earliest time of each line; `before`: as it was known. One word that is edited makes the whole
+        file younger, and the history begins with the day on which Reverie saw it first."""
         lines = {line.strip() for line in text.splitlines()}
         if before is None:
             kept = self._kept_times().get(_key(context, path), {})
             before = {line: kept[_hash(line)] for line in lines if _hash(line) in kept} if kept else {}
-        found = {line: min(written, before.get(line, written)) for line in lines}
-        self._earliest[context, path] = found
-        return found
+        return {line: min(written, before.get(line, written)) for line in lines}
 
     def _kept_times(self) -> dict[str, dict[str, int]]:
         if self._kept is None:
@@ -339,7 +345,7 @@ class ClaimService:
             numbers.setdefault(claim.path, set()).add(claim.line)
         known, news = self._kept_times(), dict[str, dict[str, int]]()
         for note in notes:
-            lines, earliest = note.text.splitlines(), self._earliest[context, note.path]
+            lines, earliest = note.text.splitlines(), self._earliest[context][note.path]
             stripped = {lines[number - 1].strip() for number in numbers.get(note.path, ())}
             times = {_hash(line): earliest[line] for line in sorted(stripped)}
             if times != known.get(_key(context, note.path), {}):

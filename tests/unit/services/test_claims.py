@@ -76,6 +76,16 @@ def test_a_commit_is_seen_by_the_next_check_and_looking_changes_nothing(desk: De
     assert desk.check()["src/a.py"].to == "src/c.py"
 
 
+def test_of_a_memory_that_is_gone_no_line_is_kept(desk: Desk) -> None:
+    other = desk.memory.with_name("other.md")
+    other.write_text(topic("other", body="See `src/keep.py`.\n"))
+    desk.check()
+    other.unlink()
+    desk.check()
+    kept = desk.bench.claims._earliest[desk.context]
+    assert kept.keys() == {MEMORY}
+
+
 def test_a_fix_can_be_undone(desk: Desk) -> None:
     desk.project.move("src/a.py", "src/b.py", "Rename")
     before = desk.memory.read_text()
