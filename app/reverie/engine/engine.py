@@ -1,8 +1,8 @@
 """The engine: the open homes of a profile, their watchers and history, and the calls of all clients on them.
 
 A home is opened once, whoever asks, and watched once while any client watches it; what the watcher sees goes
-to each of them. A home that was replaced by another one keeps its old identity here: calls for it fail, and
-who opens the place again gets the new one.
+to each of them. It is let go of after its last client has left it. A home that was replaced by another one
+keeps its old identity here: calls for it fail, and who opens the place again gets the new one.
 
 Changes from outside are recorded in the history of a home: first everything that happened while nobody
 looked, then one batch of changes at a time; pins and use that the agent overwrote are put back. After a
@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
 
 from reverie.agents.base import DiscoveredHomes, LoadState
 from reverie.agents.scopes import ScopeContext
@@ -319,6 +320,11 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
 
+    def keep_for(self, client: ClientConnection) -> None:
+        """Stay open until this client is forgotten or gone, with what is known of the home by then."""
+        if client is not NOBODY:
+            client.homes.add(self)
+
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
         """See `HomeCalls`."""
         return asked_context(
@@ -341,6 +347,7 @@ class HomeEngine(Workbench, HomeCalls):
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """See `HomeCalls`."""
+        self.keep_for(client)
         if self._workers is not None:
             self._workers.warm_up()  # who watches stays, and may well start a run
         return self._watch.add(client, context)
@@ -351,6 +358,7 @@ class HomeEngine(Workbench, HomeCalls):
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
         """See `HomeCalls`."""
+        self.keep_for(client)
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
@@ -516,6 +524,8 @@ class HomeEngine(Workbench, HomeCalls):
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
         """See `HomeCalls`."""
+        if client is not NOBODY:
+            client.homes.discard(self)
         self._hosting.forget(client)
         self._watch.remove(client)
         self._sent.pop(client, None)
@@ -561,7 +571,8 @@ class ProfileEngine:
         self.clock = clock
         self._on_idle = on_idle
         self._workers = workers
-        self._homes: dict[tuple[Path, str], HomeEngine] = {}
+        # Each is kept by its clients, by what it does for them, and by the calls that are under way.
+        self._homes: WeakValueDictionary[tuple[Path, str], HomeEngine] = WeakValueDictionary()
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
         self._debugging: set[ClientConnection] = set()
@@ -710,9 +721,10 @@ class EngineServices(EngineCalls):
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine
 
-    def open(self, path: Path) -> Opened:
+    def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
         """See `EngineCalls`."""
         home = self._engine.open(path)
+        home.keep_for(client)
         info, agent = home.contents(), home.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recencies = () if agent.sessions is None else agent.sessions.recencies()
@@ -740,10 +752,10 @@ class EngineServices(EngineCalls):
         """See `EngineCalls`."""
         return look_for_stores(found, self._engine.profile)
 
-    def adopt(self, path: Path, known_id: str) -> Opened:
+    def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:
         """See `EngineCalls`."""
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
-        return self.open(path)
+        return self.open(path, client=client)
 
     def search(
         self,

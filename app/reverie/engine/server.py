@@ -129,6 +129,8 @@ class ClientConnection:
         self._events: dict[tuple[type, Path], Event] = {}
         self._waking = threading.Condition()
         self._gone = False
+        self.homes: set[object] = set()
+        """What stays open for this client, whether it asks for it or not."""
 
     @property
     def is_gone(self) -> bool:

@@ -132,6 +132,26 @@ def test_a_call_that_outlasts_its_client_leaves_nothing_behind(
     until(lambda: gc.collect() >= 0 and connection() is None)
 
 
+def test_a_home_stays_open_until_its_last_client_has_left_it(served: Served) -> None:
+    first = served.home()
+    (engine,) = served.engines
+    second = EngineClient(lambda: inline_channel(engine))
+    served.clients.append(second)
+    second.services.open(served.root)
+    first.watch_for(GLOBAL)
+    opened = weakref.ref(engine.home(served.root, first.home_id))
+    serial = first.refresh(GLOBAL, None).trees
+    first.forget_client()
+    gc.collect()
+    assert opened() is not None
+    second.stop()
+    until(lambda: gc.collect() >= 0 and opened() is None)
+    again = first.refresh(GLOBAL, None).trees
+    assert again is not None
+    assert serial is not None
+    assert again.view.scopes.keys() == serial.view.scopes.keys()
+
+
 def test_a_first_look_crosses_as_it_is(served: Served) -> None:
     home = served.home()
     assert named(home.names(GLOBAL)) == home.view(GLOBAL, names_only=True)
