@@ -19,7 +19,8 @@ _APP = "reverie"
 
 
 class Profile(Struct, frozen=True):
-    """Wishes in `config`, what must last in `data`, what is rebuildable in `cache`, facts in `state`."""
+    """Settings in `config`, permanent data in `data`, rebuildable files in `cache`, process state in
+    `state`."""
 
     config: Path
     data: Path

@@ -280,7 +280,7 @@ def test_a_run_whose_engine_is_killed_says_so(home: Path, profile: Path, engine:
         os.kill(engine.pid, signal.SIGKILL)
         _out, err = run.communicate(timeout=60)
     assert run.returncode == 1
-    assert "Reverie's engine is not there." in err
+    assert "Reverie's engine is not running." in err
 
 
 def test_all_at_once(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Slow:
         self.asked += 1
         assert self.answer.acquire(timeout=LIMIT_MS / 1000)
         if self.dead:
-            raise Unavailable("Reverie's engine is not there.")
+            raise Unavailable("Reverie's engine is not running.")
         return STATE
 
 

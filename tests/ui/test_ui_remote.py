@@ -172,7 +172,7 @@ def test_a_cut_connection_is_said_and_made_again_with_the_text_kept(
     ssh.write_text("#!/bin/sh\necho 'ssh: connect to host elsewhere: No route to host' >&2\nexit 255\n")
     os.kill(session.engine.machine.pid, signal.SIGKILL)
     driver.until(lambda: driver.tab.trouble.isVisible())
-    assert "is not reached" in driver.tab.trouble.text
+    assert "Cannot reach" in driver.tab.trouble.text
     driver.tab.editor.save()
     driver.until(lambda: driver.pane.file is not None and not driver.pane.file.saving)
     assert driver.pane.text.toPlainText() == typed

@@ -73,7 +73,7 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Say what a person can mend; the exit code that belongs to it."""
+    """Say what a person can fix; the exit code that belongs to it."""
     if as_json:
         print_json(
             {"error": error.title, "reason": error.reason, "cause": error.cause, "nextStep": error.next_step}

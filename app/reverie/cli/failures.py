@@ -1,5 +1,5 @@
 """`failures`: what the next iteration would be told of the failed ones; redacting a crash record; recording a
-failure; saying what mended one.
+failure; saying how one was fixed.
 
 An agent's runner calls it before each prompt: it imports little, and says nothing of damage but in the JSON,
 since its output goes into the prompt.
@@ -144,7 +144,7 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Write what mended an error into its episode, under the store's lock; the history has it before."""
+    """Write how an error was fixed into its episode, under the store's lock; the history has it before."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
     from reverie.services.failures import RecordEdits, resolution
@@ -152,7 +152,7 @@ def _resolve(session: Invocation) -> int:
     arguments, project = session.arguments, _project(session)
     if not arguments.episode or arguments.text is None:
         raise Ambiguous(
-            "Which episode, and what mended it?", choices=(), next_step="Give --episode ID and --text TEXT."
+            "Which episode, and how was it fixed?", choices=(), next_step="Give --episode ID and --text TEXT."
         )
     parts = open_parts(project, session.profile, session.clock)
     memory = memory_elsewhere(project, os.environ) or parts.home.root / "memory"

@@ -106,7 +106,7 @@ COMMANDS: dict[str, str] = {
     "revert": "undo one run, or some of its files and hunks",
     "watch": "the background services without a window, until stopped",
     "engine": "the process that keeps the homes open for windows and commands, until nobody needs it",
-    "doctor": "why the memory writer or a dream did not run, and what mends it; `--self`: Reverie itself",
+    "doctor": "why the memory writer or a dream did not run, and how to fix it; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
     "check": "what memories and instruction files say of a project that is not true any more",
     "findings": "what is worth a look: notes that say the same or disagree, stale statements, secrets",
@@ -249,7 +249,7 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
         "action",
         choices=("record", "resolve"),
         nargs="?",
-        help="record: store a failed episode, for the hook of an agent; resolve: say what mended an error",
+        help="record: store a failed episode, for the hook of an agent; resolve: say how an error was fixed",
     )
     add("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
     add("--redact", type=Path, metavar="FILE", help="print this crash record without what is private")
@@ -260,7 +260,7 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     add("--task", metavar="ID", help="the task that failed")
     add("--episode", metavar="ID", help="resolve: the episode, as --json names it")
     add("--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one")
-    add("--text", metavar="TEXT", help="resolve: what mended it")
+    add("--text", metavar="TEXT", help="resolve: how it was fixed")
 
 
 def _count(text: str) -> int:
@@ -383,7 +383,7 @@ def main(argv: Sequence[str]) -> int:
         answers.give_up_stdout()
         return DONE
     except KeyboardInterrupt:
-        answers.trouble("Stopped by Ctrl+C. What was under way is put in order by the next command.")
+        answers.trouble("Interrupted. The next command recovers unfinished work.")
         return FAILED
     finally:
         session.close()
@@ -564,6 +564,6 @@ def _until_it_answers(look: DiskCheck, over: threading.Event, leave: Callable[[i
             if look.answered.is_set():
                 _thread.interrupt_main()
                 return
-            answers.trouble("Stopped while waiting. What was under way is put in order by the next command.")
+            answers.trouble("Interrupted. The next command recovers unfinished work.")
             sys.stderr.flush()
             leave(answers.FAILED)

@@ -129,7 +129,7 @@ class MemoryLines:
             self._warn(f"What was changed is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """The answer to one line; never raises for what a person or a model can mend."""
+        """The answer to one line; never raises for what a person or a model can fix."""
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):

@@ -77,7 +77,7 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
         yield f"{_CHECK_MARKS[finding.state]}  {finding.title}  [{finding.check}]"
         yield f"      {' '.join(printable(finding.evidence).split())}"
         if finding.fix is not None and finding.state != "pass":
-            how = "To turn it on" if finding.state == "off" else "To mend it"
+            how = "To turn it on" if finding.state == "off" else "To fix it"
             yield f"      {how}: {printable(finding.fix.label)} (`{command(finding.check)}`)"
     cause = first_cause(findings)
     yield (

@@ -1,5 +1,5 @@
 """What the checks judge, and what a check comes to: a state, the evidence for it in words, and a fix where
-one press can mend it.
+one press can fix it.
 
 Plain values. A fix changes only what belongs to Reverie, and the modes and names of files that Reverie writes
 in a home; never the agent's configuration or transcripts.
@@ -351,7 +351,7 @@ RULES = "rules"
 
 
 class Fixes:
-    """What can be mended for one home. Settings are read anew when a fix is applied, so that one made
+    """What can be fixed for one home. Settings are read anew when a fix is applied, so that one made
     meanwhile is kept."""
 
     def __init__(self, parts: DoctorHome, hooks: DoctorHooks) -> None:
@@ -632,7 +632,7 @@ Verdict = (
     | tuple[State, Phrase, Fix | None, Phrase]
     | tuple[State, Phrase, Fix | None, Phrase | None, Remedy]
 )
-"""How a check ended, what was seen, what mends it, the fact as a title where the check's own do not fit, and
+"""How a check ended, what was seen, what fixes it, the fact as a title where the check's own do not fit, and
 what to change in the settings."""
 
 

@@ -127,7 +127,7 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """What is to be said where no model was looked at, or it has a problem, which `fix` mends."""
+    """What is to be said where no model was looked at, or it has a problem, which `fix` solves."""
     if found is None:
         return "pass", phrase("It was not looked at here: this place knows no models.")
     evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)

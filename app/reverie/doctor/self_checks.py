@@ -115,7 +115,7 @@ _FEW_WATCHES = 65_536
 _PRIVATE = 0o700
 
 _Seen = tuple[State, str] | tuple[State, str, Fix]
-"""How a check ended, what was seen, and what mends it."""
+"""How a check ended, what was seen, and what fixes it."""
 
 
 def examine_self(

@@ -85,9 +85,9 @@ class EngineGone(Unavailable):
 
     def __init__(self, cause: str = "") -> None:
         super().__init__(
-            "Reverie's engine is not there.",
+            "Reverie's engine is not running.",
             cause=cause or "Its process ended, or the system ran out of memory.",
-            next_step="Try again: it is started anew, and what was under way is recovered first.",
+            next_step="Try again: it will be restarted, and interrupted work is recovered first.",
         )
 
 

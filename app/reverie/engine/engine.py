@@ -89,7 +89,7 @@ STOP_S = 2.0
 
 
 class Listener(Struct, frozen=True):
-    """Who hears of it."""
+    """Callbacks of a `HistoryRecorder`."""
 
     recorded: Callable[[int], None]
     """What was noted is in the history: the marks of what was seen may have changed. With the number of pins

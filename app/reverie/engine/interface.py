@@ -182,7 +182,7 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
     def doctor() -> type[HomeDoctor]:
-        """Why the memory writer or a consolidation did not run, and what mends it."""
+        """Why the memory writer or a consolidation did not run, and how to fix it."""
         from reverie.engine import doctor as module
 
         return module.HomeDoctor

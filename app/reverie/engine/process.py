@@ -60,9 +60,10 @@ LOOK_S = 0.1
 _READY = "ready"
 _POLL_S = 0.01
 _SWITCH_S = 0.0005
+"""Thread switch interval, seconds. A search releases the GIL hundreds of times, and during a scan waits up to
+this long to get it back."""
 LOOK_AGAIN_S = 1.5
 """Seconds; less than a worker is given to end."""
-"""A search gives the interpreter up hundreds of times, and beside a scan it waits as long for each return."""
 
 
 class EngineRuns(Busy):
@@ -139,7 +140,7 @@ def serve_streams(profile: Profile) -> None:
     _serve_one(ProfileEngine(profile, system_clock, workers=workers))
 
 
-def serve_engine(profile: Profile) -> NoReturn:
+def serve_worker(profile: Profile) -> NoReturn:
     """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
     _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
     for thread in threading.enumerate():
@@ -288,7 +289,7 @@ def main(arguments: list[str]) -> int:
     with contextlib.suppress(OSError, UserError):  # a full or read-only disk: an engine without a log
         _log_into(profile.engine_log)
     if "--worker" in arguments[4:]:
-        serve_engine(profile)
+        serve_worker(profile)
     try:
         if "--stdio" not in arguments[4:]:
             return serve_detached(profile)

@@ -172,7 +172,7 @@ def running_channel(profile: Profile) -> Channel:
     try:
         return reach(profile)
     except OSError as error:
-        raise Unavailable("No engine of Reverie runs.", cause=str(error)) from error
+        raise Unavailable("Reverie's engine is not running.", cause=str(error)) from error
 
 
 def reach(profile: Profile) -> Channel:
@@ -263,7 +263,7 @@ class RemoteMachine:
             )
         except OSError as error:
             raise Unavailable(
-                f"{self.address.name} cannot be reached.",
+                f"Cannot reach {self.address.name}.",
                 cause=f"The program {self._program[0]} could not be started here: {error.strerror}.",
                 next_step="Install the OpenSSH client.",
                 reason=REFUSED,
@@ -323,7 +323,7 @@ class RemoteMachine:
     def _lost(self, printed: str) -> UserError:
         lines = [line for line in printed.splitlines() if line.strip()]
         return Unavailable(
-            f"{self.address.name} is not reached.",
+            f"Cannot reach {self.address.name}.",
             cause=_printable(lines[-1]) if lines else "The connection was lost.",
             next_step="What you type is kept. Reverie connects again as soon as the machine answers.",
             reason=LOST,
@@ -333,8 +333,8 @@ class RemoteMachine:
 _SAID_BY_SSH = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "{name} is not the machine that it was.",
-        "Its host key is another one than ssh knows: it was set up again, or someone stands in between.",
+        "The host key of {name} has changed.",
+        "It is not the one that ssh knows: the machine was set up again, or someone is in between.",
         "Find out which, then remove the old key with `ssh-keygen -R` and run `ssh {name}` once.",
     ),
     (
@@ -357,7 +357,7 @@ _SAID_BY_SSH = (
     ),
     (
         "Could not resolve hostname",
-        "There is no machine {name}.",
+        "{name} could not be found.",
         "Its name is not known, or the network is away.",
         "Check the name and the network.",
     ),

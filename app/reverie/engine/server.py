@@ -454,7 +454,7 @@ class HomeHost:
         try:
             self._settle()
         except UserError as error:
-            # Nobody waits for an answer; the next question fails with it or mends it.
+            # Nobody waits for an answer; the next question tries again.
             log.info("the background services wait: %s", error)
 
     def _settle(self) -> None:

@@ -159,7 +159,7 @@ def parse_address(text: str) -> MachineAddress:
     if (at and not _NAME.fullmatch(user)) or not _HOST.fullmatch(host):
         raise _wrong(text, "The user or the machine has a name that ssh could take for something else.")
     if colon and not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
-        raise _wrong(text, f"{port or 'Nothing'} is no port.")
+        raise _wrong(text, f"{port or 'Nothing'} is not a valid port.")
     home = unquote(slash + path)
     if not home.isprintable():
         raise _wrong(text, "The path holds a character that cannot be printed.")
@@ -171,7 +171,7 @@ def parse_address(text: str) -> MachineAddress:
 def _wrong(text: str, cause: str) -> UserError:
     shown = "".join(char if char.isprintable() else "�" for char in text)
     return UserError(
-        f"{shown} is no address of a machine.",
+        f"{shown} is not a valid machine address.",
         cause=cause,
         next_step="Write ssh://user@machine, ssh://machine:port or ssh://machine/path/of/a/home.",
         reason="address",

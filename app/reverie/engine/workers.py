@@ -244,7 +244,7 @@ def _ended(title: str, home: RunDependencies | None) -> RunEnded:
     try:
         recover(home, "recovery")
     except UserError as error:
-        return RunEnded(title, cause="What it left is put in order by the next run.", next_step=str(error))
+        return RunEnded(title, cause="The next run recovers unfinished work.", next_step=str(error))
     settled = [record for record in map(home.runs.load, open_runs) if record.settled]
     found = " ".join(dict.fromkeys(record.summary for record in settled if record.summary))
     return RunEnded(title, cause=found or "It left nothing half done.")

@@ -40,7 +40,7 @@ _NO_STRINGS = frozenset({"null", "Null", "NULL", "true", "True", "TRUE", "false"
 _SPACES = re.compile(f"[{JS_SPACE}]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
-# Front matter beyond this is not mended: no agent would see it, and each trial parses the block again.
+# Front matter beyond this is not repaired: no agent would see it, and each trial parses the block again.
 _REPAIRABLE_CHARS = 16_384
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")

@@ -1,8 +1,8 @@
-"""The index of a memory directory: what is wrong with it, mending it, and renaming with all that leads to a
+"""The index of a memory directory: what is wrong with it, fixing it, and renaming with all that leads to a
 memory.
 
 `IndexService` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
-memory it is about; a mend is one minimal edit of the index on disk, by compare-and-swap against the bytes
+memory it is about; a fix is one minimal edit of the index on disk, by compare-and-swap against the bytes
 that were looked at, and can be taken back. A rename is planned first, so that a person sees each line that
 changes with it.
 
@@ -112,23 +112,23 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """One mend of the index. Raises `Conflict` where it changed since the look."""
+        """One fix of the index. Raises `Conflict` where it changed since the look."""
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
         data = files.read(parsed.rel)
         if sha256_of_bytes(data) != look.sha256:
             raise Conflict(
-                "The index was not mended:", cause="it changed meanwhile.", next_step="Look again."
+                "The index was not changed:", cause="it changed meanwhile.", next_step="Look again."
             )
         text = _utf8(data)
         if text is None:
-            raise StoreError("The index was not mended.", cause="It is no UTF-8 text.")
+            raise StoreError("The index was not changed.", cause="It is no UTF-8 text.")
         after = self._fixed(store, look, finding, kind, text).encode()
         return self._changes.apply(
             context,
             [HandChange(look.path, after, look.sha256)],
             kind="restore",
-            subject="Index mended by hand",
+            subject="Index fixed by hand",
         )
 
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
@@ -240,7 +240,7 @@ class IndexService:
             return with_line(text, finding.rel, title, frontmatter.declared(topic) or "")
         except IndexEditError as error:
             raise StoreError(
-                "The index was not mended.", cause=str(error), next_step="Edit the text."
+                "The index was not changed.", cause=str(error), next_step="Edit the text."
             ) from error
 
 

@@ -60,7 +60,7 @@ def test_people_read_each_check_and_what_to_look_at_first(
     assert run(home, "--workspace", ACME) == 1
     out = capsys.readouterr().out
     assert "FAIL  The memory writer is off  [feature]" in out
-    assert "To mend it: Turn on (`reverie " in out
+    assert "To fix it: Turn on (`reverie " in out
     assert f" doctor --workspace {ACME} --fix feature`)" in out
     assert out.rstrip().endswith("[feature].")
 
@@ -144,7 +144,7 @@ def test_the_hint_is_a_command_that_works_as_it_stands(
     (home / "locks/target-0f.lock").touch()
     assert run(home, "--workspace", ACME) == 1
     out, err = capsys.readouterr()
-    hint = next(line for line in out.splitlines() if "To mend it: Write anyway" in line)
+    hint = next(line for line in out.splitlines() if "To fix it: Write anyway" in line)
     command = hint.partition("`")[2].rpartition("`")[0]
     assert f"`{command}`" in err
     assert command.endswith(f"doctor --workspace {ACME} --fix known-layout")
@@ -173,7 +173,7 @@ def test_the_hint_names_any_home_as_a_shell_takes_it(
         main(["--profile=profile", "--now", str(NOW), f"--home={name}", "doctor", "--workspace", ACME]) == 1
     )
     out, _err = capsys.readouterr()
-    hint = next(line for line in out.splitlines() if "To mend it: Turn on" in line)
+    hint = next(line for line in out.splitlines() if "To fix it: Turn on" in line)
     command = hint.partition("(`")[2].removesuffix("`)")
     done = subprocess.run([shell, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)
     words = [os.fsdecode(word) for word in done.stdout.split(b"\0")[1:-1]]

@@ -58,7 +58,7 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     said = capsys.readouterr().err
     assert f"{tmp_path} does not answer" in said
-    assert "Stopped while waiting" in said
+    assert "Interrupted. The next command recovers unfinished work." in said
     assert codes == [1]
 
 
@@ -100,4 +100,4 @@ def test_ctrl_c_ends_a_command_in_words(
 
     monkeypatch.setattr(sys.modules["reverie.cli.main"], "_command", lambda _name: interrupted)
     assert main(["--home", str(tmp_path), "--profile", str(tmp_path), "tree"]) == 1
-    assert "Stopped by Ctrl+C" in capsys.readouterr().err
+    assert "Interrupted. The next command recovers unfinished work." in capsys.readouterr().err

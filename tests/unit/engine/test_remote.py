@@ -58,11 +58,11 @@ def test_an_address_is_read_and_written(text: str) -> None:
         ("ssh://me@box\n", "a space"),
         ("ssh://me@box\x1b[1m", "a space"),
         ("ssh://me:secret@box", "password"),
-        ("ssh://box:", "Nothing is no port"),
-        ("ssh://box:0", "0 is no port"),
-        ("ssh://box:65536", "65536 is no port"),
-        ("ssh://box:22x", "22x is no port"),
-        ("ssh://box:٢٢", "is no port"),
+        ("ssh://box:", "Nothing is not a valid port"),
+        ("ssh://box:0", "0 is not a valid port"),
+        ("ssh://box:65536", "65536 is not a valid port"),
+        ("ssh://box:22x", "22x is not a valid port"),
+        ("ssh://box:٢٢", "is not a valid port"),
         ("ssh://box/a%0ab", "path holds a character"),
         ("ssh://box/a%00b", "path holds a character"),
     ],
@@ -133,7 +133,7 @@ echo 'Host key verification failed.' >&2; exit 255"""
 @pytest.mark.parametrize(
     ("script", "words", "reason"),
     [
-        (WARNING, "me@box is not the machine that it was", REFUSED),
+        (WARNING, "The host key of me@box has changed", REFUSED),
         ("echo 'Host key verification failed.' >&2; exit 255", "me@box is not known here yet", REFUSED),
         (
             "echo 'me@box: Permission denied (publickey).' >&2; exit 255",
@@ -147,15 +147,15 @@ echo 'Host key verification failed.' >&2; exit 255"""
         ),
         (
             "echo 'ssh: Could not resolve hostname box: Name not known' >&2; exit 255",
-            "There is no machine me@box",
+            "me@box could not be found",
             REFUSED,
         ),
         (
             "echo 'ssh: connect to host box port 22: Connection refused' >&2; exit 255",
-            "me@box is not reached. ssh: connect to host box port 22: Connection refused",
+            "Cannot reach me@box. ssh: connect to host box port 22: Connection refused",
             LOST,
         ),
-        ("exit 255", "me@box is not reached. The connection was lost", LOST),
+        ("exit 255", "Cannot reach me@box. The connection was lost", LOST),
         (
             "echo 'sh: 1: exec: reverie: not found' >&2; exit 127",
             "me@box has no Reverie. .* Run there: pipx install reverie",
@@ -169,7 +169,7 @@ echo 'Host key verification failed.' >&2; exit 255"""
         ("echo 'Welcome to this machine'; cat > /dev/null", "does not answer as Reverie does", REFUSED),
         (
             "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo End >&2; exit 1",
-            "not reached. End",
+            "Cannot reach me@box. End",
             LOST,
         ),
     ],
@@ -265,7 +265,7 @@ def test_the_homes_of_a_machine_are_found_and_changed_there(there: SshMachine) -
     first = machine.pid
     os.kill(first, 9)
     until(lambda: bool(lost and again))
-    assert "is not reached" in str(lost[0])
+    assert "Cannot reach" in str(lost[0])
     assert home.view(context).scopes[Scope.GLOBAL].files, "the connection is there again"
     assert machine.pid != first
     client.stop()
@@ -282,7 +282,7 @@ def test_the_homes_of_a_machine_are_found_and_changed_there(there: SshMachine) -
                 + " "
                 + (there.directory / "user.pub").read_text()
             ),
-            "is not the machine that it was",
+            "The host key of .* has changed",
         ),
         (lambda there: (there.directory / "authorized").write_text(""), "does not let you in"),
         (lambda there: (there.directory / "bin" / "reverie").unlink(), "has no Reverie"),
@@ -290,8 +290,8 @@ def test_the_homes_of_a_machine_are_found_and_changed_there(there: SshMachine) -
             lambda there: (there.directory / "bin" / "reverie").write_text("#!/bin/sh\necho Welcome\n"),
             "does not answer as Reverie does",
         ),
-        (lambda there: there.end(), "is not reached. .*[Cc]onnect"),
-        (lambda there: (there.directory / "ssh_config").write_text(""), "There is no machine elsewhere"),
+        (lambda there: there.end(), "Cannot reach .*[Cc]onnect"),
+        (lambda there: (there.directory / "ssh_config").write_text(""), "elsewhere could not be found"),
     ],
 )
 def test_what_ssh_really_prints_becomes_the_sentence(
