@@ -7207,6 +7207,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste laufen nicht</translation>
     </message>
     <message>
+        <source>The background services failed and will be restarted. The log says why.</source>
+        <translation>Die Hintergrunddienste sind ausgefallen und werden neu gestartet. Der Grund steht im Log.</translation>
+    </message>
+    <message>
         <source>The background services of this home are paused.</source>
         <translation>Die Hintergrunddienste dieses Homes sind angehalten.</translation>
     </message>

@@ -311,7 +311,7 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
 
 PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
 STARTING = phrase("The background services are being started.")
-FAILED = phrase("The background services failed and are started again. The engine's log says why.")
+FAILED = phrase("The background services failed and will be restarted. The log says why.")
 PURPOSE = "the window"
 """Who hosts, for a person: what the engine does is done for its windows."""
 _LOOK_S = 0.2
