@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from reverie.agents.base import DiscoveredHomes, LoadState
@@ -51,6 +51,7 @@ from reverie.engine.server import (
     CallStopped,
     ClientConnection,
     HomeHost,
+    RunProcesses,
     has_left,
     host_until,
 )
@@ -77,7 +78,6 @@ from reverie.services.workbench import Workbench
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.runs.run import RunDependencies
     from reverie.services.container import HomeContainer
     from reverie.settings import Settings
 
@@ -306,7 +306,9 @@ class HomeEngine(Workbench, HomeCalls):
     """What can be asked of one open home: the workbench that its clients share, its watcher and the host of
     its background services."""
 
-    def __init__(self, parts: HomeContainer, index: EngineSearch, workers: RunsApart | None = None) -> None:
+    def __init__(
+        self, parts: HomeContainer, index: EngineSearch, workers: RunProcesses | None = None
+    ) -> None:
         super().__init__(parts)
         self._index = index
         self._workers = workers
@@ -533,25 +535,6 @@ class HomeEngine(Workbench, HomeCalls):
             self.transcripts.forget_client(client)
 
 
-class RunsApart(Protocol):
-    """What does runs in processes of their own; see `engine.workers.Workers`."""
-
-    def warm_up(self) -> None:
-        """A run may soon be wanted. Returns at once."""
-
-    def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run that was called for; its encoded result."""
-
-    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """As `run`, while nobody else needs the processor. Without `home` there is nothing to recover."""
-
-    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Whether this process does a run of another client than this one."""
-
-    def close(self) -> None:
-        """End what is under way."""
-
-
 class ProfileEngine:
     """All homes of one profile. `on_idle` is called when the last client has left. `workers`: who does the
     runs; without them they are done here. `is_worker`: this process does one run, and takes its
@@ -563,7 +546,7 @@ class ProfileEngine:
         clock: Clock,
         *,
         on_idle: Callable[[], None] = lambda: None,
-        workers: RunsApart | None = None,
+        workers: RunProcesses | None = None,
         is_worker: bool = False,
     ) -> None:
         self.profile = profile

@@ -18,9 +18,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Protocol
 
-from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, has_left
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses, has_left
 from reverie.engine.wire import CallMessage, IndexChanged, pack, unpack
 from reverie.errors import UserError
 from reverie.files.watch import Changes
@@ -38,13 +37,6 @@ FEW = 100
 _STOP_S = 2.0
 
 
-class WorkApart(Protocol):
-    """What does work in a process of its own; see `engine.workers.Workers`."""
-
-    def run_aside(self, control: CallControl) -> bytes:
-        """Do what was called for, while nobody else needs the processor; its encoded result."""
-
-
 class _FeedControl(CallControl):
     """A feed that the engine itself asks for. `report_count` hears how many files were read so far."""
 
@@ -60,7 +52,7 @@ class EngineSearch:
     """The catalogue of all homes of an engine. `tell` sends an event to every client. `workers` read what is
     too much for the engine; without them it reads everything itself."""
 
-    def __init__(self, tell: Callable[[IndexChanged], None], workers: WorkApart | None = None) -> None:
+    def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
         self._tell = tell
         self._workers = workers
         self._service = SearchService(self._feed)

@@ -96,6 +96,25 @@ class Server(Protocol):
         """The client is gone."""
 
 
+class RunProcesses(Protocol):
+    """What an engine needs of its `engine.workers.Workers`."""
+
+    def warm_up(self) -> None:
+        """A run may soon be wanted. Returns at once."""
+
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Do the run that was called for; its encoded result."""
+
+    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """As `run`, while nobody else needs the processor. Without `home` there is nothing to recover."""
+
+    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
+        """Whether this process does a run of another client than this one."""
+
+    def close(self) -> None:
+        """End what is under way."""
+
+
 class CallControl:
     """One call under way."""
 
@@ -317,13 +336,6 @@ PURPOSE = "the window"
 _LOOK_S = 0.2
 
 
-class RunsHost(Protocol):
-    """What does a run in a process of its own; see `engine.workers.Workers`."""
-
-    def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run that was called for."""
-
-
 def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
     """Host the services of a home in this process until `cancel`; each state is reported."""
     host = Host(parts, purpose=PURPOSE)
@@ -355,7 +367,7 @@ class HostApart:
     """The host of one home in a process of its own. `on_status` is told each state."""
 
     def __init__(
-        self, parts: HomeContainer, workers: RunsHost, *, on_status: Callable[[HostStatus], None]
+        self, parts: HomeContainer, workers: RunProcesses, *, on_status: Callable[[HostStatus], None]
     ) -> None:
         self._parts = parts
         self._workers = workers
@@ -415,7 +427,7 @@ class HostApart:
 class HomeHost:
     """The host of one home for the clients that ask for it. Without `workers` it is in this process."""
 
-    def __init__(self, parts: HomeContainer, workers: RunsHost | None = None) -> None:
+    def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
         self._parts = parts
         self._paused: dict[ClientConnection, bool] = {}
         self._held_up = False
