@@ -27,24 +27,17 @@ if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
     from reverie.doctor.findings import DoctorHooks
     from reverie.services.container import HomeContainer
-    from reverie.services.workbench import Workbench
     from reverie.settings import Settings
 
 
-def look_for_homes(env: Mapping[str, str] | None = None, home_dir: Path | None = None) -> DiscoveredHomes:
+def look_for_homes() -> DiscoveredHomes:
     """The agents' homes of this user, and the places that could not be looked at."""
-    return find_homes(os.environ if env is None else env, Path.home() if home_dir is None else home_dir)
+    return find_homes(os.environ, Path.home())
 
 
-def look_for_stores(
-    found: DiscoveredHomes,
-    profile: Profile,
-    env: Mapping[str, str] | None = None,
-    home_dir: Path | None = None,
-) -> DiscoveredHomes:
+def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
     """The stores in the projects that the homes `found` list, and what could not be looked at."""
-    around = os.environ if env is None else env
-    return find_projects(found.homes, home_dir or Path.home(), profile.homes_cache, around)
+    return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
 def open_parts(
@@ -74,7 +67,7 @@ def open_parts(
 def _stale_claims(
     parts: HomeContainer, context: ScopeContext, check: Callable[[], None]
 ) -> tuple[CheckedClaim, ...]:
-    # Late, as in `open_workbench`.
+    # Late, as above.
     from reverie.services.workbench import Workbench
 
     return Workbench(parts).claims.stale(context, check=check).claims
@@ -85,13 +78,6 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
     `StoreError` where it cannot be."""
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     registry.adopt(open_home(path).root, known_id)
-
-
-def open_workbench(path: Path, profile: Profile, clock: Clock) -> Workbench:
-    """The home at `path`, ready for a window."""
-    from reverie.services.workbench import Workbench
-
-    return Workbench(open_parts(path, profile, clock))
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:

@@ -23,10 +23,11 @@ from helpers.samples import copy_sample
 from reverie.agents.mux.transcript import TranscriptTail
 from reverie.cli import main
 from reverie.clock import system_clock
-from reverie.compose import open_parts, open_workbench
+from reverie.compose import open_parts
 from reverie.jobs.writer.service import WriterOutcome, WriterService
 from reverie.profile import Profile
 from reverie.services.background import open_writer
+from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
 MEMORY = "memories/acme-api-1d659342.md"
@@ -324,7 +325,7 @@ VICTIM = """
 import sys
 from pathlib import Path
 from reverie.clock import system_clock
-from reverie.compose import open_parts, open_workbench
+from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.services.background import open_writer
 from reverie.agents.mux.transcript import TranscriptTail
@@ -469,7 +470,7 @@ def test_a_write_is_shown_for_review_and_undone_in_the_window(
 ) -> None:
     write_settings(profile, f'[system1]\nenabled = true\nmodel = "rules"\ntarget = "{target}"\n')
     outcome = take_turns(home, profile, chat, 2, "Always run the linter before committing.")[-1]
-    desk = open_workbench(home, Profile.under(profile), system_clock)
+    desk = Workbench(open_parts(home, Profile.under(profile), system_clock))
     review = desk.review(outcome.run_id)
     (file,) = [file for group in review.groups for file in group.files]
     assert file.path == (MEMORY if target == "project-file" else "/memories/project/system-1.md")

@@ -24,8 +24,9 @@ from helpers.samples import copy_sample
 from helpers.ssh_machine import SshMachine
 from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
-from reverie.compose import open_workbench
+from reverie.compose import open_parts
 from reverie.profile import Profile
+from reverie.services.workbench import Workbench
 from reverie.ui.app import is_loaded, make_application, wait_for
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.engine_link import EngineLink
@@ -245,7 +246,7 @@ class _Killer:
 
     def judge(self, profile: Profile) -> None:
         """Whether everything that was saved is on disk or in the history."""
-        workbench = open_workbench(self.home, profile, system_clock)
+        workbench = Workbench(open_parts(self.home, profile, system_clock))
         workbench.start_history()
         known = {hashlib.sha256(path.read_bytes()).hexdigest() for path in self.home.rglob("*.md")}
         repository = pygit2.Repository(str(profile.history(workbench.home_id)))

@@ -22,7 +22,7 @@ import zstandard
 
 from helpers.samples import SAMPLES
 from reverie.cli import main
-from reverie.compose import open_workbench
+from reverie.compose import open_parts
 from reverie.memory.history.reader import HistoryPlace, LogEntry
 from reverie.profile import Profile
 from reverie.services.timeline import State
@@ -140,7 +140,7 @@ def usage(tree: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _opened(home: Path, profile: Path) -> Workbench:
-    return open_workbench(home, Profile.under(profile), lambda: NOW_MS)
+    return Workbench(open_parts(home, Profile.under(profile), lambda: NOW_MS))
 
 
 def _hash(data: bytes | None) -> str | None:

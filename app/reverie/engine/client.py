@@ -149,11 +149,6 @@ class EngineClient:
         """Whether there is an engine, as far as is known."""
         return self._channel is not None
 
-    @property
-    def is_stopped(self) -> bool:
-        """Whether no call is answered any more."""
-        return self._stopping.is_set()
-
     def call_raw(
         self,
         address: tuple[Path, str, str],

@@ -120,12 +120,6 @@ class HistoryRecorder:
                 self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
                 self._thread.start()
 
-    @property
-    def is_up_to_date(self) -> bool:
-        """Whether it caught up, and nothing that was noted is left to do."""
-        with self._wake:
-            return self._caught_up and self._noted is None
-
     def note(self, changes: Changes) -> None:
         """Something changed."""
         with self._wake:
@@ -254,11 +248,6 @@ class HomeWatch:
         watcher.stop()
         self._recorder.stop()
 
-    @property
-    def is_up_to_date(self) -> bool:
-        """Whether the history has everything that was seen."""
-        return self._recorder.is_up_to_date
-
     def state(self) -> WatchState | None:
         """None where nobody watches."""
         watcher = self._watcher
@@ -376,11 +365,6 @@ class HomeEngine(Workbench, HomeCalls):
         """Host the background services until `cancel`; each state is reported. What a process of its own
         does: a client asks for `host`."""
         host_until(self.parts, progress, cancel)
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the history has everything that was seen changing."""
-        return self._watch.is_up_to_date
 
     def rescan(self, reason: str) -> None:
         """See `HomeCalls`."""

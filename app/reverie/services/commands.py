@@ -211,9 +211,6 @@ class CommandViews:
 
     def changes(self, run_id: str) -> ShownChanges:
         """What a run changed, and what of it was taken back."""
-        # Late: it imports the consolidation.
-        from reverie.services.run_views import ReviewService
-
         reviews = ReviewService(self._parts)
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)

@@ -24,7 +24,7 @@ from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import LeaseHolder
-from reverie.files.watch import Changes, Watcher, WatchState
+from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
@@ -186,10 +186,6 @@ class HostSession:
     def sessions(self) -> int:
         """How many transcripts are followed."""
         return len(self._places or ())
-
-    @property
-    def watch_state(self) -> WatchState | None:
-        return None if self._watcher is None else self._watcher.state()
 
     def start(self) -> None:
         """Returns at once."""
@@ -469,12 +465,6 @@ class Host:
             return status
         return HostStatus("hosting", None, session.sessions)
 
-    @property
-    def watch_state(self) -> WatchState | None:
-        """How the host's own watcher is; None where there is none."""
-        session = self._session
-        return None if session is None else session.watch_state
-
     def start(self) -> HostStatus:
         """Host, or view until the lease is free. What that came to for now."""
         with self._lock:
@@ -499,12 +489,6 @@ class Host:
             keeper.join()
         if hosted:
             self._parts.report("host.stopped", "The background services of this home were stopped here.")
-
-    def deliver(self, changes: Changes) -> None:
-        """What a watcher saw; ignored while somebody else hosts."""
-        session = self._session
-        if session is not None:
-            session.deliver(changes)
 
     def wait_until_ready(self, timeout_s: float) -> bool:
         """Whether every transcript was looked at once, so that what is said from now on counts."""

@@ -14,7 +14,7 @@ from helpers.loki_home import FINGERPRINT, LokiMaker, error
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import Home
-from reverie.agents.discovery import discover, find_projects, open_home
+from reverie.agents.discovery import discover, find_homes, find_projects, open_home
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.loki.locations import is_store, memory_root, namespaces, safe_name, store_of
 from reverie.agents.loki.records import episode_of, moment
@@ -23,7 +23,7 @@ from reverie.agents.scopes import Scope, ScopeUnavailable
 from reverie.agents.transcripts import ReadStatistics
 from reverie.cli import main
 from reverie.clock import system_clock
-from reverie.compose import look_for_homes, look_for_stores, open_parts
+from reverie.compose import open_parts
 from reverie.errors import Unavailable
 from reverie.memory.listing import names_only, scan_scope
 from reverie.profile import Profile
@@ -536,8 +536,8 @@ def test_stores_are_found_in_the_projects_of_other_homes_and_in_the_agents_list(
     ]
     assert snapshot(tmp_path) == before
     profile = Profile.under(tmp_path / "profile")
-    looked = look_for_homes({}, tmp_path)
-    all_homes = (*looked.homes, *look_for_stores(looked, profile, {}, tmp_path).homes)
+    looked = find_homes({}, tmp_path)
+    all_homes = (*looked.homes, *find_projects(looked.homes, tmp_path, profile.homes_cache, {}).homes)
     assert [home.kind for home in all_homes] == ["mux", "loki", "loki"]
     user.file("knowledge/project-index.json", "{torn")
     assert len(find_projects(found, tmp_path).homes) == 1

@@ -11,11 +11,12 @@ import pytest
 from helpers.samples import copy_sample
 from reverie.cli.main import main
 from reverie.clock import system_clock
-from reverie.compose import open_workbench
+from reverie.compose import open_parts
 from reverie.jobs.consolidate.findings import RelatedKind, RelatedNote
 from reverie.jobs.consolidate.overlay import NoticedPair
 from reverie.profile import Profile
 from reverie.services.findings import findings_of
+from reverie.services.workbench import Workbench
 
 SECRET = "ghp_" + "k7Qz2mXv9RtB4nLw8YcD3fHs6JpA1eUg5ToS"
 BODY = """# Releases
@@ -115,9 +116,9 @@ def test_the_memories_of_a_home_are_looked_at_and_what_is_dismissed_stays_so(
     before = {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
 
     def service() -> Any:
-        return open_workbench(home, Profile.under(tmp_path / "profile"), system_clock).worth_a_look
+        return Workbench(open_parts(home, Profile.under(tmp_path / "profile"), system_clock)).worth_a_look
 
-    context = open_workbench(home, Profile.under(tmp_path / "profile"), system_clock).parts.home.context(
+    context = open_parts(home, Profile.under(tmp_path / "profile"), system_clock).home.context(
         project_path=None, project_given=True
     )
     report = service().find(context)

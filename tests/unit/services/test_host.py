@@ -96,7 +96,8 @@ def test_each_turn_that_ends_reaches_the_writer_once_and_in_order(
     said = say_turns(session(parts, ACME), 40, ["one", "two", "three"], at=NOW)
     wait_until(lambda: len(recorder.turns) >= 3, "three turns")
     assert recorder.turns == [(ACME, "turn-end", name) for name in said]
-    host.deliver(Changes(frozenset(), rescan=True, events=0, reasons=("a test",)))
+    assert host._session is not None
+    host._session.deliver(Changes(frozenset(), rescan=True, events=0, reasons=("a test",)))
     say_turns(session(parts, PIPELINE), 60, ["four"], at=NOW)
     wait_until(lambda: len(recorder.turns) >= 4, "the fourth turn")
     assert len(recorder.turns) == 4
