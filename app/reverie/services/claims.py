@@ -33,7 +33,7 @@ from reverie.claims.repository import MOST_BLOB, ProjectRepository
 from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import replace_file
 from reverie.files.directory import Directory, is_link, read_regular, real_path, walk_paths
-from reverie.memory.listing import read_rel
+from reverie.memory.listing import no_check, read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.views import HandChange, MemoryView, Undo
@@ -122,7 +122,7 @@ class ProjectClaims:
                 found.append(self._note(place))
         return found
 
-    def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
+    def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = no_check) -> ClaimReport:
         """The claims of these notes. `check` may raise to stop."""
         known = list(notes)
         if self._checker is None or self.repository is None:
@@ -218,7 +218,7 @@ class ClaimService:
         self._lock = threading.Lock()
 
     def check(
-        self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = lambda: None
+        self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
         """The claims of the memories of a context, or of those at `paths`, against its project. Nothing to
         check where the context has no project."""
@@ -227,7 +227,7 @@ class ClaimService:
         with self._lock:
             return self._checked(context, self._project(Path(context.project_path)), paths, check)
 
-    def stale(self, context: ScopeContext, *, check: Callable[[], None] = lambda: None) -> ClaimReport:
+    def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
         """As `check`, with the stale claims alone. Without a repository nothing is stale, and no memory is
         read."""
         if context.project_path is None:

@@ -32,7 +32,7 @@ from reverie.jobs.consolidate.rules.similarity import (
     split_text,
 )
 from reverie.memory.diff import lost_lines, union
-from reverie.memory.listing import NameScanner, read_rel
+from reverie.memory.listing import NameScanner, no_check, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED
@@ -279,10 +279,6 @@ def _words(text: str) -> Iterator[str]:
             yield from (plain,) if plain.isascii() else (plain[at : at + 2] for at in range(len(plain)))
 
 
-def _never() -> None:
-    """Nobody cancels."""
-
-
 def _deletion(file: DuplicateFile) -> HandChange:
     return HandChange(file.path, None, file.sha256)
 
@@ -316,7 +312,7 @@ class DuplicateService:
         context: ScopeContext | None,
         *,
         progress: Callable[[DuplicateProgress], None] = lambda _step: None,
-        check: Callable[[], None] = _never,
+        check: Callable[[], None] = no_check,
     ) -> DuplicateReport:
         """The groups in the scopes of `context`; None: in the whole home."""
         check = Patient(check).check

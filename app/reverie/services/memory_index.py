@@ -31,6 +31,7 @@ from reverie.agents.memory_index import (
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory import front_matter as frontmatter
+from reverie.memory.listing import no_check
 from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes
 from reverie.memory.store import MemoryStore
@@ -96,7 +97,7 @@ class IndexService:
         self._changes = ChangeSet(parts)
 
     def look(
-        self, context: ScopeContext, path: str, check: Callable[[], None] = lambda: None
+        self, context: ScopeContext, path: str, check: Callable[[], None] = no_check
     ) -> IndexCheck | None:
         """The index at a memory path; None for what is no index. `check` may raise to stop."""
         store = self._parts.store(context, actor="user")

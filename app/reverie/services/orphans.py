@@ -29,6 +29,7 @@ from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union
 from reverie.memory.history.repository import libgit2
+from reverie.memory.listing import no_check
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.changes import ChangeSet
@@ -68,7 +69,7 @@ _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
 
 
 def read_identity(
-    path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
+    path: Path, known: Identity | None = None, check: Callable[[], None] = no_check
 ) -> Identity | None:
     """The repository at `path` itself, None where there is none that can be read. `known`: what it was
     before; roots that are still in it are not looked for again. `check` may raise to stop."""
@@ -254,7 +255,7 @@ class OrphanService:
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
-    def survey(self, check: Callable[[], None] = lambda: None) -> OrphansView:
+    def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
         """Every lost store that holds something. `check` may raise to stop."""
         log = self._identities()
         known = log.load()

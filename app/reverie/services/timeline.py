@@ -21,6 +21,7 @@ from reverie.errors import StoreError, UserError
 from reverie.memory.diff import blame, is_binary, unified
 from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry
 from reverie.memory.history.repository import Commit, libgit2
+from reverie.memory.listing import no_check
 from reverie.memory.paths import (
     ROOT,
     companion_place,
@@ -175,10 +176,6 @@ COMPARED_BYTES = 2 * 1024 * 1024
 _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
 
-def _never() -> None:
-    """Nobody cancels."""
-
-
 class TimelineService:
     """The timelines of one home."""
 
@@ -218,7 +215,7 @@ class TimelineService:
         """The memory path of a file of a state."""
         return self._path_of(state.place, inner)
 
-    def files(self, state: State, *, check: Callable[[], None] = _never) -> dict[str, str]:
+    def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
         """Path below the state's place ("" for a file itself) -> content id, of every file there."""
         if state.commit is None:
             return {}
@@ -254,7 +251,7 @@ class TimelineService:
         return unified(before, after, self._path_of(new.place, ""))
 
     def blame(
-        self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = _never
+        self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = no_check
     ) -> BlameView:
         """Who wrote each line of a file as it was in a state, or is now. Empty for what is no text."""
         content = self.read(at or self.on_disk(target.place))
@@ -296,7 +293,7 @@ class TimelineService:
     # Bringing back
 
     def plan(
-        self, target: TimelineTarget, state: State, *, check: Callable[[], None] = _never
+        self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
     ) -> RestorePlan:
         """What it would take to have `state` again. A file that was renamed since is brought back under its
         name of today; one that is gone, where it stood then."""
@@ -370,7 +367,7 @@ class TimelineService:
         return content
 
     def _destination(self, target: TimelineTarget, state: State) -> HistoryPlace:
-        if any(True for _ in self._on_disk(target.place, _never)) or state.place == target.place:
+        if any(True for _ in self._on_disk(target.place, no_check)) or state.place == target.place:
             return target.place
         reachable = {root.key for root in roots_of(self._parts.home, target.context)}
         return state.place if state.place.key in reachable else target.place

@@ -73,6 +73,7 @@ from reverie.llm.trace_reader import (
     value_of,
 )
 from reverie.memory.diff import nearest_lines, unified
+from reverie.memory.listing import no_check
 from reverie.services.views import ConsentView, ReplayRequest
 from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, replace
@@ -285,7 +286,7 @@ class TraceService:
         self,
         *,
         progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
     ) -> tuple[TraceSummary, ...]:
         """The lines of the list, newest first. `progress` hears of those that were read since it was called
         last."""
@@ -346,7 +347,7 @@ class TraceService:
             return value_of(self._document(trace_id)[0], node)
 
     def search_document(
-        self, trace_id: str, needle: str, *, check: Callable[[], None] = lambda: None
+        self, trace_id: str, needle: str, *, check: Callable[[], None] = no_check
     ) -> tuple[DocumentHit, ...]:
         """The places of `needle` in names and values of the document. Raises `UserError`."""
         with _reading():
@@ -780,7 +781,7 @@ class TranscriptService:
         return () if transcripts is None else transcripts.sources(project_path)
 
     def described(
-        self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = lambda: None
+        self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = no_check
     ) -> tuple[TranscriptSource, ...]:
         """Each with title, project and state, if need be from its beginning; as it was where nothing
         tells."""
@@ -799,7 +800,7 @@ class TranscriptService:
         *,
         message_id: str = "",
         at_end: bool = False,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptOpened:
         """Begin to read a transcript: at its beginning, at its end, or at a message by the agent's own id."""
@@ -820,7 +821,7 @@ class TranscriptService:
         *,
         messages: int = PAGE_MESSAGES,
         chars: int = PAGE_CHARS,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
         """The messages from number `start` on; see `PagedTranscript.page`."""
@@ -832,7 +833,7 @@ class TranscriptService:
         source: TranscriptSource,
         number: int,
         *,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
         """A page that holds a message, with some before it unless these are too long."""
@@ -843,7 +844,7 @@ class TranscriptService:
         self,
         source: TranscriptSource,
         *,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
         """The last messages."""
@@ -857,7 +858,7 @@ class TranscriptService:
         number: int,
         *,
         back: bool = False,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
     ) -> int | None:
         """The number of the message nearest behind `number` that says `words`; without words, that a person
         typed. See `PagedTranscript.find`."""
@@ -872,7 +873,7 @@ class TranscriptService:
         *,
         messages: int,
         chars: int,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptGrowth:
         """Whether a transcript changed since its stamp was `known`; if so the messages from `start` on."""

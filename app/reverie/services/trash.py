@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
 from reverie.memory.history.reader import Deletion
+from reverie.memory.listing import no_check
 from reverie.memory.paths import memory_path
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import Contexts, HomeContainer, rooted_files
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from reverie.memory.history.roots import FileVersion
 
 _SUBJECT = "Restored from the trash"
-
-
-def _never() -> None:
-    """Nobody cancels."""
 
 
 class TrashEntry(Struct, frozen=True):
@@ -79,7 +76,7 @@ class TrashService:
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
-    def page(self, start: str | None = None, *, check: Callable[[], None] = _never) -> TrashPage:
+    def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
         """The newest deletions, or those from `start` (an earlier page's `next`) back."""
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
