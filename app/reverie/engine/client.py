@@ -321,6 +321,7 @@ class EngineClient:
             self._greeting = None
 
     def _read(self, channel: Channel, again: bool) -> None:
+        first_pause_s = 0.0
         try:
             if again and self._on_again is not None:
                 self._on_again()
@@ -345,6 +346,7 @@ class EngineClient:
         except Exception:
             # Whoever was called has a bug; without a reader every call would wait for ever.
             log.exception("a message of the engine could not be handled, and it is left")
+            first_pause_s = _PAUSES_S[0]  # the next one may meet the same bug
         channel.close()
         with self._lock:
             if self._channel is channel:
@@ -352,16 +354,19 @@ class EngineClient:
             self._is_lost = self._explain is not None and not self._stopping.is_set()
             lost, self._waiting = self._waiting, {}
         for answered in lost.values():
-            answered(self._gone())
+            try:
+                answered(self._gone())
+            except Exception:
+                log.exception("the end of a call could not be handled")  # the others end all the same
         if self._is_lost:
             self._on_lost(self._gone())
         if self._on_again is not None:
-            self._reconnect()
+            self._reconnect(first_pause_s)
 
-    def _reconnect(self) -> None:
+    def _reconnect(self, first_pause_s: float) -> None:
         """Connect again without being asked, since whoever watches only hears."""
         forever = itertools.repeat(_PAUSES_S[-1]) if self._explain is not None else ()
-        for pause_s in itertools.chain((0.0,), _PAUSES_S, forever):
+        for pause_s in itertools.chain((first_pause_s,), _PAUSES_S, forever):
             if self._stopping.wait(pause_s):
                 return
             try:
