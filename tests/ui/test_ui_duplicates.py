@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from ui_windows import Windows
 
+from helpers.samples import copy_sample
+
 from reverie.agents.scopes import Scope
 from reverie.ui.memory.duplicates import AlignedRow, AlignedSide, DuplicatesPage, aligned, percent, word_marks
 
@@ -166,3 +168,18 @@ def test_the_page_stands_beside_the_trees_and_goes_with_escape_and_with_its_home
     shown(driver)
     driver.do("home.close")
     driver.until(lambda: not control.is_page_shown)
+
+
+def test_the_page_of_one_home_does_not_come_back_for_another(
+    windows: Windows, doubled: Path, tmp_path: Path
+) -> None:
+    driver = windows.open(doubled)
+    page = shown(driver)
+    driver.do("view.changes")
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    driver.window._open_wanted(other)
+    driver.until(lambda: driver.session.info.root == other)
+    driver.settle()
+    driver.do("view.memory")
+    assert driver.tab.beside is None
+    assert not page.isVisible()

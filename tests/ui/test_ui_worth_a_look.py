@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractSlider
-from ui_windows import Driver, Windows
+from ui_windows import INGEST, Driver, Windows
 
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -286,3 +286,71 @@ def test_a_line_in_bold_is_listed_without_its_stars(qtbot: object) -> None:
     evidence = ("- **Python Version**: 3.10", "- **Python Version**: 3.12")
     finding = MemoryFinding("contradiction", (OLD, NEW), (3, 3), evidence, 0.9)
     assert FindingModel().look((finding,)).below == "Python Version: 3.10 ↔ Python Version: 3.12"
+
+
+PROJECT_OLD, PROJECT_NEW = "/memories/project/releases.md", "/memories/project/releases-updated.md"
+
+
+def test_nothing_found_in_one_workspace_is_left_standing_for_another(windows: Windows, home: Path) -> None:
+    here, there = (next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline"))
+    (here / "releases.md").write_text(BODY)
+    (here / "releases-updated.md").write_text(BODY.replace("twice", "three times"))
+    for name in ("releases.md", "releases-updated.md"):
+        (there / name).write_text(f"# {name}\n\nOf another project.\n")
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    found = next(each for matter in page.list.values for each in matter if PROJECT_OLD in each.paths)
+    driver.do("view.changes")
+    driver.choose(INGEST)
+    assert page.title.text() == "Looking…"
+    page.keep_wanted.emit(found, 0)
+    driver.do("view.memory")
+    driver.until(lambda: driver.tab.worth.is_settled and page.title.text() != "Looking…")
+    assert all(PROJECT_OLD not in each.paths for matter in page.list.values for each in matter)
+    assert {file.name for file in there.iterdir()} >= {"releases.md", "releases-updated.md"}
+
+
+def test_what_is_pressed_while_another_workspace_is_read_is_done_where_it_was_found(
+    windows: Windows, home: Path
+) -> None:
+    here, there = (next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline"))
+    for store, rest in ((here, ""), (there, "- Of another project.\n")):
+        (store / "releases.md").write_text(BODY + rest)
+        (store / "releases-updated.md").write_text(BODY.replace("twice", "three times") + rest)
+    driver = windows.open(home)
+    driver.do("view.worth")
+    page = driver.tab.worth.page
+    driver.until(lambda: driver.tab.worth.is_settled and bool(page.list.values))
+    found = next(each for matter in page.list.values for each in matter if PROJECT_OLD in each.paths)
+    assert driver.window.picker.pick(driver.session.info.id, workspace_id=INGEST)
+    page.keep_wanted.emit(found, found.paths.index(PROJECT_NEW))
+    driver.until(lambda: not (here / "releases.md").exists())
+    driver.settle()
+    assert (there / "releases.md").exists()
+
+
+def test_the_page_looks_when_its_tab_comes_to_the_front_again(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    driver.do("view.changes")
+    size = driver.file("/memories/global/login.md").file.size
+    (home / "memory/global/login.md").write_text("# Login\n\nAsk the on-call person.\n")
+    driver.until(lambda: driver.file("/memories/global/login.md").file.size != size)
+    driver.settle()
+    driver.do("view.memory")
+    driver.until(lambda: "secret" not in kinds(driver))
+    assert page.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("action", "page"), [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "duplicates")]
+)
+def test_a_page_beside_the_trees_is_seen_from_every_tab(
+    windows: Windows, home: Path, action: str, page: str
+) -> None:
+    driver = windows.open(home)
+    driver.do("view.changes")
+    driver.do(action)
+    assert driver.window.tabs.currentWidget() is driver.tab
+    assert getattr(driver.tab, page).is_page_shown
+    assert not driver.window.actions_["view.failures"].isChecked()

@@ -836,7 +836,8 @@ class DuplicatesControl(QObject):
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
-        if self.is_page_shown:
+        # Also where another tab covers it: it would come back with the old home's memories.
+        if self.page is not None and not self.page.isHidden():
             self.page_wanted.emit(None)
 
     def stop(self) -> None:
@@ -876,6 +877,8 @@ class DuplicatesControl(QObject):
 
     @Slot()
     def _on_dialog_gone(self) -> None:
+        if self.dialog is not None:
+            self.dialog.deleteLater()
         self.dialog = None
 
     @Slot(object, str)

@@ -24,11 +24,12 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled
 from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, MessageBar, TabPage, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 if TYPE_CHECKING:
+    from reverie.agents.scopes import ScopeContext
     from reverie.services.duplicates import DuplicateFile
     from reverie.services.findings import FindingReport, MemoryFinding
     from reverie.services.views import Undo
@@ -163,7 +164,7 @@ class Pair(QWidget):
             head.say(path, said, only_here(rows, side) if _may_keep_one(finding) else None)
 
 
-class WorthPage(QWidget):
+class WorthPage(TabPage):
     """The list, and both sides of one pair of the selected row. `open_wanted(path, line)`; `merge_wanted`,
     `fix_wanted(finding)`; `dismiss_wanted(findings)`; `keep_wanted(finding, number)`: that one of its
     memories is to stay; `compare_wanted(finding)`: they are to be shown side by side."""
@@ -384,6 +385,8 @@ class WorthControl(QObject):
         self._icons = icons
         self._page: WorthPage | None = None
         self._session: HomeSession | None = None
+        self._place: tuple[HomeSession, ScopeContext] | None = None
+        """The place of the findings that are shown; whatever is done about them is done there."""
         self._dismissed: tuple[str, ...] = ()
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
@@ -393,6 +396,7 @@ class WorthControl(QObject):
         """The page; made when it is wanted first."""
         if self._page is None:
             self._page = WorthPage(self._icons)
+            self._page.shown.connect(self._look)
             self._page.open_wanted.connect(self._open)
             self._page.keep_wanted.connect(self._keep)
             self._page.merge_wanted.connect(self._merge)
@@ -418,14 +422,22 @@ class WorthControl(QObject):
         self._session = session
         if session is not None:
             session.project_changed.connect(self._look_soon)
-        self._lane.abandon("look")
-        if self._page is not None:
-            self._page.show_report(None)
+        self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
         """The trees as they are now."""
+        if update.other:
+            self._forget()
         if not update.names_only:
             self._look_soon()
+
+    def _forget(self) -> None:
+        """Another place is shown: nobody knows yet what is worth a look there."""
+        self._lane.abandon("look")
+        self._place = None
+        if self._page is not None:
+            self._page.message.clear()
+            self._page.show_report(None)
 
     def stop(self) -> None:
         """The window closes."""
@@ -441,10 +453,9 @@ class WorthControl(QObject):
             self.show_page()
 
     def show_page(self) -> None:
-        """Show the page beside the trees, and look."""
+        """Show the page beside the trees, which looks when it is shown."""
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
-        self._look()
 
     @Slot()
     def _close(self) -> None:
@@ -460,13 +471,14 @@ class WorthControl(QObject):
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
-        request = ask(session.workbench.worth_a_look.find, update.context)
-        self._lane.submit(
-            "look at the memories", request, done=self._take, failed=self._on_failed, group="look"
-        )
+        place = session, update.context
 
-    def _take(self, report: FindingReport) -> None:
-        self.page.show_report(report)
+        def done(report: FindingReport) -> None:
+            self._place = place
+            self.page.show_report(report)
+
+        request = ask(session.workbench.worth_a_look.find, update.context)
+        self._lane.submit("look at the memories", request, done=done, failed=self._on_failed, group="look")
 
     def _on_failed(self, error: UserError) -> None:
         self.page.message.say_error(error)
@@ -476,10 +488,10 @@ class WorthControl(QObject):
         self.open_wanted.emit(path, line)
 
     def _compare(self, finding: MemoryFinding) -> None:
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        if self._place is None:
             return
-        workbench, context = session.workbench, update.context
+        session, context = self._place
+        workbench = session.workbench
 
         async def work(control: JobControl) -> tuple[AlignedRow, ...]:
             files = await ask(workbench.duplicates.files, context, finding.paths)
@@ -496,9 +508,9 @@ class WorthControl(QObject):
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        if self._place is None:
             return
+        session, context = self._place
         workbench = session.workbench
         stays, goes = finding.paths[number], finding.paths[1 - number]
 
@@ -510,18 +522,21 @@ class WorthControl(QObject):
             request = ask(workbench.duplicates.keep, files)
             self._edits.apply(session, "keep one memory", request, done, self._on_failed)
 
-        request = ask(workbench.duplicates.files, update.context, (stays, goes))
+        request = ask(workbench.duplicates.files, context, (stays, goes))
         self._lane.submit("keep one memory", request, done=keep, failed=self._on_failed)
 
     def _merge(self, finding: MemoryFinding) -> None:
-        session, update = self._shown.session, self._shown.update
-        if session is None or update is None:
+        if self._place is None:
             return
+        session, context = self._place
+
+        def merge(files: tuple[DuplicateFile, ...]) -> None:
+            if session is self._session:
+                self._duplicates.merge_by_hand(files)
+
         # The newer one stays, the older one goes into it.
-        request = ask(session.workbench.duplicates.files, update.context, finding.paths[::-1])
-        self._lane.submit(
-            "merge two memories", request, done=self._duplicates.merge_by_hand, failed=self._on_failed
-        )
+        request = ask(session.workbench.duplicates.files, context, finding.paths[::-1])
+        self._lane.submit("merge two memories", request, done=merge, failed=self._on_failed)
 
     def _fix(self, finding: MemoryFinding) -> None:
         wanted = (finding.paths[0], finding.lines[0])
@@ -529,23 +544,24 @@ class WorthControl(QObject):
         self._stale.fix(tuple(claim for claim in claims if claim.replacement))
 
     def _dismiss(self, findings: Matter) -> None:
-        session = self._shown.session
-        if session is None:
+        if self._place is None:
             return
+        place = self._place
         self._dismissed = tuple(each.id for each in findings)
-        request = ask(session.workbench.worth_a_look.dismiss, self._dismissed)
-        self._lane.submit("dismiss", request, done=self._on_dismissed, failed=self._on_failed)
 
-    def _on_dismissed(self, _done: None) -> None:
-        button = ("undo", tr("Undo"), tr("Show it again"))
-        self.page.message.say(self.tr("It is not shown again."), buttons=[button])
-        self._look()
+        def done(_nothing: None) -> None:
+            if place == self._place:
+                button = ("undo", tr("Undo"), tr("Show it again"))
+                self.page.message.say(self.tr("It is not shown again."), buttons=[button])
+                self._look()
+
+        request = ask(place[0].workbench.worth_a_look.dismiss, self._dismissed)
+        self._lane.submit("dismiss", request, done=done, failed=self._on_failed)
 
     @Slot(str)
     def _on_undo(self, _key: str) -> None:
-        session = self._shown.session
         self.page.message.clear()
-        if session is None or not self._dismissed:
+        if self._place is None or not self._dismissed:
             return
-        request = ask(session.workbench.worth_a_look.restore, self._dismissed)
+        request = ask(self._place[0].workbench.worth_a_look.restore, self._dismissed)
         self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)
