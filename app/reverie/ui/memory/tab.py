@@ -329,11 +329,13 @@ LATE_TREE_MS = 200
 class MemoryTab(QWidget):
     """`situation_changed()`: what is possible is another. `place_wanted(Hit)`: a search result stands in
     another home or context, which is to be shown. `memory_picked(str)`: another memory is selected in the
-    trees. Set a session, then feed it by its own signals."""
+    trees. `front_wanted()`: something was asked for that this tab shows. Set a session, then feed it by its
+    own signals."""
 
     situation_changed = Signal()
     place_wanted = Signal(object)
     memory_picked = Signal(str)
+    front_wanted = Signal()
 
     def __init__(
         self,
@@ -552,6 +554,7 @@ class MemoryTab(QWidget):
         self._right.show_page(page)
         if page is not None:
             self._parts.show_right()
+            self.front_wanted.emit()
         self.situation_changed.emit()
 
     @Slot()

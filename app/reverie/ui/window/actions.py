@@ -49,7 +49,7 @@ class ActionState(Struct, frozen=True):
     fixable: bool = False
     """Something in the opened memory is stale and has a new value."""
     beside: str = ""
-    """What stands in place of the editor: `context` or `failures`; empty for the editor itself."""
+    """Which page stands in place of the editor: `context` or `failures`; empty for neither."""
 
 
 Rule = Callable[[ActionState], bool]

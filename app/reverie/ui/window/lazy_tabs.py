@@ -413,17 +413,16 @@ class LazyTabs(QObject):
 
     @property
     def beside(self) -> str:
-        """What stands in place of the editor: `context` or `failures`; empty for the editor itself."""
+        """Which of the two pages stands in place of the editor: `context` or `failures`; empty for neither."""
         shown = self._context.memory.beside
-        if shown is None:
-            return ""
-        control = self._context_control
-        return "context" if control is not None and shown is control.tab else "failures"
+        for name, control in (("context", self._context_control), ("failures", self._failures_control)):
+            if control is not None and control.tab is shown:
+                return name
+        return ""
 
     @Slot()
     def show_context(self) -> None:
         """What the agent sees, in place of the editor."""
-        self._tabs.setCurrentIndex(0)
         if self.is_built:
             self._context.memory.show_beside(self.context)
 
@@ -431,7 +430,6 @@ class LazyTabs(QObject):
     def show_failures(self) -> None:
         """What is sent to the next attempt; only where the agent learns of failing."""
         if self.has_failures and self.is_built:
-            self._tabs.setCurrentIndex(0)
             self._context.memory.show_beside(self.failures)
 
     @Slot()

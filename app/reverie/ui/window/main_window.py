@@ -257,8 +257,9 @@ class MainWindow(QMainWindow):
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.orphans.found.connect(self._on_orphans_found)
         self.tab.place_wanted.connect(self._on_place_wanted)
+        self.tab.front_wanted.connect(self.show_memory)
         self.lazy_tabs.open_wanted.connect(self.open_memory)
-        self.lazy_tabs.worth_wanted.connect(self.show_worth)
+        self.lazy_tabs.worth_wanted.connect(self.tab.worth.show_page)
         self.homes.failed.connect(self._on_open_failed)
         self.homes.noticed.connect(self.say)
         self.homes.listed.connect(self._on_listed)
@@ -672,12 +673,6 @@ class MainWindow(QMainWindow):
             self.tab.edit_selected()
         else:
             self.say(self.tr("There is no such memory now: {path}").format(path=path))
-
-    @Slot()
-    def show_worth(self) -> None:
-        """Show what is worth a look beside the trees."""
-        self.show_memory()
-        self.tab.worth.show_page()
 
     @Slot(object)
     def _go_to_place(self, keys: tuple[str, ...]) -> None:
