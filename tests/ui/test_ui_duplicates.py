@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from ui_windows import Windows
 
 from helpers.samples import copy_sample
-
 from reverie.agents.scopes import Scope
 from reverie.ui.memory.duplicates import AlignedRow, AlignedSide, DuplicatesPage, aligned, percent, word_marks
 

@@ -130,6 +130,29 @@ def test_an_orphaned_store_is_merged_removed_and_both_taken_back(
     assert {path.name: path.read_bytes() for path in left.iterdir()} == kept
 
 
+def test_undo_beside_a_removed_store_takes_back_nothing_else(
+    windows: Windows, home: Path, left: Path
+) -> None:
+    driver = windows.open(home)
+    driver.until(lambda: len(orphans(driver)) == 4)
+    path = "/memories/project/glossary.md"
+    was_pinned, context = driver.file(path).file.usage.pinned, driver.session.context
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and len(page_of(driver).view.stores) == 4)
+    page = page_of(driver)
+    page.select(str(left))
+    page.remove.click()
+    page.message.button("remove-now").click()
+    driver.until(lambda: page.message.keys == ("undo",))
+    driver.tab.edits.pin(driver.session, context, [path], not was_pinned)
+    driver.until(lambda: driver.file(path).file.usage.pinned != was_pinned)
+    page.message.button("undo").click()
+    driver.settle()
+    assert driver.file(path).file.usage.pinned != was_pinned
+    assert "undo those first" in page.message.text
+    assert not list(left.iterdir())
+
+
 # The page and the dialog by themselves
 
 

@@ -292,7 +292,9 @@ PROJECT_OLD, PROJECT_NEW = "/memories/project/releases.md", "/memories/project/r
 
 
 def test_nothing_found_in_one_workspace_is_left_standing_for_another(windows: Windows, home: Path) -> None:
-    here, there = (next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline"))
+    here, there = (
+        next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline")
+    )
     (here / "releases.md").write_text(BODY)
     (here / "releases-updated.md").write_text(BODY.replace("twice", "three times"))
     for name in ("releases.md", "releases-updated.md"):
@@ -313,7 +315,9 @@ def test_nothing_found_in_one_workspace_is_left_standing_for_another(windows: Wi
 def test_what_is_pressed_while_another_workspace_is_read_is_done_where_it_was_found(
     windows: Windows, home: Path
 ) -> None:
-    here, there = (next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline"))
+    here, there = (
+        next((home / "memory/project").glob(f"{name}-*")) for name in ("acme-api", "data-pipeline")
+    )
     for store, rest in ((here, ""), (there, "- Of another project.\n")):
         (store / "releases.md").write_text(BODY + rest)
         (store / "releases-updated.md").write_text(BODY.replace("twice", "three times") + rest)
@@ -343,7 +347,8 @@ def test_the_page_looks_when_its_tab_comes_to_the_front_again(windows: Windows, 
 
 
 @pytest.mark.parametrize(
-    ("action", "page"), [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "duplicates")]
+    ("action", "page"),
+    [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "duplicates")],
 )
 def test_a_page_beside_the_trees_is_seen_from_every_tab(
     windows: Windows, home: Path, action: str, page: str

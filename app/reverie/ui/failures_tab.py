@@ -872,9 +872,9 @@ class FailuresControl(QObject):
         else:
             self.tab.message.say_error(error)
 
-    @Slot(str, str)
-    def _on_undone(self, sentence: str, _path: str) -> None:
-        if self._session is not None and self.tab.isVisible():
+    @Slot(object, object, str)
+    def _on_undone(self, session: HomeSession, _undo: Undo, sentence: str) -> None:
+        if session is self._session and self.tab.isVisible():
             self.tab.message.say(visible(sentence))
 
     @Slot(object)

@@ -37,6 +37,7 @@ from reverie.ui.widgets.text_views import DiffView
 from reverie.values import replace
 
 if TYPE_CHECKING:
+    from reverie.agents.scopes import Scope, ScopeContext
     from reverie.files.watch import Changes
     from reverie.services.views import FileText
 
@@ -350,15 +351,6 @@ class Buffers(QObject):
         self._save_waiting(file)
 
 
-def file_ref(session: HomeSession, update: TreeUpdate, path: str) -> FileRef | None:
-    """The identity of a memory path in the shown context."""
-    parsed = parse_shown(path)
-    listing = update.view.scopes.get(parsed[0]) if parsed is not None else None
-    if parsed is None or listing is None or listing.root is None:
-        return None
-    return FileRef.memory(session.info.id, listing.root.key, "/".join(parsed[1]))
-
-
 def _touched(file: OpenFile, changes: Changes | None) -> bool:
     companion = file.buffer.address.companion
     return companion is not None and (changes is None or changes.touches(companion.path))
@@ -488,6 +480,8 @@ class EditorControl(QObject):
         self._icons = icons
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
+        self._stores: dict[tuple[str, ScopeContext], dict[Scope, str]] = {}
+        """The keys of the stores of each context that was shown, by home and context."""
         self._picked: RowData | None = None
         self._focus_when_open = False
         self._line_when_open = 0
@@ -512,6 +506,11 @@ class EditorControl(QObject):
         """The trees as they are now."""
         self._update = update
         if self._session is not None:
+            self._stores[self._session.info.id, update.context] = {
+                scope: listing.root.key
+                for scope, listing in update.view.scopes.items()
+                if listing.root is not None
+            }
             self.buffers.follow(self._session, update)
 
     def read_again(self) -> None:
@@ -570,7 +569,7 @@ class EditorControl(QObject):
             ref = FileRef.companion(self._session.info.id, data.companion.path)
             return ref, Address(context, "", data.companion)
         if isinstance(data, FileData):
-            found = file_ref(self._session, self._update, data.path)
+            found = self._ref(self._session, context, data.path)
             return (found, Address(context, data.path)) if found is not None else None
         return None
 
@@ -720,15 +719,24 @@ class EditorControl(QObject):
         return any(
             (ref.home, ref.store) == (top.home, top.store) and f"{ref.rel}/".startswith(f"{top.rel}/")
             for path in paths
-            if (top := file_ref(self._session, self._update, path)) is not None
+            if (top := self._ref(self._session, self._update.context, path)) is not None
         )
 
-    def renamed(self, old: str, new: str) -> None:
-        """A memory or folder was renamed by us: open files go along."""
-        if self._session is None or self._update is None:
-            return
-        before = file_ref(self._session, self._update, old)
-        after = file_ref(self._session, self._update, new)
+    def _ref(self, session: HomeSession, context: ScopeContext, path: str) -> FileRef | None:
+        """The identity of a memory path in a context that is or was shown."""
+        parsed = parse_shown(path)
+        store = (
+            self._stores.get((session.info.id, context), {}).get(parsed[0]) if parsed is not None else None
+        )
+        if parsed is None or store is None:
+            return None
+        return FileRef.memory(session.info.id, store, "/".join(parsed[1]))
+
+    def renamed(self, session: HomeSession, context: ScopeContext, old: str, new: str) -> None:
+        """A memory or folder was renamed by us, perhaps where another place is shown by now: open files go
+        along."""
+        before = self._ref(session, context, old)
+        after = self._ref(session, context, new)
         if before is None or after is None:
             return
         for file in self.buffers.all():
@@ -736,7 +744,7 @@ class EditorControl(QObject):
             inside = ref.rel == before.rel or ref.rel.startswith(before.rel + "/")
             if (ref.home, ref.store) == (before.home, before.store) and inside:
                 tail = ref.rel[len(before.rel) :]
-                address = Address(self._update.context, new + tail)
+                address = Address(context, new + tail)
                 self.buffers.renamed(
                     ref, editor_state.FileRef(ref.home, after.store, after.rel + tail), address
                 )

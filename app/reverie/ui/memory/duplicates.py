@@ -815,11 +815,12 @@ class MergeMemoriesDialog(QDialog):
 
 class DuplicatesControl(QObject):
     """The duplicates of the shown home, found and merged in a page that is made when it is first asked for
-    and goes with its home. `changed()`: memories were merged. `merged(str)`: the same in a sentence, where
-    the page does not say it. `page_wanted(QWidget | None)`: the page is to be shown, or the editor again."""
+    and goes with its home. `changed()`: memories were merged. `merged(Undo, str)`: the same in a sentence,
+    where the page does not say it. `page_wanted(QWidget | None)`: the page is to be shown, or the editor
+    again."""
 
     changed = Signal()
-    merged = Signal(str)
+    merged = Signal(object, str)
     page_wanted = Signal(object)
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
@@ -903,7 +904,7 @@ class DuplicatesControl(QObject):
             self._back.offer(undo, said)
             self.page.look()
         else:
-            self.merged.emit(said)
+            self.merged.emit(undo, said)
 
     @Slot()
     def _on_undone(self) -> None:

@@ -21,7 +21,7 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
-from reverie.ui.display_text import things, tr, visible
+from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import Work
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
@@ -57,23 +57,29 @@ class _TreeChange(Struct, frozen=True):
 
 
 class Edits(QObject):
-    """Signals: `created(path)`, `renamed(old, new)`, `deleted(path)`, `pinned(paths, is_pinned)`,
-    `undone(sentence, path)`, `redone(Undo)`, `failed(UserError)`; `removed(HomeSession, Undo)` for any change
-    that deleted memories or folders."""
+    """Signals: `created(HomeSession, ScopeContext, path)`, `renamed(Undo, old, new)`, `deleted(Undo, path)`,
+    `pinned(Undo, paths, is_pinned)`, `undone(HomeSession, Undo, sentence)`, `redone(HomeSession, Undo)`,
+    `failed(UserError)`. For any change that did so, done or taken back: `moved(HomeSession, ScopeContext,
+    paths)`, old path -> new path, and `removed(HomeSession, Undo)` where memories or folders were deleted.
 
-    created = Signal(str)
-    renamed = Signal(str, str)
-    deleted = Signal(str)
+    By the time that a job ends, another place may be shown: what a signal is about is in its arguments."""
+
+    created = Signal(object, object, str)
+    renamed = Signal(object, str, str)
+    deleted = Signal(object, str)
+    moved = Signal(object, object, object)
     removed = Signal(object, object)
-    pinned = Signal(object, bool)
-    undone = Signal(str, str)
-    redone = Signal(object)
+    pinned = Signal(object, object, bool)
+    undone = Signal(object, object, str)
+    redone = Signal(object, object)
     failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._undos: list[_TreeChange] = []
         self._redos: list[_TreeChange] = []
+        self._forgotten = 0
+        """How often everything was forgotten: a job that began before that is not remembered."""
 
     @property
     def last(self) -> Undo | None:
@@ -88,7 +94,7 @@ class Edits(QObject):
         workbench, path = session.workbench, asked.path
 
         def done(_found: FileText) -> None:
-            self.created.emit(path)
+            self.created.emit(session, context, path)
 
         self._submit(
             session,
@@ -106,8 +112,8 @@ class Edits(QObject):
         """Move a memory or folder; `renamed` or `failed`."""
         job = ask(session.workbench.rename, context, path, new_path)
 
-        def done(_undo: Undo) -> None:
-            self.renamed.emit(path, new_path)
+        def done(undo: Undo) -> None:
+            self.renamed.emit(undo, path, new_path)
 
         self.apply(session, "rename a memory", job, done)
 
@@ -115,8 +121,8 @@ class Edits(QObject):
         """Delete a memory or folder; `deleted` or `failed`."""
         job = ask(session.workbench.delete, context, path)
 
-        def done(_undo: Undo) -> None:
-            self.deleted.emit(path)
+        def done(undo: Undo) -> None:
+            self.deleted.emit(undo, path)
 
         self.apply(session, "delete a memory", job, done)
 
@@ -125,9 +131,9 @@ class Edits(QObject):
         chosen = tuple(paths)
         job = ask(session.workbench.pin_all, context, chosen, pinned)
 
-        def done(_undo: Undo) -> None:
+        def done(undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
-            self.pinned.emit(chosen, pinned)
+            self.pinned.emit(undo, chosen, pinned)
 
         self.apply(session, "pin a memory", job, done)
 
@@ -141,10 +147,12 @@ class Edits(QObject):
     ) -> None:
         """Run any change on the session's lane; what it returns is what Undo takes back next. An error goes
         to `failed(error)`, or to the signal of that name."""
+        forgotten = self._forgotten
 
         def changed(undo: Undo) -> None:
-            self._redos.clear()
-            self._remember(_TreeChange(session, undo, name, job))
+            if forgotten == self._forgotten:
+                self._redos.clear()
+            self._take(_TreeChange(session, undo, name, job), forgotten)
             done(undo)
 
         failed = failed or self.failed.emit
@@ -155,19 +163,21 @@ class Edits(QObject):
         if not self._undos:
             return
         change = self._undos.pop()
-        session, undo = change.session, change.undo
+        session, undo, forgotten = change.session, change.undo, self._forgotten
         workbench = session.workbench
 
         def failed(error: UserError) -> None:
             # The place may be free again later.
-            self._undos.append(change)
+            if forgotten == self._forgotten:
+                self._undos.append(change)
             self.failed.emit(error)
 
         def done(sentence: str) -> None:
-            self._redos.append(change)
-            for old, new in undo.moved.items():
-                self.renamed.emit(new, old)
-            self.undone.emit(sentence, undo.path)
+            if forgotten == self._forgotten:
+                self._redos.append(change)
+            if undo.moved:
+                self.moved.emit(session, undo.context, {new: old for old, new in undo.moved.items()})
+            self.undone.emit(session, undo, sentence)
 
         session.lanes.scan.submit("undo", ask(workbench.undo, undo), done=done, failed=failed)
 
@@ -175,15 +185,16 @@ class Edits(QObject):
         """Do again what was taken back last, as long as nothing else was done since."""
         if not self._redos:
             return
-        change = self._redos.pop()
+        change, forgotten = self._redos.pop(), self._forgotten
 
         def failed(error: UserError) -> None:
-            self._redos.append(change)
+            if forgotten == self._forgotten:
+                self._redos.append(change)
             self.failed.emit(error)
 
         def done(undo: Undo) -> None:
-            self._remember(replace(change, undo=undo))
-            self.redone.emit(undo)
+            self._take(replace(change, undo=undo), forgotten)
+            self.redone.emit(change.session, undo)
 
         change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
 
@@ -191,18 +202,26 @@ class Edits(QObject):
         """Another home: its edits are not to be taken back from here."""
         self._undos.clear()
         self._redos.clear()
+        self._forgotten += 1
 
-    def _remember(self, change: _TreeChange) -> None:
-        self._undos.append(change)
-        del self._undos[:-REMEMBERED]
-        if change.undo.removed:
-            self.removed.emit(change.session, change.undo)
+    def _take(self, change: _TreeChange, forgotten: int) -> None:
+        session, undo = change.session, change.undo
+        if forgotten == self._forgotten:
+            self._undos.append(change)
+            del self._undos[:-REMEMBERED]
+        if undo.moved:
+            self.moved.emit(session, undo.context, dict(undo.moved))
+        if undo.removed:
+            self.removed.emit(session, undo)
 
     def _submit(self, session: HomeSession, name: str, work: Work[Any], done: Callable[[Any], None]) -> None:
         session.lanes.scan.submit(name, work, done=done, failed=self.failed.emit)
 
 
 # Undo beside what was just done, in the message bar of the place where it was done.
+
+
+_UNDO = "undo"
 
 
 class TakeBack(QObject):
@@ -216,17 +235,20 @@ class TakeBack(QObject):
         self._undo: Undo | None = None
         bar.chosen.connect(self._on_chosen)
 
-    def offer(self, undo: Undo, sentence: str) -> None:
-        """Say what was done and what it warns of, with Undo beside it."""
+    def offer(self, undo: Undo, sentence: str, more: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Say what was done and what it warns of, with Undo and `more` buttons beside it."""
         self._undo = undo
-        self._bar.say(with_warning(sentence, undo), buttons=[undo_button()])
+        buttons = [(_UNDO, self.tr("Undo"), self.tr("Take it back")), *more]
+        self._bar.say(with_warning(sentence, undo), buttons=buttons)
 
     def forget(self) -> None:
         """What was done before is not to be taken back from here."""
         self._undo = None
 
     @Slot(str)
-    def _on_chosen(self, _key: str) -> None:
+    def _on_chosen(self, key: str) -> None:
+        if key != _UNDO:
+            return
         self._bar.clear()
         if self._undo is not None and self._edits.last is self._undo:
             self._edits.undo()
@@ -234,16 +256,11 @@ class TakeBack(QObject):
             self._bar.say(self.tr("Other changes came after it: undo those first."))
 
 
-def with_warning(sentence: str, undo: Undo | None) -> str:
+def with_warning(sentence: str, undo: Undo) -> str:
     """What was done, and what went wrong once it was done."""
-    if undo is None or not undo.warning:
+    if not undo.warning:
         return sentence
     return f"{sentence.rstrip('.')}. {visible(undo.warning)}"
-
-
-def undo_button() -> tuple[str, str, str]:
-    """For `MessageBar.say`."""
-    return ("undo", tr("Undo"), tr("Take it back"))
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
@@ -274,6 +291,7 @@ class HandControl(QObject):
         self._model = tree.memory_model
         self._editor = editor
         self._undo_bar = undo_bar
+        self._back = TakeBack(undo_bar, edits)
         self._rename_with_links = rename
         self._window = window
         self._wanted = ""
@@ -282,12 +300,12 @@ class HandControl(QObject):
         self.edits.created.connect(self._on_created)
         self.edits.renamed.connect(self._on_renamed)
         self.edits.deleted.connect(self._on_deleted)
+        self.edits.moved.connect(self._on_moved)
         self.edits.removed.connect(self._on_removed)
         self.edits.pinned.connect(self._on_pinned)
         self.edits.undone.connect(self._on_undone)
         self.edits.redone.connect(self._on_redone)
         self.edits.failed.connect(self._on_failed)
-        undo_bar.chosen.connect(self._on_undo_chosen)
         self._model.rename_asked.connect(self._rename)
         tree.name_judged.connect(self._on_name_judged)
         self._model.move_asked.connect(self._drop)
@@ -295,6 +313,7 @@ class HandControl(QObject):
     def forget(self) -> None:
         """Another home: nothing of the old one is to be taken back from here."""
         self.edits.forget()
+        self._back.forget()
         self._wanted = ""
         self._undo_bar.clear()
 
@@ -379,18 +398,18 @@ class HandControl(QObject):
         self._undo_bar.say(self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn")
 
     def _move(self, targets: Mapping[str, str]) -> None:
-        self._rename_with_links(targets, partial(self._move_plainly, targets))
-
-    def _move_plainly(self, targets: Mapping[str, str], not_followed: str) -> None:
         place = self._place_now()
         if place is None:
             return
         (session, update), wanted = place, dict(targets)
-        workbench, context = session.workbench, update.context
+        job = ask(session.workbench.moves.move, update.context, wanted)
 
-        job = ask(workbench.moves.move, context, wanted)
+        def plain(not_followed: str) -> None:
+            self.edits.apply(
+                session, "move memories", job, partial(self.offer_moved, not_followed=not_followed)
+            )
 
-        self.edits.apply(session, "move memories", job, partial(self.moved, not_followed=not_followed))
+        self._rename_with_links(targets, plain)
 
     def delete_selected(self) -> None:
         """Delete what is selected, several as one; the bar offers to take it back."""
@@ -461,72 +480,78 @@ class HandControl(QObject):
 
     # What came of it
 
-    @Slot(str)
-    def _on_created(self, path: str) -> None:
-        self._select_soon(path, focus=True)
+    def _is_shown(self, session: HomeSession, context: ScopeContext) -> bool:
+        update = self._shown.update
+        return session is self._shown.session and update is not None and update.context == context
 
-    @Slot(str, str)
-    def _on_renamed(self, old: str, new: str) -> None:
-        self._editor.renamed(old, new)
-        self._select_soon(new, focus=False)
-        self.offer_undo(self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
+    @Slot(object, object, str)
+    def _on_created(self, session: HomeSession, context: ScopeContext, path: str) -> None:
+        if self._is_shown(session, context):
+            self._select_soon(path, focus=True)
+
+    @Slot(object, object, object)
+    def _on_moved(self, session: HomeSession, context: ScopeContext, paths: Mapping[str, str]) -> None:
+        """Memories have moved, here or where another place is shown by now: the editor goes along."""
+        for old, new in paths.items():
+            self._editor.renamed(session, context, old, new)
+        if self._is_shown(session, context):
+            self._select_soon(next(iter(paths.values())), focus=False)
+
+    @Slot(object, str, str)
+    def _on_renamed(self, undo: Undo, old: str, new: str) -> None:
+        self.offer_undo(undo, self.tr("Renamed {old} to {new}").format(old=_name(old), new=_name(new)))
 
     @Slot(object)
-    def moved(self, undo: Undo, *, not_followed: str = "") -> None:
-        """Memories have moved: the editor and the selection go along, and Undo is offered."""
-        moved = list(undo.moved.items())
-        for old, new in moved:
-            self._editor.renamed(old, new)
-        old, new = moved[0]
-        self._select_soon(new, focus=False)
+    def offer_moved(self, undo: Undo, *, not_followed: str = "") -> None:
+        """Say what was moved where, with Undo beside it."""
+        old, new = next(iter(undo.moved.items()))
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
         what = things(undo.count) if undo.count > 1 else _name(old)
         said = self.tr("Moved {what} to {folder}").format(what=what, folder=folder)
-        self.offer_undo(f"{said}. {not_followed}" if not_followed else said)
+        self.offer_undo(undo, f"{said}. {not_followed}" if not_followed else said)
 
-    @Slot(object, bool)
-    def _on_pinned(self, paths: Sequence[str], pinned: bool) -> None:
+    @Slot(object, object, bool)
+    def _on_pinned(self, undo: Undo, paths: Sequence[str], pinned: bool) -> None:
         what = things(len(paths)) if len(paths) > 1 else _name(paths[0])
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
-        self.offer_undo(said.format(what=what))
+        self.offer_undo(undo, said.format(what=what))
 
-    @Slot(str)
-    def _on_deleted(self, path: str) -> None:
-        self.offer_undo(self.tr("Deleted {name}").format(name=_name(path)))
+    @Slot(object, str)
+    def _on_deleted(self, undo: Undo, path: str) -> None:
+        self.offer_undo(undo, self.tr("Deleted {name}").format(name=_name(path)))
 
     @Slot(object, object)
     def _on_removed(self, session: HomeSession, undo: Undo) -> None:
         """A person deleted something, here or in another part of the tab: the editor asks nothing."""
-        update = self._shown.update
-        if session is self._shown.session and update is not None and update.context == undo.context:
+        if self._is_shown(session, undo.context):
             self._editor.removed(undo.removed)
 
     def _on_deleted_all(self, undo: Undo) -> None:
-        self.offer_undo(self.tr("Deleted {name}").format(name=things(undo.count)))
+        self.offer_undo(undo, self.tr("Deleted {name}").format(name=things(undo.count)))
 
-    @Slot(str, str)
-    def _on_undone(self, sentence: str, path: str) -> None:
-        self._undo_bar.say(visible(sentence))
-        self._select_soon(path, focus=False)
+    @Slot(object, object, str)
+    def _on_undone(self, session: HomeSession, undo: Undo, sentence: str) -> None:
+        if session is self._shown.session:
+            self._undo_bar.say(visible(sentence))
+        if self._is_shown(session, undo.context):
+            self._select_soon(undo.path, focus=False)
         self.state_changed.emit()
 
-    @Slot(object)
-    def _on_redone(self, undo: Undo) -> None:
+    @Slot(object, object)
+    def _on_redone(self, session: HomeSession, undo: Undo) -> None:
         """Told as when it was done first."""
         pairs = list(undo.moved.items())
         if len(pairs) == 1 and pairs[0][0].rpartition("/")[0] == pairs[0][1].rpartition("/")[0]:
-            self._on_renamed(*pairs[0])
+            self._on_renamed(undo, *pairs[0])
         elif pairs:
-            self.moved(undo)
+            self.offer_moved(undo)
         elif undo.removed:
-            self.offer_undo(
-                self.tr("Deleted {name}").format(
-                    name=things(undo.count) if undo.count > 1 else _name(undo.path)
-                )
-            )
+            name = things(undo.count) if undo.count > 1 else _name(undo.path)
+            self.offer_undo(undo, self.tr("Deleted {name}").format(name=name))
         else:
-            self._select_soon(undo.path, focus=False)
-            self.offer_undo(self.tr("Done again: {name}").format(name=_name(undo.path)))
+            if self._is_shown(session, undo.context):
+                self._select_soon(undo.path, focus=False)
+            self.offer_undo(undo, self.tr("Done again: {name}").format(name=_name(undo.path)))
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
@@ -534,12 +559,11 @@ class HandControl(QObject):
         self._undo_bar.say_error(error)
         self.state_changed.emit()
 
-    @Slot(str)
-    def offer_undo(self, sentence: str) -> None:
-        """Say what was done, with Undo beside it."""
-        last = self.edits.last
-        buttons = [("undo", self.tr("Undo"), self.tr("Take it back"))] if last is not None else []
-        self._undo_bar.say(with_warning(sentence, last), buttons=buttons)
+    @Slot(object, str)
+    def offer_undo(self, undo: Undo, sentence: str) -> None:
+        """Say what was done, with Undo beside it; nothing where it was done in a home that was left since."""
+        if self.edits.last is undo:
+            self._back.offer(undo, sentence)
         self.state_changed.emit()
 
     def take_back(
@@ -550,11 +574,7 @@ class HandControl(QObject):
         failed: Callable[[UserError], None],
     ) -> None:
         """Bring back what was there before someone else's change, with an Undo of its own."""
-        self.edits.apply(session, "take back", request, lambda _undo: self.offer_undo(sentence), failed)
-
-    @Slot(str)
-    def _on_undo_chosen(self, _key: str) -> None:
-        self.edits.undo()
+        self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)
 
     def _select_soon(self, path: str, *, focus: bool) -> None:
         """Select `path` as soon as the watcher has brought it; it may be there already."""

@@ -37,7 +37,7 @@ from reverie.agents.memory_index import (
     IndexReport,
     cut_of,
 )
-from reverie.agents.scopes import Scope
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.listing import MemoryFile, is_over_cap, with_reason
@@ -439,9 +439,10 @@ INDEX_QUIET_MS = 150
 
 class IndexControl(QObject):
     """Index care of the shown home. Call `set_session` and `follow` when what is shown changes; the owner
-    puts `panel` into the editor. Signals: `fixed(sentence)`; `moved(Undo)`, after several memories moved."""
+    puts `panel` into the editor. Signals: `fixed(Undo, sentence)`; `moved(Undo)`, after several memories
+    moved."""
 
-    fixed = Signal(str)
+    fixed = Signal(object, str)
     moved = Signal(object)
 
     def __init__(
@@ -571,8 +572,8 @@ class IndexControl(QObject):
 
         job = ask(workbench.index_care.fix, context, look, finding, kind)
 
-        def done(_undo: Undo) -> None:
-            self.fixed.emit(fix_done(kind))
+        def done(undo: Undo) -> None:
+            self.fixed.emit(undo, fix_done(kind))
 
         self._edits.apply(session, "mend the index", job, done)
 
@@ -591,7 +592,7 @@ class IndexControl(QObject):
             elif not plan.lines:
                 plain("")
             else:
-                self._ask(session, plan)
+                self._ask(session, context, plan)
 
         session.lanes.scan.submit(
             "plan a rename",
@@ -608,10 +609,10 @@ class IndexControl(QObject):
         listing = update.view.scopes.get(Scope(path.split("/")[2]))
         return listing is not None and any(file.role == "index" for file in listing.files)
 
-    def _ask(self, session: HomeSession, plan: RenamePlan) -> None:
+    def _ask(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
         dialog = RenameDialog(plan, self._window)
         self.dialog = dialog
-        dialog.accepted.connect(partial(self._rename, session, plan))
+        dialog.accepted.connect(partial(self._rename, session, context, plan))
         dialog.finished.connect(self._on_answered)
         dialog.open()
 
@@ -621,20 +622,14 @@ class IndexControl(QObject):
             self.dialog.deleteLater()
             self.dialog = None
 
-    def _rename(self, session: HomeSession, plan: RenamePlan) -> None:
-        update = self._shown.update
-        if update is None or session is not self._session:
-            return
-        workbench, context = session.workbench, update.context
-
-        job = ask(workbench.index_care.rename, context, plan)
+    def _rename(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
+        job = ask(session.workbench.index_care.rename, context, plan)
 
         def done(undo: Undo) -> None:
             if len(plan.targets) > 1:
                 self.moved.emit(undo)
-                return
-            for old, new in plan.moved.items():
-                self._edits.renamed.emit(old, new)
+            else:
+                self._edits.renamed.emit(undo, *next(iter(plan.targets.items())))
 
         self._edits.apply(session, "rename with its links", job, done)
 

@@ -35,7 +35,7 @@ from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory import orphan_labels as orphan_words
-from reverie.ui.memory.edits import Edits, undo_button
+from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import (
@@ -492,12 +492,9 @@ class OrphanSurvey(QObject):
         self._timer.stop()
         workbench = self.session.workbench
 
-        async def work(control: JobControl) -> OrphansView:
-            return await ask(workbench.orphans.survey)
-
         self.session.lanes.history.submit(
             "look for orphaned stores",
-            work,
+            ask(workbench.orphans.survey),
             done=self._on_view,
             failed=self.failed.emit,
             group=f"orphans {id(self)}",
@@ -543,6 +540,7 @@ class OrphansControl(QObject):
         self._removing: StoreView | None = None
         self._merged: StoreView | None = None
         self.page: OrphansPage | None = None
+        self._back: TakeBack | None = None
         self.dialog: MergeStoreDialog | None = None
         edits.undone.connect(self._on_undone)
         edits.failed.connect(self._on_failed)
@@ -598,6 +596,7 @@ class OrphansControl(QObject):
         page.remove_wanted.connect(self._ask_removal)
         page.history_wanted.connect(self._show_history)
         page.chosen.connect(self._on_chosen)
+        self._back = TakeBack(page.message, self._edits)
         return page
 
     @Slot(object)
@@ -606,7 +605,7 @@ class OrphansControl(QObject):
         if session.info.id not in self._surveys:
             survey = OrphanSurvey(session, self)
             survey.surveyed.connect(self._on_surveyed)
-            survey.failed.connect(self._on_survey_failed)
+            survey.failed.connect(partial(self._on_survey_failed, session))
             self._surveys[session.info.id] = survey
 
     @Slot(object)
@@ -634,9 +633,8 @@ class OrphansControl(QObject):
             self._wanted = ""
             self._take_focus()
 
-    @Slot(object)
-    def _on_survey_failed(self, error: UserError) -> None:
-        if self._is_shown and self.page is not None:
+    def _on_survey_failed(self, session: HomeSession, error: UserError) -> None:
+        if session is self._session and self._is_shown and self.page is not None:
             self.page.message.say_error(error)
 
     @property
@@ -717,15 +715,17 @@ class OrphansControl(QObject):
 
         job = ask(workbench.orphans.apply, preview, choices)
 
-        def done(_undo: Undo) -> None:
+        def done(undo: Undo) -> None:
+            if session is not self._session:
+                return
             if self.dialog is not None:
                 self.dialog.accept()
-            if self.page is not None:
-                buttons = [undo_button()]
+            if self._back is not None:
+                more = []
                 if self._merged is not None and self._merged.removable:
                     tip = self.tr("The history keeps what is removed")
-                    buttons.append(("remove", self.tr("Remove the orphaned store…"), tip))
-                self.page.message.say(orphan_words.merged(count, visible(target)), buttons=buttons)
+                    more.append(("remove", self.tr("Remove the orphaned store…"), tip))
+                self._back.offer(undo, orphan_words.merged(count, visible(target)), more)
 
         self._edits.apply(session, "merge an orphaned store", job, done)
 
@@ -751,15 +751,12 @@ class OrphansControl(QObject):
 
     @Slot(str)
     def _on_chosen(self, key: str) -> None:
-        if self.page is None:
-            return
-        self.page.message.clear()
-        if key == "undo":
-            self._edits.undo()
-        elif key == "remove" and self._merged is not None:
+        if key == "remove" and self._merged is not None:
             self._ask_removal(self._merged)
-        elif key == "remove-now" and self._removing is not None:
-            self._remove(self._removing)
+        elif key in ("remove-now", "keep") and self.page is not None:
+            self.page.message.clear()
+            if key == "remove-now" and self._removing is not None:
+                self._remove(self._removing)
 
     def _remove(self, view: StoreView) -> None:
         session, self._removing = self._session, None
@@ -771,18 +768,17 @@ class OrphansControl(QObject):
 
         job = ask(workbench.orphans.remove, view.store)
 
-        def done(_undo: Undo) -> None:
-            if self.page is not None:
-                said = self.tr("Removed {name}.").format(name=name)
-                self.page.message.say(said, buttons=[undo_button()])
+        def done(undo: Undo) -> None:
+            if session is self._session and self._back is not None:
+                self._back.offer(undo, self.tr("Removed {name}.").format(name=name))
 
         self._edits.apply(session, "remove an orphaned store", job, done)
 
     # What came of it
 
-    @Slot(str, str)
-    def _on_undone(self, sentence: str, _path: str) -> None:
-        if self._is_shown and self.page is not None:
+    @Slot(object, object, str)
+    def _on_undone(self, session: HomeSession, _undo: Undo, sentence: str) -> None:
+        if session is self._session and self._is_shown and self.page is not None:
             self.page.message.say(visible(sentence))
 
     @Slot(object)

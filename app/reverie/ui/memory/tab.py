@@ -440,7 +440,7 @@ class MemoryTab(QWidget):
         ):
             changed.connect(self.situation_changed)
         self.index_care.fixed.connect(self.hand.offer_undo)
-        self.index_care.moved.connect(self.hand.moved)
+        self.index_care.moved.connect(self.hand.offer_moved)
         self.extraction.review_wanted.connect(self.dreams.review)
         self.orphans.page_wanted.connect(self.show_other)
         self.stale.page_wanted.connect(self.show_beside)

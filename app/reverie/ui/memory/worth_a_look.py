@@ -362,9 +362,9 @@ def _may_keep_one(finding: MemoryFinding) -> bool:
 class WorthControl(QObject):
     """Follows the trees and the repository while its page is shown. `open_wanted(path, line)`: a memory is to
     be opened there; `page_wanted(QWidget | None)`: the page is to be shown, or the editor again;
-    `kept(sentence)`: one of two memories was kept, which Undo takes back."""
+    `kept(Undo, sentence)`: one of two memories was kept, which Undo takes back."""
 
-    kept = Signal(str)
+    kept = Signal(object, str)
     open_wanted = Signal(str, int)
     page_wanted = Signal(object)
 
@@ -514,9 +514,11 @@ class WorthControl(QObject):
         workbench = session.workbench
         stays, goes = finding.paths[number], finding.paths[1 - number]
 
-        def done(_undo: Undo) -> None:
+        def done(undo: Undo) -> None:
             said = self.tr("Kept {path}; {other} was deleted.")
-            self.kept.emit(said.format(path=visible(short_path(stays)), other=visible(short_path(goes))))
+            self.kept.emit(
+                undo, said.format(path=visible(short_path(stays)), other=visible(short_path(goes)))
+            )
 
         def keep(files: tuple[DuplicateFile, ...]) -> None:
             request = ask(workbench.duplicates.keep, files)
