@@ -12,9 +12,11 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
-from ui_windows import SEVERAL, Driver, Windows
+from ui_windows import ACME, INGEST, SEVERAL, Driver, Windows
 
+from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
+from reverie.engine.asking import ask
 from reverie.ui import dialogs
 from reverie.ui.editor.control import CompareDialog
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
@@ -486,3 +488,103 @@ def test_a_pin_is_told_in_the_bar_with_undo_and_ctrl_p_pins_nothing(driver: Driv
     assert "Pinned" in driver.tab.undo_bar.text
     driver.tab.undo_bar.button("undo").click()
     driver.until(lambda: not driver.file(PATH).file.usage.pinned)
+
+
+PLAN, RENAMED = "/memories/workspace/plan.md", "/memories/workspace/plan2.md"
+
+
+def test_an_undone_rename_touches_the_files_of_its_own_workspace_only(windows: Windows, home: Path) -> None:
+    here, there = (home / "sessions" / id_ / "memory" for id_ in (ACME, INGEST))
+    (here / "plan.md").write_text("Mine.\n")
+    (there / "plan2.md").write_text("Another one.\n")
+    driver = windows.open(home)
+    driver.open(PLAN)
+    driver.tab.model.rename_asked.emit(PLAN, "plan2.md")
+    driver.until(lambda: driver.tab.model.file_at(RENAMED) is not None)
+    mine = driver.open(RENAMED)
+    driver.type("Unsaved. ")
+    driver.choose(INGEST)
+    other = driver.open(RENAMED)
+    assert other is not mine
+    driver.do("memory.undo")
+    driver.until((here / "plan.md").exists)
+    driver.settle()
+    assert (other.buffer.address.path, other.buffer.ref.rel) == (RENAMED, "plan2.md")
+    assert driver.pane.file is other
+    assert (mine.buffer.address.path, mine.buffer.ref.rel) == (PLAN, "plan.md")
+    assert mine.buffer.address.context.workspace_id == ACME
+    driver.choose(ACME)
+    assert driver.open(PLAN) is mine
+    save(driver)
+    assert (here / "plan.md").read_text() == "Unsaved. Mine.\n"
+
+
+def test_what_ends_late_is_not_undone_from_another_home(windows: Windows, home: Path, tmp_path: Path) -> None:
+    driver = windows.open(home)
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    driver.window.homes.open(other)
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    driver.settle()
+    file = driver.open(PATH)
+    driver.type("Unsaved. ")
+    driver.tab.model.rename_asked.emit(PATH, "deploying.md")
+    assert driver.window.picker.pick_home(driver.window.homes.sessions[1].info.id)
+    driver.settle()
+    assert disk(driver, "deploying.md").exists()
+    assert file.buffer.address.path == "/memories/project/deploying.md"
+    assert not driver.window.actions_["memory.undo"].isEnabled()
+    assert "Renamed" not in driver.tab.undo_bar.text
+
+
+def test_the_undo_in_the_bar_takes_back_what_the_bar_tells_of_and_nothing_else(driver: Driver) -> None:
+    driver.open(PATH)
+    glossary = "/memories/project/glossary.md"
+    was_pinned = driver.file(glossary).file.usage.pinned
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(PATH).file.usage.pinned)
+    undo = driver.tab.undo_bar.button("undo")
+    context = driver.tab.update_.context
+    work = driver.session.workbench.pin_all
+    driver.tab.edits.apply(
+        driver.session, "pin", ask(work, context, (glossary,), not was_pinned), lambda _: None
+    )
+    driver.until(lambda: driver.file(glossary).file.usage.pinned != was_pinned)
+    undo.click()
+    driver.settle()
+    assert driver.file(glossary).file.usage.pinned != was_pinned
+    assert driver.file(PATH).file.usage.pinned
+    assert "undo those first" in driver.tab.undo_bar.text
+
+
+def test_a_memory_that_a_filter_hides_is_shown_when_it_is_asked_for(driver: Driver) -> None:
+    driver.tab.chips.chips["pinned"].click()
+    driver.until(lambda: not driver.tab.model.index_at(PATH).isValid())
+    driver.window.open_memory(PATH)
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == PATH)
+    driver.until(lambda: getattr(driver.tree.current_data(), "path", "") == PATH)
+    assert "no such memory" not in driver.window.statusBar().currentMessage()
+    driver.tab.chips.chips["all"].click()
+    driver.tab.chips.chips["pinned"].click()
+    driver.until(lambda: not driver.tab.model.index_at(PATH).isValid())
+
+
+def test_a_hidden_search_hit_is_opened_and_does_not_take_the_focus_later(driver: Driver) -> None:
+    driver.tab.chips.chips["pinned"].click()
+    driver.until(lambda: not driver.tab.model.index_at(PATH).isValid())
+    search = driver.tab.search
+    search.field.setText("deploy")
+    driver.until(lambda: search.settled and search.answer is not None)
+    hit = next(hit for hit in search.answer.hits if hit.path == PATH)
+    driver.tab.open_hit(hit)
+    assert driver.tab._hit_when_there is None
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == PATH)
+
+
+def test_a_new_memory_is_shown_and_opened_under_any_filter(driver: Driver) -> None:
+    driver.tab.chips.chips["pinned"].click()
+    driver.until(lambda: not driver.tab.model.index_at(PATH).isValid())
+    new = "/memories/project/brand-new.md"
+    driver.tab.edits.create(driver.session, driver.tab.update_.context, NewMemory(new, "New."))
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == new)
+    assert driver.tab.model.index_at(new).isValid()
+    assert not driver.tab.model.index_at(PATH).isValid()

@@ -495,7 +495,8 @@ class HomeSession(QObject):
         if found.info is not None:
             self._take_info(found.info)
         if found.tree is not None:
-            self.also_show(found.tree.view.changed_by_others)
+            if self.arrangement.show == "changed":
+                self.also_show(found.tree.view.changed_by_others)
             self._update = found.tree
             self.tree_changed.emit(found.tree)
         if found.status is not None:
@@ -582,12 +583,13 @@ class HomeSession(QObject):
 
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
-        self.arrangement = arrangement
+        same = arrangement.show == self.arrangement.show
+        self.arrangement = arrangement._replace(also=self.arrangement.also if same else frozenset())
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """While only what changed is shown, these stay too."""
-        if self.arrangement.show == "changed":
+        """While a filter counts, these are shown, too."""
+        if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()

@@ -308,6 +308,7 @@ class HandControl(QObject):
         self.edits.failed.connect(self._on_failed)
         self._model.rename_asked.connect(self._rename)
         tree.name_judged.connect(self._on_name_judged)
+        tree.hidden_wanted.connect(self._select_soon)
         self._model.move_asked.connect(self._drop)
 
     def forget(self) -> None:
@@ -576,16 +577,22 @@ class HandControl(QObject):
         """Bring back what was there before someone else's change, with an Undo of its own."""
         self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)
 
-    def _select_soon(self, path: str, *, focus: bool) -> None:
+    @Slot(str)
+    def _select_soon(self, path: str, *, focus: bool = False) -> None:
         """Select `path` as soon as the watcher has brought it; it may be there already."""
         self._wanted, self._focus = path, focus
-        if self._shown.session is not None:
-            self._shown.session.also_show([path])
         self.select_wanted()
 
     def select_wanted(self) -> None:
-        """The trees are others: what was wanted may be there now."""
-        if self._wanted and self._tree.select_path(self._wanted):
+        """The trees are others: what was wanted may be there now. A filter is to show it, too."""
+        session = self._shown.session
+        if not self._wanted or session is None:
+            return
+        session.also_show([self._wanted])
+        if not self._tree.select_path(self._wanted):
+            if self._model.file_at(self._wanted) is not None:
+                session.refresh_marks()  # it is there, and hidden
+        else:
             self._wanted = ""
             row = self._tree.current_data()
             if self._focus:

@@ -83,8 +83,7 @@ class TreeOrder(QObject):
 
     def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
         """Which memories are shown; `only`: those of "loaded", "stale" and "warnings"."""
-        also = self.arrangement.also if show == self.arrangement.show else frozenset()
-        self._choose(self.arrangement._replace(show=show, only=only, also=also))
+        self._choose(self.arrangement._replace(show=show, only=only))
 
     @Slot()
     def by_name(self) -> None:

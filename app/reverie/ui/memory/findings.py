@@ -558,8 +558,8 @@ class IndexControl(QObject):
             self._pane.view.set_mode("source")
             self._pane.text.go_to_line(max(1, finding.line))
             self._pane.text.setFocus()
-        elif self._tree.select_path(look.path_of(finding)):
-            self._editor.open(self._tree.current_data(), focus=True)
+        elif (memory := self._tree.reveal(look.path_of(finding))) is not None:
+            self._editor.open(memory, focus=True)
 
     # Changes
 

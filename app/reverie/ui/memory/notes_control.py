@@ -79,8 +79,8 @@ class NotesRepairs(QObject):
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:
         self._wanted = (path, line)
-        if not self._follow_now() and self._tree.select_path(path):
-            self._editor.open(self._tree.current_data(), focus=True)
+        if not self._follow_now() and (notes := self._tree.reveal(path)) is not None:
+            self._editor.open(notes, focus=True)
 
     @Slot()
     def _follow(self) -> None:

@@ -449,7 +449,7 @@ class MemoryTab(QWidget):
         self.worth.kept.connect(self.hand.offer_undo)
         self.duplicates.merged.connect(self.hand.offer_undo)
         self.duplicates.page_wanted.connect(self.show_beside)
-        self.stale.open_wanted.connect(self.tree.select_path)
+        self.stale.open_wanted.connect(self.tree.reveal)
 
     def set_actions(self, actions: Actions) -> None:
         """The window's actions where they are used here."""
@@ -737,23 +737,26 @@ class MemoryTab(QWidget):
             found: RowData | None = companion_at(update.tree, hit.path)
         else:
             root = update.view.scopes[hit.scope].root
-            is_here = root is not None and root.key == hit.root_key and self.tree.select_path(hit.path)
-            found = self.tree.current_data() if is_here else None
+            is_here = root is not None and root.key == hit.root_key
+            found = self.tree.reveal(hit.path) if is_here else None
         if found is not None:
             self.editor.open(found, focus=self._focus_hit, line=hit.snippet.line)
         return found is not None
 
     @Slot(str, int)
-    def open_line(self, path: str, line: int) -> None:
-        """Open a memory, or a file beside the memories, at a line."""
+    def open_line(self, path: str, line: int = 0) -> bool:
+        """Open a memory, or a file beside the memories, at a line from 1; False if it is not there."""
         update = self._shown.update
         if update is None:
-            return
+            return False
         found: RowData | None = companion_at(update.tree, path)
-        if found is None and self.tree.select_path(path):
-            found = self.tree.current_data()
-        if found is not None:
-            self.editor.open(found, focus=True, line=line)
+        if found is None:
+            found = self.tree.reveal(path)
+        if found is None:
+            return False
+        self.show_beside(None)
+        self.editor.open(found, focus=True, line=line)
+        return True
 
     def mark_seen(self) -> None:
         """Take the badges away."""

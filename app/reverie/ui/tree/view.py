@@ -652,11 +652,13 @@ Keys = tuple[str, ...]
 
 class MemoryTreeView(QTreeView):
     """`picked(object)`: a person selected another row (its data, or None). `opened(object)`: Enter or double
-    click. `name_judged(str)`: why the name that is typed into a row cannot be, or nothing."""
+    click. `name_judged(str)`: why the name that is typed into a row cannot be, or nothing.
+    `hidden_wanted(str)`: a memory is to be selected whose row a filter hides."""
 
     picked = Signal(object)
     opened = Signal(object)
     name_judged = Signal(str)
+    hidden_wanted = Signal(str)
 
     def __init__(self, model: MemoryTreeModel, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -800,16 +802,24 @@ class MemoryTreeView(QTreeView):
             self.edit(self.currentIndex())
             select_stem(self.indexWidget(self.currentIndex()))
 
-    def select_path(self, path: str, *, tell: bool = True) -> bool:
+    def select_path(self, path: str) -> bool:
         """Select and show a memory path; False if there is no such row."""
         index = self._memory.index_at(path, reveal=True)
         if not index.isValid():
             return False
-        self._replaying = not tell
         self._select(index)
-        self._replaying = False
         self.scrollTo(index)
         return True
+
+    def reveal(self, path: str) -> RowData | None:
+        """Select a memory path, and say what it is; None: there is none. The row of a memory that a filter
+        hides is asked for, and selected once it is there."""
+        if self.select_path(path):
+            return self.current_data()
+        hidden = self._memory.file_at(path)
+        if hidden is not None:
+            self.hidden_wanted.emit(path)
+        return hidden
 
     def select_after_removal(self, path: str) -> None:
         """`path` is about to go by our own hand: its neighbour is selected then."""

@@ -413,7 +413,7 @@ class LazyTabs(QObject):
 
     @property
     def beside(self) -> str:
-        """Which of the two pages stands in place of the editor: `context` or `failures`; empty for neither."""
+        """Which page stands in place of the editor: `context` or `failures`; empty for neither."""
         shown = self._context.memory.beside
         for name, control in (("context", self._context_control), ("failures", self._failures_control)):
             if control is not None and control.tab is shown:
@@ -454,7 +454,7 @@ class LazyTabs(QObject):
         """A memory of the shown home is to be seen in the editor."""
         self._tabs.setCurrentIndex(0)
         self._context.memory.show_beside(None)
-        self._context.memory.tree.select_path(path)
+        self._context.memory.tree.reveal(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:

@@ -513,7 +513,7 @@ class MainWindow(QMainWindow):
             self.lazy_tabs.host()
         if self._demo_due and self._session is not None and self._session.is_demo:
             self._demo_due = False
-            self.tab.tree.select_path(DEMO_FILE)
+            self.tab.tree.reveal(DEMO_FILE)
 
     # What is going on
 
@@ -669,9 +669,7 @@ class MainWindow(QMainWindow):
         """Show a memory of the shown context in the editor."""
         self.show_memory()
         self.activateWindow()
-        if self.tab.tree.select_path(path):
-            self.tab.edit_selected()
-        else:
+        if not self.tab.open_line(path):
             self.say(self.tr("There is no such memory now: {path}").format(path=path))
 
     @Slot(object)
