@@ -25,6 +25,7 @@ from reverie.agents.capabilities import AgentJob
 from reverie.agents.scopes import Scope
 from reverie.services.background import ExtractView
 from reverie.services.views import ConsentView
+from reverie.ui import dialogs
 from reverie.ui.appearance import Icons
 from reverie.ui.display_text import when
 from reverie.ui.jobs import Lane
@@ -153,6 +154,53 @@ def test_codex_is_told_something_by_a_note(windows: Windows, today: CodexHomeMak
     (note,) = notes.iterdir()
     assert note.read_text() == "I like tabs.\n"
     driver.until(lambda: any(path.endswith(note.name) for path in driver.paths(Scope.GLOBAL)))
+
+
+def test_a_note_waits_for_codex_is_written_once_and_has_what_was_typed_meanwhile(
+    windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.ui.memory.tab.RETRY_MS", 20)
+    driver = windows.open(today.root, "")
+    control = driver.tab.telling
+    with codex_consolidates(today):
+        driver.do("dream.tell")
+        dialog = control.dialog
+        assert dialog is not None
+        dialog.text.setPlainText("I like tabs.")
+        dialog.accept_button.click()
+        driver.until(lambda: "as soon as that finishes" in dialog.message.text)
+        dialog.text.setPlainText("I like tabs and long lines.")
+        assert not dialog.accept_button.isEnabled(), "it is being written already"
+    notes = today.root / "memories_v2" / "extensions" / "ad_hoc" / "notes"
+    driver.until(lambda: control.dialog is None)
+    driver.settle()
+    (note,) = notes.iterdir()
+    assert note.read_text() == "I like tabs and long lines.\n"
+
+
+def test_a_note_that_is_being_typed_outlives_another_home_and_is_not_discarded_unasked(
+    windows: Windows, today: CodexHomeMaker, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(today.root, "")
+    codex, control = driver.session, driver.tab.telling
+    driver.do("dream.tell")
+    dialog = control.dialog
+    assert dialog is not None
+    dialog.text.setPlainText("I like tabs.")
+    driver.window._open_wanted(home)
+    driver.until(lambda: driver.session is not codex)
+    driver.settle()
+    assert dialog.isVisible()
+    assert control.dialog is None, "the home that is shown has none"
+    answers = iter((False, False, True))
+    monkeypatch.setattr(dialogs, "ask_discard_note", lambda _parent: next(answers))
+    dialog.reject()
+    assert dialog.isVisible()
+    assert not driver.window.close()
+    assert dialog.text.toPlainText() == "I like tabs."
+    dialog.reject()
+    assert not dialog.isVisible()
+    assert control.may_close()
 
 
 def test_other_homes_take_no_notes(windows: Windows, home: Path) -> None:

@@ -72,6 +72,19 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
     return answers.get(box.clickedButton(), "cancel")
 
 
+def ask_discard_note(parent: QWidget) -> bool:
+    """Whether a note that was typed and not written is to be discarded."""
+    question = tr("Discard this note?")
+    more = tr("It has not been written yet. Codex will not see it.")
+    box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, more)
+    discard = box.addButton(tr("&Discard"), QMessageBox.ButtonRole.DestructiveRole)
+    keep = box.addButton(tr("&Cancel"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(keep)
+    box.setEscapeButton(keep)
+    box.exec()
+    return box.clickedButton() is discard
+
+
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     """Whether the home at `root` is the one that stood at `before`, so that its history and runs follow."""
     moved = tr("{before} is gone, and {root} may be the same home.")

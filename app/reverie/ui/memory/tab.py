@@ -8,6 +8,7 @@ from the session, what is typed lives in the buffers, what runs lives in the con
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
@@ -34,14 +35,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.agents.scopes import Scope
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import ask
 from reverie.errors import AGENT_BUSY, UserError
 from reverie.memory.paths import ROOT
 from reverie.profile import Profile
 from reverie.services.views import SearchPlace
+from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
-from reverie.ui.display_text import as_tooltip
+from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.control import Buffers, EditorControl
 from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
@@ -205,8 +207,11 @@ class EditorPlace(QWidget):
 
 # Telling the agent something in the person's own words: a dialog for the text, and a job that writes it.
 #
-# For homes whose agent takes notes (`Home.note_path`). Threading: GUI thread; the note is written by a job.
-# Failure: shown in the dialog, which stays open with the text.
+# For homes whose agent takes notes (`Home.note_path`). A dialog belongs to one home and stays open while
+# another is shown; a text is discarded only if the person says so.
+#
+# Threading: GUI thread; the note is written by a job. Failure: shown in the dialog, which stays open with the
+# text.
 
 
 RETRY_MS = 1_500
@@ -214,14 +219,17 @@ RETRY_MS = 1_500
 
 
 class TellDialog(QDialog):
-    """A text field and a message. `confirmed(str)`: the person wants this text to be written."""
+    """A text field and a message. `confirmed()`: the person wants the text to be written; call `show_failed`
+    or `accept` with what came of it."""
 
-    confirmed = Signal(str)
+    confirmed = Signal()
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, home: str, icons: Icons, parent: QWidget | None = None) -> None:
+        """`home`: the name of the home it is for."""
         super().__init__(parent)
+        self._is_writing = False
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Tell Codex"))
+        self.setWindowTitle(f"{self.tr('Tell Codex')} – {visible(home)}")
         self.resize(480, 300)
         what = WrapLabel(
             self.tr(
@@ -246,12 +254,24 @@ class TellDialog(QDialog):
 
     @Slot()
     def _judge(self) -> None:
-        self.accept_button.setEnabled(bool(self.text.toPlainText().strip()))
+        self.accept_button.setEnabled(not self._is_writing and bool(self.text.toPlainText().strip()))
 
     @Slot()
     def _tell(self) -> None:
-        self.accept_button.setEnabled(False)
-        self.confirmed.emit(self.text.toPlainText())
+        self._is_writing = True
+        self._judge()
+        self.confirmed.emit()
+
+    def show_failed(self, error: UserError) -> None:
+        """The note was not written; the person can try again."""
+        self._is_writing = False
+        self.message.say_error(error)
+        self._judge()
+
+    def reject(self) -> None:
+        """Close it, unless the person wants to keep what was typed."""
+        if not self.text.toPlainText().strip() or dialogs.ask_discard_note(self):
+            super().reject()
 
 
 class TellControl(QObject):
@@ -263,7 +283,13 @@ class TellControl(QObject):
         self._window = window
         self._icons = icons
         self._session: HomeSession | None = None
-        self.dialog: TellDialog | None = None
+        self._dialogs: dict[str, TellDialog] = {}
+        """By the id of their home."""
+
+    @property
+    def dialog(self) -> TellDialog | None:
+        """The open dialog of the shown home."""
+        return self._dialogs.get(self._session.info.id) if self._session is not None else None
 
     @property
     def available(self) -> bool:
@@ -271,53 +297,56 @@ class TellControl(QObject):
         return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown; a text that was not written yet belongs to the old one."""
+        """Another home, or none."""
         self._session = session
-        if self.dialog is not None:
-            self.dialog.close()
 
     @Slot()
     def show(self) -> None:
         """Ask for the text."""
-        if not self.available:
+        session = self._session
+        if not self.available or session is None or session.context is None:
             return
-        if self.dialog is None:
-            self.dialog = TellDialog(self._icons, self._window)
-            self.dialog.confirmed.connect(self._write)
-            self.dialog.destroyed.connect(self._forget)
-        self.dialog.show()
-        self.dialog.text.setFocus()
+        dialog = self.dialog
+        if dialog is None:
+            dialog = self._dialogs[session.info.id] = TellDialog(
+                session.info.label, self._icons, self._window
+            )
+            dialog.confirmed.connect(partial(self._write, session, session.context, dialog))
+            dialog.finished.connect(partial(self._forget, session))
+        dialog.show()
+        dialog.activateWindow()
+        dialog.text.setFocus()
 
-    @Slot()
-    def _forget(self) -> None:
-        self.dialog = None
+    def may_close(self, home: str = "") -> bool:
+        """Close the dialog of a home, or of all homes; False if the person keeps one for its text."""
+        for id_ in [id_ for id_ in self._dialogs if home in ("", id_)]:
+            self._dialogs[id_].reject()
+        return not any(home in ("", id_) for id_ in self._dialogs)
 
-    @Slot(str)
-    def _write(self, text: str) -> None:
-        session, dialog = self._session, self.dialog
-        if session is None or session.context is None or dialog is None:
-            return
-        workbench, context = session.workbench, session.context
+    def _forget(self, session: HomeSession, _result: int) -> None:
+        del self._dialogs[session.info.id]
 
+    def _write(self, session: HomeSession, context: ScopeContext, dialog: TellDialog) -> None:
         def done(path: str) -> None:
-            if dialog is self.dialog:
+            if self._dialogs.get(session.info.id) is dialog:
                 dialog.accept()
             self._undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
 
         def failed(error: UserError) -> None:
-            if dialog is not self.dialog:
+            if self._dialogs.get(session.info.id) is not dialog:
                 return
             if error.reason == AGENT_BUSY:
-                sentence = self.tr("{reason} The note is written by itself when that is done.")
+                sentence = self.tr(
+                    "{reason} Reverie writes the note as soon as that finishes. Keep this dialog open."
+                )
                 dialog.message.say(sentence.format(reason=error.title))
-                QTimer.singleShot(RETRY_MS, dialog, lambda: self._write(dialog.text.toPlainText()))
-                return
-            dialog.message.say_error(error)
-            dialog.accept_button.setEnabled(True)
+                QTimer.singleShot(RETRY_MS, dialog, lambda: self._write(session, context, dialog))
+            else:
+                dialog.show_failed(error)
 
-        session.lanes.scan.submit(
-            "tell the agent", ask(workbench.add_note, context, text), done=done, failed=failed
-        )
+        # With all that was typed while it waited.
+        note = ask(session.workbench.add_note, context, dialog.text.toPlainText())
+        session.lanes.scan.submit("tell the agent", note, done=done, failed=failed)
 
 
 HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")

@@ -816,6 +816,8 @@ class UnsavedChanges:
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
         """Whether nothing of `home` (of any home, if empty) is unsaved, or its text may be discarded; asks.
         After "save", `then` is called once everything is saved; without it the window closes."""
+        if not self._tab.telling.may_close(home):
+            return False
         unsaved = self._files(home)
         if not unsaved:
             return True
