@@ -118,3 +118,42 @@ def test_the_only_home_that_hangs_is_named_on_the_page(
     driver.settle()
     assert not driver.tab.notice.isVisible()
     assert not troubled(driver)
+
+
+def test_a_home_that_could_not_be_opened_is_opened_by_a_press_once_it_can_be(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path
+) -> None:
+    (tmp_path / ".claude").symlink_to(tmp_path / "unplugged")
+    driver = begin(windows, qtbot)
+    driver.settle()
+    assert driver.window.picker.pick_home(troubled(driver)[".claude"].home)
+    driver.settle()
+    assert ".claude" in troubled(driver), "it is listed as long as it cannot be opened"
+    driver.window.picker.pick_home(driver.session.info.id)
+    copy_sample("claude-home", tmp_path).rename(tmp_path / "unplugged")
+    assert driver.window.picker.pick_home(troubled(driver)[".claude"].home)
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    driver.settle()
+    assert driver.session.info.root.name in ("unplugged", ".claude")
+    assert not troubled(driver)
+
+
+def test_a_home_that_cannot_be_opened_gives_no_other_one_the_view(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    driver = windows.open(home)
+    driver.window._open_wanted(tmp_path / "no-home")
+    driver.until(lambda: "no-home" in driver.window.statusBar().currentMessage())
+    driver.window.homes.open(copy_sample("mux-home-legacy", tmp_path / "other"))
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    driver.settle()
+    assert driver.session.info.root == home
+
+
+def test_a_workspace_is_asked_of_the_first_home_only(windows: Windows, home: Path, tmp_path: Path) -> None:
+    driver = windows.open(home)
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    driver.window._open_wanted(other)
+    driver.until(lambda: driver.session.info.root == other)
+    driver.settle()
+    assert "There is no workspace" not in driver.window.statusBar().currentMessage()

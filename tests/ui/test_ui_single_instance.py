@@ -115,3 +115,27 @@ def test_machines_are_handed_over_as_addresses() -> None:
     assert decoded(request.encoded()) == request
     assert decoded(b'{"homes": [], "hosts": ["ssh://-oProxyCommand=x"]}') is None
     assert decoded(b'{"homes": [], "hosts": [1]}') is None
+
+
+@pytest.mark.qt_log_ignore("does not support")
+def test_a_request_without_a_home_is_for_the_homes_that_are_open(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    request = decoded(OpenRequest(workspace=INGEST).encoded())
+    driver.window.handle_request(request)
+    driver.settle()
+    assert driver.session.context.workspace_id == INGEST
+    project = driver.session.info.contents.projects[0].path
+    driver.window.handle_request(decoded(OpenRequest(project=project).encoded()))
+    driver.settle()
+    assert (driver.session.context.workspace_id, driver.session.context.project_path) == (None, project)
+    driver.window.handle_request(OpenRequest(workspace="0000000000"))
+    assert driver.window.statusBar().currentMessage() == "No open home has a workspace 0000000000."
+
+
+@pytest.mark.qt_log_ignore("does not support")
+def test_a_project_is_handed_over_with_its_home(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    project = driver.session.info.contents.projects[0].path
+    driver.window.handle_request(decoded(OpenRequest((home,), project=project).encoded()))
+    driver.until(lambda: driver.session.context is not None and driver.session.context.workspace_id is None)
+    assert driver.session.context.project_path == project

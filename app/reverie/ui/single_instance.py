@@ -3,7 +3,7 @@
 The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a process that
 died, so whoever gets the lock may take over its socket too. The first listens once its window is painted; a
 second start tries until then, and reports when it gets no answer. A request over the socket (in a private
-directory) can only name homes to open.
+directory) can only name homes to open, and what of them to show.
 
 Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: where no lock can
 be made, this start behaves as the first.
@@ -47,6 +47,7 @@ class OpenRequest(Struct, frozen=True):
     token: str = ""
     """The desktop's activation token, without which the first window may not come to the front."""
     hosts: tuple[MachineAddress, ...] = ()
+    project: str = ""
 
     def encoded(self) -> bytes:
         """One line."""
@@ -56,6 +57,7 @@ class OpenRequest(Struct, frozen=True):
             "demo": self.demo,
             "token": self.token,
             "hosts": [address.url for address in self.hosts],
+            "project": self.project,
         }
         return json.dumps(fields).encode() + b"\n"
 
@@ -69,6 +71,7 @@ def decoded(line: bytes) -> OpenRequest | None:
     if not isinstance(fields, dict):
         return None
     homes, workspace, token = fields.get("homes"), fields.get("workspace"), fields.get("token")
+    project = fields.get("project")
     if not isinstance(homes, list) or not all(isinstance(home, str) for home in homes):
         return None
     hosts = fields.get("hosts", [])
@@ -87,6 +90,7 @@ def decoded(line: bytes) -> OpenRequest | None:
         fields.get("demo") is True,
         token if isinstance(token, str) else "",
         machines,
+        project if isinstance(project, str) else "",
     )
 
 

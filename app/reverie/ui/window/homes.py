@@ -431,6 +431,12 @@ class OpenHomes(QObject):
         """The session of a home that is open; None where it is not."""
         return self._sessions.get(home_id)
 
+    def asked_by(self, session: HomeSession) -> frozenset[Path | MachineAddress]:
+        """What was asked to open, where it was this home."""
+        if session.engine.machine is not None:
+            return frozenset((session.engine.machine.address,))
+        return frozenset(self._places.get(session.info.id, ()))
+
     def discover(self) -> None:
         """Open every home an agent of this user has."""
 
@@ -507,11 +513,17 @@ class OpenHomes(QObject):
             there.ended.connect(self._on_machine_ended)
         there.try_again()
 
-    def try_again(self, place: Place) -> None:
-        """A person looks at a place that cannot be opened. One of this machine is tried by itself."""
+    def try_again(self, place: Place) -> bool:
+        """A person looks at a place that cannot be opened. True where a place of this machine is opened once
+        more; one whose disk does not answer is waited for."""
+        known = self._troubled.get(Path(place.reason)) if not place.machine else None
+        if known is not None and not known.silent:
+            self.open(known.root)
+            return True
         for there in self._machines.values():
             if place.machine and there.link.machine_name == place.machine:
                 there.try_again()
+        return False
 
     @Slot(object, object)
     def _on_opened_elsewhere(self, link: EngineLink, opened: HomeOpened) -> None:
@@ -556,7 +568,8 @@ class OpenHomes(QObject):
     def _submit(self, path: str, work: Work[HomeOpened]) -> None:
         def failed(error: UserError) -> None:
             self._opening -= 1
-            if self._troubled.pop(Path(path), None) is not None:
+            if Path(path) in self._troubled:
+                self._troubled[Path(path)] = TroubledPlace(Path(path), error)
                 self.listed.emit()
             self.failed.emit(path, error)
 
@@ -632,6 +645,7 @@ class OpenHomes(QObject):
         if not dialogs.ask_adoption(window, info.root, known.root):
             return False
         profile, engine = self._profile, self._engine.client
+        self._places.setdefault(known.id, set()).update(self._places.pop(info.id, ()))
         self._submit(str(info.root), lambda _control: adopt_home(info.root, known.id, profile, engine))
         return True
 

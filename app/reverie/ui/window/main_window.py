@@ -25,7 +25,7 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.start import NamesWanted
+from reverie.engine.start import MachineAddress, NamesWanted
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
@@ -112,7 +112,8 @@ class MainWindow(QMainWindow):
         self._is_ui_ready = False
         self._session: HomeSession | None = None
         self._chosen = False
-        self._wants_shown = False
+        self._wanted: set[Path | MachineAddress] = set()
+        """What a person asked to open; shown once it is."""
         self._demo_due = False
         self._gave_up = False
         self._started = False
@@ -346,14 +347,16 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
         """Another start of the program was asked to open this, and handed it over."""
-        self._options = replace(self._options, workspace=request.workspace, project="")
+        if request.homes or request.hosts or request.demo:
+            self._options = replace(self._options, workspace=request.workspace, project=request.project)
+        elif request.workspace or request.project:
+            self._show_asked(request.workspace, request.project)
         if request.demo:
             self.open_demo()
         for path in request.homes:
-            self._wants_shown = True
-            self.homes.open(path)
+            self._open_wanted(path)
         for address in request.hosts:
-            self._wants_shown = True
+            self._wanted.add(address)
             self.homes.open_machine(address)
         if request.token:
             os.environ["XDG_ACTIVATION_TOKEN"] = request.token
@@ -366,18 +369,35 @@ class MainWindow(QMainWindow):
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
         named = session.info.root in self._options.homes
-        if self._options.choosing and not (self._chosen or self._wants_shown or named):
+        is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
+        if self._options.choosing and not (self._chosen or is_wanted or named):
             self._show_start_page()
-        elif not self._chosen or self._wants_shown:
-            self._chosen, self._wants_shown = True, False
+        elif not self._chosen or is_wanted:
+            self._chosen = True
+            if is_wanted:
+                self._wanted.clear()
             self._pick_in(session)
+
+    def _show_asked(self, workspace: str, project: str) -> None:
+        """Select a workspace, or else a project, of any home that is open; the shown one comes first."""
+        for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
+            home = session.info.id
+            if workspace and self.picker.pick(home, workspace_id=workspace):
+                return
+            if not workspace and self.picker.pick_project(home, project):
+                return
+        if workspace:
+            self.say(self.tr("No open home has a workspace {id}.").format(id=workspace))
+        else:
+            self.say(self.tr("No open home has a project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
         """Select the workspace or project asked for, else the workspace used last, else the first, else the
         home itself."""
         asked, project = self._options.workspace, self._options.project
+        # They were asked for once; the next home that is opened need not have them.
+        self._options = replace(self._options, workspace="", project="")
         if project and not asked:
-            self._options = replace(self._options, project="")
             if self.picker.pick_project(session.info.id, project):
                 return
             self.say(self.tr("There is no project {path} in this home.").format(path=project))
@@ -388,6 +408,7 @@ class MainWindow(QMainWindow):
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: UserError) -> None:
         log.info("home not opened: %s", error.title)
+        self._wanted.discard(Path(path))
         if self._session is None and not self.tab.no_home.cards:
             self._gave_up = self._opening_failed = True
             self.tab.no_home.say_trouble(self.tr("This home could not be opened"), str(error))
@@ -452,7 +473,8 @@ class MainWindow(QMainWindow):
         if session is None:
             if place.trouble:
                 self.tab.show_notice(self.tr("This home could not be opened"), place.trouble)
-                self.homes.try_again(place)
+                if self.homes.try_again(place):
+                    self._wanted.add(Path(place.reason))
             return
         self._chosen = True
         if session is not self._session:
@@ -591,13 +613,14 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _open_wanted(self, path: Path) -> None:
-        self._wants_shown = True
+        self._wanted.add(path)
         self.homes.open(path)
 
     @Slot()
     def open_demo(self) -> None:
         if self._options.demo is not None:
-            self._wants_shown = self._demo_due = True
+            self._wanted.add(self._options.demo)
+            self._demo_due = True
             self.homes.open_demo(self._options.demo)
 
     @Slot()
