@@ -117,3 +117,59 @@ def test_a_home_that_cannot_be_opened_is_not_told_as_no_home(windows: Windows, t
     driver = windows.begin(tmp_path / "gone", and_found=True)
     driver.until(lambda: driver.window.opening_failed and not driver.window.lanes.busy())
     assert driver.tab.no_home.title.text() == "This home could not be opened"
+
+
+def _remembered(windows: Windows, home: Path, tmp_path: Path) -> Remembered:
+    """What a window leaves that showed a memory of `home`."""
+    first = windows.open(home, INGEST)
+    store = SessionStore(first.window, Remembered(), place=False)
+    first.open(f"/memories/global/{sorted(first.paths(Scope.GLOBAL))[0]}")
+    first.window.close()
+    store.keep(windows.profile, tmp_path / "elsewhere")
+    return read_remembered(windows.profile)
+
+
+def test_a_window_closed_before_its_home_is_read_forgets_nothing(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    again = windows.begin(home, kept.workspace)
+    store = SessionStore(again.window, kept, place=True)
+    assert again.window.session is None
+    again.window.close()
+    store.keep(windows.profile, tmp_path / "elsewhere")
+    now = read_remembered(windows.profile)
+    assert (now.home, now.workspace, now.file) == (kept.home, INGEST, kept.file)
+    assert now.file
+
+
+def test_a_home_that_comes_late_does_not_call_back_who_uses_another_one(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    again = windows.begin(other, "")
+    store = SessionStore(again.window, kept, place=True)
+    again.settle()
+    assert store.capture().home == kept.home, "it may come yet"
+    path = f"/memories/global/{sorted(again.paths(Scope.GLOBAL))[0]}"
+    again.open(path)
+    again.window.homes.open(home)
+    again.until(lambda: len(again.window.homes.sessions) == 2)
+    again.settle()
+    assert again.session.info.root == other
+    assert again.pane.file is not None
+    assert store.capture().home == str(other)
+
+
+def test_a_home_that_comes_late_is_shown_while_nothing_else_was_chosen(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    again = windows.begin(copy_sample("mux-home-legacy", tmp_path / "other"), "")
+    store = SessionStore(again.window, kept, place=True)
+    again.settle()
+    again.window.homes.open(home)
+    again.until(lambda: not store.restoring)
+    assert again.session.info.root == home
+    assert again.session.context.workspace_id == INGEST

@@ -77,13 +77,14 @@ from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, read
 from reverie.ui.display import unreachable_display
 from reverie.ui.jobs import JobControl, single_shot, stuck_lanes
 from reverie.ui.single_instance import Instance, OpenRequest, activation_token
-from reverie.ui.tree.memory_tree import CompanionData
+from reverie.ui.tree.memory_tree import companion_at
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.ui.editor.documents import OpenFile
     from reverie.ui.session import HomeSession, TreeUpdate
+    from reverie.ui.window.homes import Place
 
 # What the next window remembers of the last one.
 
@@ -92,8 +93,8 @@ window_log = logging.getLogger("reverie.window")
 
 
 class SessionStore(QObject):
-    """Created once the UI is built, before a home is opened. `restoring`: something is still waiting for
-    the tree or the text."""
+    """Created once the UI is built, before a home is opened. `restoring`: the remembered place is still to
+    come, or its tree or text is."""
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
         """`place`: restore home and file too; not when the command line names what to open."""
@@ -102,12 +103,15 @@ class SessionStore(QObject):
         self._wanted = remembered
         self._session: HomeSession | None = None
         self._tree_width = remembered.tree_width
+        self._is_any_picked = self._is_picking = False
         self.restoring = place and bool(remembered.home)
         self._begin()
         self._shown_tab = window.tabs.currentIndex()
         window.tabs.currentChanged.connect(self._on_tab)
         if self.restoring:
             window.homes.opened.connect(self._on_opened)
+            window.picker.picked.connect(self._on_picked)
+            window.tab.memory_picked.connect(self._on_choice)
 
     def _begin(self) -> None:
         window, wanted = self._window, self._wanted
@@ -137,23 +141,39 @@ class SessionStore(QObject):
     # Place
 
     @Slot(object)
+    def _on_picked(self, place: Place) -> None:
+        """The window selects the first home that opens; whatever comes after it is a person's choice."""
+        if self._window.homes.session(place.home) is not None:
+            if self._is_any_picked:
+                self._on_choice()
+            self._is_any_picked = True
+
+    @Slot()
+    def _on_choice(self) -> None:
+        """Another place or memory is selected. Who has gone on is not called back."""
+        if not self._is_picking:
+            self.restoring = False
+
+    @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         if not self.restoring or not session.is_here or str(session.info.root) != self._wanted.home:
             return
         self._window.homes.opened.disconnect(self._on_opened)
-        wanted, home, picker = self._wanted, session.info.id, self._window.picker
-        there = (
-            picker.pick(home, workspace_id=wanted.workspace)
-            if wanted.workspace
-            else bool(wanted.project) and picker.pick_project(home, wanted.project)
-        )
-        if not there and (wanted.workspace or wanted.project):
+        self._is_picking = True
+        is_there = self._pick(session.info.id)
+        self._is_picking = False
+        if is_there:
+            self._session = session
+            session.tree_changed.connect(self._on_tree)
+        else:
             self.restoring = False
-            return
-        if not there:
-            picker.pick_home(home)
-        self._session = session
-        session.tree_changed.connect(self._on_tree)
+
+    def _pick(self, home: str) -> bool:
+        """Select the place in this home; False if it is not there any more."""
+        wanted, picker = self._wanted, self._window.picker
+        if wanted.workspace:
+            return picker.pick(home, workspace_id=wanted.workspace)
+        return picker.pick_project(home, wanted.project) if wanted.project else picker.pick_home(home)
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
@@ -162,15 +182,14 @@ class SessionStore(QObject):
             return
         self._session.tree_changed.disconnect(self._on_tree)
         wanted, tab = self._wanted, self._window.tab
-        context = update.context
-        # A person who has picked something meanwhile is not called back.
-        if (context.workspace_id or "") != wanted.workspace or tab.tree.current_data() is not None:
-            self.restoring = False
+        if not self.restoring:
             return
         if wanted.opened is not None:
             tab.tree.reopen(wanted.opened)
+        self._is_picking = True
         if not self._open_file(update):
             self.restoring = False
+        self._is_picking = False
         tab.tree.verticalScrollBar().setValue(wanted.tree_scroll)
 
     def _open_file(self, update: TreeUpdate) -> bool:
@@ -181,13 +200,9 @@ class SessionStore(QObject):
         if not wanted.companion:
             if tab.tree.select_path(wanted.file):
                 return True
-        else:
-            for scope in update.tree.root.children:
-                for node in scope.children:
-                    data = node.data
-                    if isinstance(data, CompanionData) and str(data.companion.path) == wanted.file:
-                        tab.editor.open(data)
-                        return True
+        elif (companion := companion_at(update.tree, wanted.file)) is not None:
+            tab.editor.open(companion)
+            return True
         tab.buffers.opened.disconnect(self._on_file)
         return False
 
@@ -195,9 +210,9 @@ class SessionStore(QObject):
     def _on_file(self, file: OpenFile) -> None:
         """The text is on screen: cursor and scroll position."""
         self._window.tab.buffers.opened.disconnect(self._on_file)
-        self.restoring = False
         wanted, pane = self._wanted, self._window.tab.pane
-        if pane.file is not file or _name(file) != (wanted.file, wanted.companion):
+        was_restoring, self.restoring = self.restoring, False
+        if not was_restoring or pane.file is not file or _name(file) != (wanted.file, wanted.companion):
             return
         last = pane.text.document().characterCount() - 1
         cursor = pane.text.textCursor()
@@ -213,7 +228,17 @@ class SessionStore(QObject):
         window, tab = self._window, self._window.tab
         sizes = window.splitter.beside()
         self._note_tree_width()
-        shown = Remembered(
+        roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
+        # Those that were not opened this time, or could not be, are still the person's homes.
+        closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
+        closed = {place: None for place in closed if place not in roots}
+        homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
+        # Who closes the window before the place has come back finds it the next time.
+        is_to_come = self.restoring and self._wanted.home not in closed
+        shown = replace(
+            self._wanted if is_to_come else Remembered(),
+            homes=tuple(homes[:MOST_HOMES]),
+            closed=tuple(closed)[:MOST_HOMES],
             geometry=bytes(window.saveGeometry().toBase64().data()).decode("ascii"),
             picker=not window.picker.isHidden(),
             picker_width=sizes[0] or self._wanted.picker_width,
@@ -221,14 +246,8 @@ class SessionStore(QObject):
             tab=max(0, window.tabs.currentIndex()),
             sort=tab.order.sort_key,
         )
-        roots = [str(session.info.root) for session in window.homes.sessions if session.is_here]
-        # Those that were not opened this time, or could not be, are still the person's homes.
-        closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
-        closed = {place: None for place in closed if place not in roots}
-        homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
-        shown = replace(shown, homes=tuple(homes[:MOST_HOMES]), closed=tuple(closed)[:MOST_HOMES])
         session = window.session
-        if session is None or session.context is None or not session.is_here:
+        if is_to_come or session is None or session.context is None or not session.is_here:
             return shown
         context, text = session.context, tab.pane.text
         shown = replace(
@@ -616,7 +635,9 @@ def run_window(
         profile = Profile.under(scratch / "profile")
     instance = Instance(profile) if screenshot is None else None
     if instance is not None and not instance.is_first:
-        request = OpenRequest(tuple(homes), workspace_id or "", demo, activation_token(), tuple(hosts))
+        request = OpenRequest(
+            tuple(homes), workspace_id or "", demo, activation_token(), tuple(hosts), project_path or ""
+        )
         problem = instance.hand_over(request)
         if problem:
             sys.stderr.write(f"reverie: {problem}\n")
