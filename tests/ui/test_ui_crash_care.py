@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
+from ui_windows import Windows
 
 from helpers.expect_log import ExpectLog
 from reverie.engine.client import EngineBug
 from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
+from reverie.ui.window.palette import Palette
 
 CONTENT = "the launch code is in the blue drawer"
 KEY = "sk-ant-api03-" + "Zx9" * 20
@@ -96,8 +98,7 @@ def test_what_may_be_copied_tells_the_place_and_neither_contents_nor_keys(
     records.emit(logger.makeRecord("reverie.test", logging.ERROR, "", 0, "not handed over", (), info))
     hear(reporter, error)
     qtbot.waitUntil(lambda: reporter.shown == 1)
-    box = reporter._box
-    assert box is not None
+    box = reporter._boxes[-1]
     (copy,) = [button for button in box.buttons() if "details" in button.text()]
     copy.click()
     assert box.isVisible(), "copying does not close it"
@@ -111,6 +112,26 @@ def test_what_may_be_copied_tells_the_place_and_neither_contents_nor_keys(
     assert "blue drawer" not in text + box.text() + box.informativeText()
     assert "more of it" not in text
     assert KEY not in text
+
+
+def test_a_box_copies_its_own_details_and_outlives_the_palette(
+    windows: Windows, home: Path, reporter: CrashReporter
+) -> None:
+    driver = windows.open(home)
+    driver.window.activateWindow()
+    driver.do("view.palette")
+    assert any(each.isVisible() for each in driver.window.findChildren(Palette)), "it goes with the focus"
+    for error in (ValueError("one"), KeyError("two")):
+        hear(reporter, raised(error))
+    driver.until(lambda: reporter.shown == 2)
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    first, second = reporter._boxes
+    for box, kind in ((first, "ValueError"), (second, "KeyError"), (first, "ValueError")):
+        assert box.isVisible()
+        next(button for button in box.buttons() if "details" in button.text()).click()
+        assert f"{kind}\n" in QApplication.clipboard().text()
+    first.close()
+    assert reporter._boxes == [second]
 
 
 def test_mistakes_of_the_engine_count_by_where_they_happened_there(
@@ -136,8 +157,7 @@ def test_mistakes_of_the_engine_count_by_where_they_happened_there(
     qtbot.waitUntil(lambda: len(failed) == 3)
     qtbot.waitUntil(lambda: reporter.shown == 2)
     assert {error.reason for error in failed} == {"bug"}, "no view waits for ever"
-    box = reporter._box
-    assert box is not None
+    box = reporter._boxes[-1]
     assert 'File "a.py", line 2' in box.detailedText()
     assert lane.stop()
 
@@ -194,6 +214,7 @@ def test_a_worker_that_hangs_does_not_keep_the_program(tmp_path: Path, home: Pat
     log = (tmp_path / "profile" / "state" / "logs" / "reverie.log").read_text()
     assert "thread reverie-link did not stop within 2000 ms" in log
     assert log.count("did not stop") == 1, "all others did"
+    assert "leaving without it" in log, "the log is written to its end"
 
 
 def test_a_fault_of_the_interpreter_leaves_its_stack(tmp_path: Path) -> None:

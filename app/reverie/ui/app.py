@@ -439,8 +439,8 @@ class CrashReporter(QObject):
         super().__init__(parent)
         self._records = records
         self._known: set[tuple[str, str]] = set()
-        self._box: QMessageBox | None = None
-        self._details = ""
+        self._boxes: list[QMessageBox] = []
+        """Those that are open."""
         self.shown = 0
         self._waiting: deque[tuple[str, str]] = deque()
         # From any thread, and never in the middle of a paint: the timer goes off in the event loop.
@@ -490,34 +490,31 @@ class CrashReporter(QObject):
             self.hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
 
     @Slot()
-    def _copy(self) -> None:
-        QApplication.clipboard().setText(self._details)
-
-    @Slot()
     def _show_waiting(self) -> None:
         while self._waiting:
             self._show(*self._waiting.popleft())
 
     def _show(self, kind: str, text: str) -> None:
-        parent: QWidget | None = QApplication.activeWindow()
+        # Not the active window, which may be a palette or a dialog: the box would go with it.
+        windows = QApplication.topLevelWidgets()
+        parent = next((each for each in windows if isinstance(each, MainWindow) and each.isVisible()), None)
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)
         box.setWindowTitle(self.tr("Reverie made a mistake"))
         box.setTextFormat(QtCore.Qt.TextFormat.PlainText)
-        box.setText(
-            self.tr("Something unexpected happened ({kind}). Your files are untouched.").format(kind=kind)
-        )
+        box.setText(self.tr("Something unexpected happened ({kind}).").format(kind=kind))
         box.setInformativeText(
-            self.tr("You can go on working. The details below help to mend it; they hold no memory text.")
+            self.tr("You can keep working. The details below help to fix it; they contain no memory text.")
         )
-        self._details = diagnostics(text, self._records)
-        box.setDetailedText(self._details)
+        details = diagnostics(text, self._records)
+        box.setDetailedText(details)
         box.setStandardButtons(QMessageBox.StandardButton.Close)
         copy = box.addButton(self.tr("Copy &details"), QMessageBox.ButtonRole.ActionRole)
         copy.clicked.disconnect()  # a message box closes with any button
-        copy.clicked.connect(self._copy)
+        copy.clicked.connect(lambda: QApplication.clipboard().setText(details))
         box.setAttribute(QtCore.Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._box = box
+        box.finished.connect(lambda: self._boxes.remove(box))
+        self._boxes.append(box)
         self.shown += 1
         box.open()
 
@@ -743,7 +740,9 @@ def _run(
     window.shut_down()
     if stuck_lanes():
         log.error("a thread would not end; leaving without it")
-        logging.shutdown()
+        logged.end()
+        if options.demo is not None:
+            shutil.rmtree(options.demo.parent, ignore_errors=True)
         os._exit(code)
     return code
 
@@ -854,6 +853,10 @@ class Log:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Write down what waits, and close the file."""
         self.start_file()
         self._undo.close()
 
