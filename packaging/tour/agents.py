@@ -221,7 +221,7 @@ def show_claude(camera: Camera, directory: Path) -> None:
     camera.wait("its trees", shown)
     tab, control = window.tab, window.tab.index_care
     camera.wait("the index", lambda: tab.tree.select_path(_INDEX))
-    camera.wait("the care of the index", lambda: control.panel.isVisible() and not control.looking)
+    camera.wait("the care of the index", lambda: control.panel.isVisible() and not window.lanes.scan.busy)
     camera.wait("the notes", lambda: tab.notes.row.isVisible())
     camera.picture("70-index")
     tab.pane.text.go_to_line(201)

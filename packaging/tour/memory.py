@@ -439,7 +439,7 @@ def _select_several(window: MainWindow) -> None:
 def _dialogs(camera: Camera) -> None:
     window = camera.window
     tab, session = window.tab, window.session
-    paths = [data.path for data in tab.selected_rows() if isinstance(data, FileData | FolderData)]
+    paths = [data.path for data in tab.tree.selected_rows() if isinstance(data, FileData | FolderData)]
     folders = {scope: ["api", "archive"] for scope in Scope}
     move = MoveDialog(paths, folders, tab.model.is_taken, window)
     move.folder.setEditText("archive")

@@ -44,7 +44,7 @@ build_ui = main_window.MainWindow._build_views
 
 def build_and_close(self):
     build_ui(self)
-    self.shown_in_full.connect(self.close)
+    self.lazy_tabs.built.connect(self.close)
 
 main_window.MainWindow._build_views = build_and_close
 sys.exit(app.run_window(profile=Profile.under(Path(sys.argv[1])), homes=[Path(sys.argv[2])], offscreen=True))

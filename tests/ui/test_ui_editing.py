@@ -20,7 +20,6 @@ from reverie.engine.asking import ask
 from reverie.ui import dialogs
 from reverie.ui.editor.control import CompareDialog
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
-from reverie.ui.tree.view import Role
 from reverie.ui.widgets.lists import ROW_ROLE
 from reverie.ui.window.palette import Palette
 
@@ -54,7 +53,7 @@ def test_a_save_writes_the_text_and_keeps_the_undo_stack(driver: Driver) -> None
     before = disk(driver).read_text()
     driver.type("First line.\n")
     assert driver.window.isWindowModified()
-    assert driver.tab.model.index_at(PATH).data(int(Role.MODIFIED))
+    assert driver.tab.model.index_at(PATH).data(ROW_ROLE).modified
     save(driver)
     assert disk(driver).read_text() == "First line.\n" + before
     assert not driver.window.isWindowModified()

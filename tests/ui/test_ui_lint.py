@@ -10,7 +10,7 @@ from ui_windows import Windows
 
 from reverie.agents.scopes import Caps
 from reverie.memory.lint import lint
-from reverie.ui.tree.view import Role, is_marked
+from reverie.ui.tree.view import is_marked
 from reverie.ui.widgets.lists import ROW_ROLE
 
 BAD = "/memories/global/bad.md"
@@ -40,7 +40,7 @@ def test_marks_and_findings_follow_the_files(windows: Windows, home: Path) -> No
     index = driver.tab.model.index_at(BAD)
     assert "line 6" in index.data(Qt.ItemDataRole.ToolTipRole)
     assert "something to look at" in index.data(Qt.ItemDataRole.AccessibleTextRole)
-    assert index.data(Role.WARNING) == ""
+    assert driver.file(BAD).file.unseen_reason == ""
 
     driver.open(BAD)
     findings = driver.tab.lint.findings

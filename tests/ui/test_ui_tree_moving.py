@@ -123,7 +123,7 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
     # Several pinned and deleted as one, and taken back in reverse.
     pair = [f"{G}/deploy.md", f"{G}/testing-old.md"]
     select(driver, *pair)
-    assert {row.path for row in driver.tab.selected_rows() if isinstance(row, FileData)} == set(pair)
+    assert {row.path for row in driver.tab.tree.selected_rows() if isinstance(row, FileData)} == set(pair)
     driver.do("memory.copy-path")
     driver.do("memory.pin")
     driver.until(lambda: all(driver.file(path).file.usage.pinned for path in pair))

@@ -17,7 +17,7 @@ from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons
 from reverie.ui.tree import node_model
 from reverie.ui.tree.memory_tree import FileData, RowLook, build_tree
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, Role
+from reverie.ui.tree.view import PATH_ROLE, MemoryTreeModel, MemoryTreeView
 from reverie.ui.widgets.lists import ROW_ROLE
 
 
@@ -178,11 +178,10 @@ def test_a_row_says_everything_about_its_memory(qtbot: Any, qtmodeltester: Any) 
         "a.md", "What it is", "file", "12× · 3 h", has_use=True,
         pinned=True, badge="M", warning=True, modified=True,
     )  # fmt: skip
-    assert index.data(int(Role.PATH)) == path
-    assert index.data(int(Role.KIND)) == "file"
-    assert index.data(int(Role.SIZE)) == 10
-    assert index.data(int(Role.WARNING)) == "It is too large."
-    assert all(index.data(int(role)) for role in (Role.PINNED, Role.BADGE, Role.MODIFIED))
+    assert index.data(PATH_ROLE) == path
+    data = shown.view.data_at(index)
+    assert isinstance(data, FileData)
+    assert data.file.size == 10
     for said in ("What it is", "used 12 times", "It is too large.", "Not saved yet"):
         assert said in index.data(int(Qt.ItemDataRole.ToolTipRole))
     assert "pinned" in index.data(int(Qt.ItemDataRole.AccessibleTextRole))

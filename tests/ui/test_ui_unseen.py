@@ -11,7 +11,7 @@ from ui_windows import Driver, Windows
 from reverie.clock import system_clock
 from reverie.ui.memory import inspector
 from reverie.ui.tree.memory_tree import GoneData
-from reverie.ui.tree.view import Role
+from reverie.ui.widgets.lists import ROW_ROLE
 
 PATH = "/memories/global/testing.md"
 
@@ -27,7 +27,7 @@ def file_of(home: Path) -> Path:
 
 
 def badge(driver: Driver, path: str = PATH) -> str:
-    return str(driver.tab.model.index_at(path).data(int(Role.BADGE)) or "")
+    return str(driver.tab.model.index_at(path).data(ROW_ROLE).badge)
 
 
 def gone(driver: Driver) -> list[QModelIndex]:
@@ -84,7 +84,7 @@ def test_a_deleted_memory_stays_listed_until_it_was_seen_or_is_back(windows: Win
     file.unlink()
     driver.until(lambda: len(gone(driver)) == 1)
     (index,) = gone(driver)
-    assert index.data(int(Role.BADGE)) == "D"
+    assert index.data(ROW_ROLE).badge == "D"
     assert "deleted" in index.data(int(Qt.ItemDataRole.AccessibleTextRole))
     driver.tree.setCurrentIndex(index)
     driver.until(driver.pane.gone.isVisible)

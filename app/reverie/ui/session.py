@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
 
 
-# The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown, and
-# again for another context. If that fails, the next call retries.
+# The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown. If
+# that fails, the next call retries.
 
 
 class HomeWatcher(QObject):
@@ -285,7 +285,7 @@ class HomeSession(QObject):
         engine.replaced.connect(self._on_engine_replaced)
         engine.lost.connect(self._on_engine_lost)
         self._watch = HomeWatcher(opened.workbench, lanes.scan, self, enabled=watching)
-        self._watch.started.connect(self._on_watching)
+        self._watch.started.connect(self.watch_changed)
         self._watch.failed.connect(self._on_aside_failed)
         self._lease_poll = LeasePoll(opened.workbench, lanes.scan, self)
         self._lease_poll.status_read.connect(self._take_status)
@@ -382,16 +382,13 @@ class HomeSession(QObject):
         self._pending = None
         self.trouble.emit(None)
         self.tree_changed.emit(update)
-        self._refresh_with(self._full_job(update))
+        self._refresh_with(self._refresh_job(update, None))
 
     def _on_names_failed(self, error: UserError) -> None:
         """Nothing could be shown; the next change on disk is a reason to try again."""
         self._unread = True
         self._on_failed(error)
         self._watch.start(self.context)
-
-    def _full_job(self, update: TreeUpdate) -> Work[_Refreshed]:
-        return self._refresh_job(update, None)
 
     def _on_failed(self, error: UserError) -> None:
         """The last views stay. What was in the way may go without an event, so it is tried again soon."""
@@ -576,10 +573,7 @@ class HomeSession(QObject):
         self.status_changed.emit(status)
         self._lease_poll.follow(self.context, status)
 
-    # Watching
-
-    def _on_watching(self, state: WatchState) -> None:
-        self.watch_changed.emit(state)
+    # What is shown of it
 
     def arrange(self, arrangement: Arrangement) -> None:
         """Order and choose the files of the trees otherwise; no file is read."""
@@ -620,7 +614,6 @@ class HomeSession(QObject):
         self._lease_poll.stop()
         self._retry.stop()
         self.lanes.scan.abandon(self._group)
-        self.lanes.scan.abandon(f"titles {self.info.id}")
         self._update = None
         if leave:
             workbench = self.workbench

@@ -4,7 +4,7 @@ Where extraction stands is read after each reading of the footer's status, with 
 beginnings of rollouts are looked at for it. A run goes through the writer's lane, one at a time; before
 a model of another machine is used for the first time, a person is asked.
 
-Threading: GUI thread; the desk is touched inside jobs only. Failure: told in the dialog.
+Threading: GUI thread; the workbench is used only inside jobs. Failure: told in the dialog.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import as_tooltip, counted, tr, visible
 from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
 from reverie.ui.memory.footer import Footer
+from reverie.ui.memory.footer_control import AUTO, RULES, PreparedRun
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitPushButton, MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.jobs.extraction.state import ExtractProgress, ExtractResult, PartEnd
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 def stage(name: str) -> str:
     return {
         "next": tr("comes next"),
-        "left-out": tr("left out"),
+        "left-out": tr("skipped"),
         "waiting": tr("waiting"),
         "reading": tr("reading"),
         "thinking": tr("thinking"),
@@ -63,7 +64,7 @@ def stage(name: str) -> str:
         "persisted": tr("kept"),
         "consolidated": tr("consolidated"),
         "failed": tr("failed"),
-        "skipped": tr("left out"),
+        "skipped": tr("skipped"),
         "cancelled": tr("cancelled"),
     }.get(name, visible(name))
 
@@ -77,8 +78,8 @@ SIGNS = {
 
 def waiting(count: int) -> str:
     if not count:
-        return tr("No thread waits.")
-    return counted("1 thread waits.", "%n threads wait.", count)
+        return tr("No threads waiting.")
+    return counted("1 thread waiting.", "%n threads waiting.", count)
 
 
 def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
@@ -92,21 +93,13 @@ def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
         parts.append(tr("Last consolidation: {outcome}.").format(outcome=outcome))
         state = "fail" if view.last_outcome == "failed" else "ok"
     if view.holder:
-        parts.append(tr("At work: {holder}.").format(holder=view.holder.rstrip(".")))
+        parts.append(tr("Running: {holder}.").format(holder=view.holder.rstrip(".")))
     if view.holder or running:
         state = "running"
     return StatusLine(None, tr("Extraction by Reverie"), " ".join(parts), state, view.last_at)
 
 
 REST_MS = 1_500
-AUTO, RULES = "auto", "rules"
-
-
-class _PreparedExtraction(Struct, frozen=True):
-    """The engine that counts, and what is to be asked before it is used."""
-
-    engine: str
-    consent: ConsentView | None
 
 
 class ExtractControl(QObject):
@@ -190,7 +183,7 @@ class ExtractControl(QObject):
         session = self._session
         if session is None or session.context is None or not self.available:
             return
-        desk, project = session.workbench, session.context.project_path
+        workbench, project = session.workbench, session.context.project_path
 
         def done(view: ExtractView) -> None:
             if session is self._session:
@@ -200,7 +193,7 @@ class ExtractControl(QObject):
         # What is wrong with the engine is told by the run that needs it.
         self._lanes.scan.submit(
             "ask where extraction stands",
-            ask(desk.extracting.status, project),
+            ask(workbench.extracting.status, project),
             done=done,
             failed=self._on_unknown,
             group="extract status",
@@ -249,13 +242,15 @@ class ExtractControl(QObject):
         if session is None or session.context is None or dialog is None:
             return
         self.is_listed = False
-        desk, project = session.workbench, session.context.project_path
+        workbench, project = session.workbench, session.context.project_path
         dialog.summary.say(self.tr("Reading…"))
         dialog.message.clear()
         dialog.follow(running=False, possible=False)
 
         async def work(_control: JobControl) -> tuple[tuple[ExtractCandidate, ...], ExtractView]:
-            return await ask(desk.extracting.candidates, project), await ask(desk.extracting.status, project)
+            return await ask(workbench.extracting.candidates, project), await ask(
+                workbench.extracting.status, project
+            )
 
         def done(found: tuple[tuple[ExtractCandidate, ...], ExtractView]) -> None:
             self.is_listed = True
@@ -295,22 +290,22 @@ class ExtractControl(QObject):
         if engine == RULES:
             self._start(RULES, agreed=False)
             return
-        desk, context = session.workbench, session.context
+        workbench, context = session.workbench, session.context
 
-        async def work(_control: JobControl) -> _PreparedExtraction:
-            chosen = (await ask(desk.extracting.choose, AUTO, before_consent=True)).engine
+        async def work(_control: JobControl) -> PreparedRun:
+            chosen = (await ask(workbench.extracting.choose, AUTO, before_consent=True)).engine
             if chosen == RULES:
-                return _PreparedExtraction(chosen, None)
-            consent = await ask(desk.models.consent_needed, context, chosen)
+                return PreparedRun(chosen, None)
+            consent = await ask(workbench.models.consent_needed, context, chosen)
             if consent is not None:
-                found = await ask(desk.extracting.candidates, context.project_path)
+                found = await ask(workbench.extracting.candidates, context.project_path)
                 rollouts = tuple(each.title or each.thread_id for each in found if each.chosen)
                 consent = replace(consent, files=(*rollouts, *consent.files))
-            return _PreparedExtraction(chosen, consent)
+            return PreparedRun(chosen, consent)
 
         self._submit("prepare an extraction", work, self._on_prepared)
 
-    def _on_prepared(self, prepared: _PreparedExtraction) -> None:
+    def _on_prepared(self, prepared: PreparedRun) -> None:
         cancelled = self._ticket is not None and self._ticket.control.cancel.is_set()
         self._ticket = None
         if cancelled:
@@ -322,7 +317,7 @@ class ExtractControl(QObject):
             self._consent_wanted.emit(prepared)
 
     @Slot(object)
-    def _on_consent_wanted(self, prepared: _PreparedExtraction) -> None:
+    def _on_consent_wanted(self, prepared: PreparedRun) -> None:
         assert prepared.consent is not None
         agreed = RolloutConsent.ask(self.dialog or self._window, prepared.consent, prepared.engine)
         self._asking = False
@@ -337,13 +332,13 @@ class ExtractControl(QObject):
         session = self._of
         if session is None or session.context is None:
             return
-        desk, context = session.workbench, session.context
+        workbench, context = session.workbench, session.context
 
         async def work(control: JobControl) -> ExtractResult:
             if agreed:
-                await ask(desk.models.give_consent, engine)
+                await ask(workbench.models.give_consent, engine)
             return await ask(
-                desk.extracting.run,
+                workbench.extracting.run,
                 engine=engine,
                 project_path=context.project_path,
                 progress=control.report,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -53,7 +53,7 @@ from reverie.ui.display_text import (
     visible,
     when,
 )
-from reverie.ui.jobs import repeating
+from reverie.ui.jobs import repeating, single_shot
 from reverie.ui.widgets.controls import (
     ElidedLabel,
     FitPushButton,
@@ -176,9 +176,7 @@ class RunPanel(QWidget):
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
         # Rules say more in a tenth of a second than anybody can read, and each value paints the bar at once.
         self._latest: Progress | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._show_progress)
+        self._soon = single_shot(self, 0, self._show_progress)
         self._cancel = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
         self._lines = [ElidedLabel() for _ in range(SHOWN_OPS)]
         self._live = QWidget()
@@ -344,7 +342,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def step_words(step: str) -> str:
-    """A step of `DreamProgress` in words; one that is not known as it is called."""
+    """A step of a run's `Progress` in words; one that is not known as it is called."""
     return {
         "applying": tr("Writing the changes…"),
         "reading": tr("Reading the memories…"),

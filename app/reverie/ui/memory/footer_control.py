@@ -50,7 +50,7 @@ class _RunRequest(Struct, frozen=True):
     dry_run: bool
 
 
-class _PreparedRun(Struct, frozen=True):
+class PreparedRun(Struct, frozen=True):
     """The engine that counts, and what is to be asked before it is used."""
 
     engine: str
@@ -59,7 +59,7 @@ class _PreparedRun(Struct, frozen=True):
 
 class Consolidation(QObject):
     """`started(str)`: `dream`, `preview`, `apply` or `revert`; perhaps `consent_wanted(ConsentView, str
-    engine)`, which waits for `answer`; `progressed(DreamProgress)`; then exactly one of `ended(DreamEnded)`,
+    engine)`, which waits for `answer`; `progressed(Progress)`; then exactly one of `ended(DreamEnded)`,
     `reverted(RunResult)`, `failed(UserError)`, `cancelled()`."""
 
     started = Signal(str)
@@ -74,9 +74,9 @@ class Consolidation(QObject):
         super().__init__(parent)
         self._lane = lane
         self._ticket: Ticket | None = None
-        self._wish: _RunRequest | None = None
+        self._request: _RunRequest | None = None
         self._workbench: Workbench | None = None
-        self._asked: _PreparedRun | None = None
+        self._asked: PreparedRun | None = None
 
     @property
     def running(self) -> bool:
@@ -93,11 +93,11 @@ class Consolidation(QObject):
         if self.running:
             return
         self._workbench = workbench
-        self._wish = wish = _RunRequest(workbench, context, dry_run)
+        self._request = request = _RunRequest(workbench, context, dry_run)
         if engine == RULES:
-            self._dream(wish, engine, agreed=False)
+            self._dream(request, engine, agreed=False)
         else:
-            self._submit("prepare", _prepare(wish, engine))
+            self._submit("prepare", _prepare(request, engine))
         self.started.emit("preview" if dry_run else "dream")
 
     def apply(self, workbench: Workbench, run_id: str, selection: ReviewSelection) -> None:
@@ -126,11 +126,11 @@ class Consolidation(QObject):
 
     def answer(self, agreed: bool) -> None:
         """Whether memories may be sent where `consent_wanted` said."""
-        prepared, wish, self._asked = self._asked, self._wish, None
-        if prepared is None or wish is None:
+        prepared, request, self._asked = self._asked, self._request, None
+        if prepared is None or request is None:
             return
         if agreed:
-            self._dream(wish, prepared.engine, agreed=True)
+            self._dream(request, prepared.engine, agreed=True)
         else:
             self.cancelled.emit()
 
@@ -139,19 +139,19 @@ class Consolidation(QObject):
         if self._ticket is not None:
             self._ticket.cancel()
 
-    def _dream(self, wish: _RunRequest, engine: str, *, agreed: bool) -> None:
+    def _dream(self, request: _RunRequest, engine: str, *, agreed: bool) -> None:
         async def work(control: JobControl) -> DreamEnded:
             if agreed:
-                await ask(wish.workbench.models.give_consent, engine)
+                await ask(request.workbench.models.give_consent, engine)
             run = await ask(
-                wish.workbench.start_dream,
-                wish.context,
-                dry_run=wish.dry_run,
+                request.workbench.start_dream,
+                request.context,
+                dry_run=request.dry_run,
                 engine=engine,
                 progress=control.report,
                 cancel=control.cancel,
             )
-            return DreamEnded(run, wish.dry_run, "preview" if wish.dry_run else "dream")
+            return DreamEnded(run, request.dry_run, "preview" if request.dry_run else "dream")
 
         self._submit("consolidate", work)
 
@@ -165,21 +165,21 @@ class Consolidation(QObject):
             progress=self.progressed.emit,
         )
 
-    def _on_done(self, result: _PreparedRun | DreamEnded | RunResult) -> None:
+    def _on_done(self, result: PreparedRun | DreamEnded | RunResult) -> None:
         ticket, self._ticket = self._ticket, None
-        if isinstance(result, _PreparedRun):
+        if isinstance(result, PreparedRun):
             self._on_prepared(result, cancelled=ticket is not None and ticket.control.cancel.is_set())
         elif isinstance(result, DreamEnded):
             self.ended.emit(result)
         else:
             self.reverted.emit(result)
 
-    def _on_prepared(self, prepared: _PreparedRun, *, cancelled: bool) -> None:
-        wish = self._wish
-        if cancelled or wish is None:
+    def _on_prepared(self, prepared: PreparedRun, *, cancelled: bool) -> None:
+        request = self._request
+        if cancelled or request is None:
             self.cancelled.emit()
         elif prepared.consent is None:
-            self._dream(wish, prepared.engine, agreed=False)
+            self._dream(request, prepared.engine, agreed=False)
         else:
             self._asked = prepared
             self.consent_wanted.emit(prepared.consent, prepared.engine)
@@ -198,19 +198,19 @@ def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelC
     return ask(workbench.models.choose, context, AUTO, before_consent=True)
 
 
-def _prepare(wish: _RunRequest, engine: str) -> Work[_PreparedRun]:
-    async def work(_control: JobControl) -> _PreparedRun:
-        models, context = wish.workbench.models, wish.context
-        chosen = (await button_engine(wish.workbench, context)).engine if engine == AUTO else engine
+def _prepare(request: _RunRequest, engine: str) -> Work[PreparedRun]:
+    async def work(_control: JobControl) -> PreparedRun:
+        models, context = request.workbench.models, request.context
+        chosen = (await button_engine(request.workbench, context)).engine if engine == AUTO else engine
         consent = None if chosen == RULES else await ask(models.consent_needed, context, chosen)
-        return _PreparedRun(chosen, consent)
+        return PreparedRun(chosen, consent)
 
     return work
 
 
 class FooterControl(QObject):
-    """`state_changed()`: whether one can consolidate is another. `review_wanted(HomeSession, str)`: show what
-    this run changed. `refused(UserError)`: what was asked of a run cannot be done now."""
+    """`state_changed()`: emitted when the set of enabled actions changes. `review_wanted(HomeSession, str)`:
+    show what this run changed. `refused(UserError)`: what was asked of a run cannot be done now."""
 
     state_changed = Signal()
     review_wanted = Signal(object, str)

@@ -62,7 +62,7 @@ def always(_now: ActionState) -> bool:
 
 class ActionSpec(Struct, frozen=True):
     """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
-    window; empty for what no window can do yet (it is never enabled). `where`: keys of the tree or of the
+    window. `where`: keys of the tree or of the
     editor work only while that has the focus, so that Del and Ctrl+Z stay the editor's own in the editor, and
     Ctrl+F finds in the file there and memories elsewhere."""
 
@@ -214,7 +214,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "tab.dreams.jobs.cancel",
                ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
     ActionSpec("services.pause", "dream", _("Pause &background services"), "lazy_tabs.toggle_pause", (), "",
-               _("Cancel what runs by itself in this home, and start nothing more until it is taken back"),
+               _("Cancel background runs in this home and start no more until you resume"),
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs"), "lazy_tabs.show_runs", ("Ctrl+Shift+R",), "runs",
                _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
@@ -346,8 +346,7 @@ class Actions(QObject):
             action.setStatusTip(tip)
             action.setToolTip(self._tooltip(tip, action))
             action.setCheckable(spec.checkable)
-            if spec.slot:
-                action.triggered.connect(attrgetter(spec.slot)(window))
+            action.triggered.connect(attrgetter(spec.slot)(window))
             self._made[spec.id] = action
         self._enable()
 

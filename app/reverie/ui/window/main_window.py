@@ -94,10 +94,8 @@ class GarbageCollection(QObject):
 
 
 class MainWindow(QMainWindow):
-    """Signals: `ui_ready()`: the parts of the window exist; `shown_in_full()`: a selection is on screen, with
-    its footer."""
+    """`ui_ready()`: the parts of the window exist."""
 
-    shown_in_full = Signal()
     ui_ready = Signal()
 
     def __init__(
@@ -528,7 +526,6 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_status(self, _status: object) -> None:
-        self.shown_in_full.emit()
         # Not before: neither the other tabs nor the services may hold up the first tree.
         self.lazy_tabs.load()
         if self._options.watching:
