@@ -105,9 +105,9 @@ def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
     lines = text.split("\n")
     driver = windows.open(root, session_id(1))
     row = driver.tab.notes.row
-    driver.until(lambda: row.isVisible() and row.mends.isVisible())
-    entries = row.mends.menu().actions()
-    assert row.mends.text() == f"{len(entries)} to mend"
+    driver.until(lambda: row.isVisible() and row.problems.isVisible())
+    entries = row.problems.menu().actions()
+    assert row.problems.text() == f"{len(entries)} problems"
     said = [entry.text() for entry in entries]
     assert "The section “Workflow” is missing" in said
     assert "The description under “Learnings” was changed" in said
@@ -150,7 +150,7 @@ def test_several_that_move_take_the_index_and_links_along_once_a_person_saw_it(
     driver.settle()
     folder[:] = ["global", ""]
     hand.move_selected()
-    driver.until(lambda: "did not follow" in driver.tab.undo_bar.text)
+    driver.until(lambda: "Fix the index" in driver.tab.undo_bar.text)
     assert (memory / "MEMORY.md").read_text() == INDEX
 
 

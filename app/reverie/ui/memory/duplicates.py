@@ -399,7 +399,7 @@ class DuplicatesPage(QWidget):
             self._report = None
             self.message.clear()
         self._workbench, self._context = workbench, context
-        self.title.say(self.tr("Memories of {home} that say the same").format(home=label))
+        self.title.say(self.tr("Duplicate memories in {home}").format(home=label))
         self.look()
 
     @property
@@ -570,7 +570,7 @@ def _item(group: DuplicateGroup) -> QListWidgetItem:
     kind = {
         "exact": tr("same text"),
         "near": tr("say the same"),
-        "alike": tr("alike, but differ"),
+        "alike": tr("similar, but different"),
     }[group.kind]
     files = counted("1 memory", "%n memories", len(names))
     item = QListWidgetItem(names[0])

@@ -46,7 +46,7 @@ from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, counted, things, tr, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, headline, is_marked
@@ -283,10 +283,10 @@ class LintControl(QObject):
         text.setFocus()
 
 
-# Index care under the editor's heading: what the agent loads of an index, what is wrong, and mends by one
+# Index care under the editor's heading: what the agent loads of an index, what is wrong, and fixes by one
 # press.
 #
-# The buttons are about the chosen row; the first row that can be mended is chosen when a list arrives, so
+# The buttons are about the chosen row; the first row that can be fixed is chosen when a list arrives, so
 # that pressing on goes down the list. The panel takes no room while there is nothing to say.
 
 
@@ -295,9 +295,10 @@ _KINDS: tuple[FixKind, ...] = ("add", "drop", "shorten")
 
 
 class IndexPanel(QWidget):
-    """`mend_wanted(Finding, str)`: which, and how. `place_wanted(Finding)`: a person wants to see it."""
+    """`fix_wanted(IndexFinding, str)`: which, and how. `place_wanted(IndexFinding)`: a person wants to see
+    it."""
 
-    mend_wanted = Signal(object, str)
+    fix_wanted = Signal(object, str)
     place_wanted = Signal(object)
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -306,20 +307,20 @@ class IndexPanel(QWidget):
         self._look: IndexCheck | None = None
         self._findings: tuple[IndexFinding, ...] = ()
         self._is_open = True
-        self._may_mend = True
+        self._may_fix = True
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.toggle = QToolButton()
         self.toggle.setAutoRaise(True)
         self.toggle.setArrowType(Qt.ArrowType.DownArrow)
         self.toggle.setAccessibleName(self.tr("Index care"))
-        self.toggle.setToolTip(self.tr("Show or hide what is to mend in this index"))
+        self.toggle.setToolTip(self.tr("Show or hide the problems in this index"))
         self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
         self.list = FewRows(_INDEX_ROWS)
-        self.list.setAccessibleName(self.tr("What is to mend in this index"))
+        self.list.setAccessibleName(self.tr("Problems"))
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
-        self.buttons = {kind: FitPushButton(self.tr("Mend")) for kind in _KINDS}
+        self.buttons = {kind: FitPushButton(fix_name(kind)) for kind in _KINDS}
         self.go = FitPushButton(self.tr("Sho&w it"))
         self.go.say(self.tr("Sho&w it"), self.tr("Go to the line, or open the memory"))
         self.go.clicked.connect(self._on_go)
@@ -383,8 +384,8 @@ class IndexPanel(QWidget):
         self.updateGeometry()
 
     def set_may_fix(self, may: bool) -> None:
-        """Mends are for what is on disk: with unsaved text they wait."""
-        self._may_mend = may
+        """Fixes are for what is on disk: with unsaved text they wait."""
+        self._may_fix = may
         self._on_row()
 
     @Slot()
@@ -393,7 +394,7 @@ class IndexPanel(QWidget):
         kinds = look.fixes_for(finding) if finding is not None and look is not None else ()
         for kind, button in self.buttons.items():
             button.setVisible(kind in kinds)
-            button.setEnabled(self._may_mend)
+            button.setEnabled(self._may_fix)
         self.go.setEnabled(finding is not None)
 
     @Slot()
@@ -421,11 +422,11 @@ class IndexPanel(QWidget):
 
     def _fix(self, kind: FixKind) -> None:
         if self.current is not None:
-            self.mend_wanted.emit(self.current, kind)
+            self.fix_wanted.emit(self.current, kind)
 
 
 def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
-    """What a press can mend first, what falls off last; how long the index is stands in the summary."""
+    """What a press can fix first, what falls off last; the summary says how long the index is."""
 
     def turn(finding: IndexFinding) -> int:
         return 0 if look.fixes_for(finding) else 2 if finding.problem == "falls-off" else 1
@@ -466,11 +467,10 @@ class IndexControl(QObject):
         self._path = ""
         self.panel = IndexPanel(icons)
         self.dialog: RenameDialog | None = None
-        self.looking = False
         self._quiet = single_shot(self, INDEX_QUIET_MS, self._look)
         editor.state_changed.connect(self._on_editor)
         editor.was_read.connect(self._on_read)
-        self.panel.mend_wanted.connect(self._fix)
+        self.panel.fix_wanted.connect(self._fix)
         self.panel.place_wanted.connect(self._go)
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -519,7 +519,6 @@ class IndexControl(QObject):
     def _forget(self) -> None:
         self._quiet.stop()
         self._path = ""
-        self.looking = False
         self.panel.show_look(None)
         self._pane.set_own_cut(None)
 
@@ -528,14 +527,8 @@ class IndexControl(QObject):
         session, update, path = self._session, self._shown.update, self._path
         if session is None or update is None or not path:
             return
-        workbench, context = session.workbench, update.context
-        self.looking = True
-
-        async def work(control: JobControl) -> IndexCheck | None:
-            return await ask(workbench.index_care.look, context, path)
 
         def done(look: IndexCheck | None) -> None:
-            self.looking = False
             if path == self._path:
                 self.panel.show_look(look)
                 self._pane.set_own_cut(
@@ -544,10 +537,10 @@ class IndexControl(QObject):
 
         def failed(_error: UserError) -> None:
             # What cannot be read now is told by the scan and the editor.
-            self.looking = False
             self.panel.show_look(None)
 
-        session.lanes.scan.submit("look at the index", work, done=done, failed=failed, group="index")
+        request = ask(session.workbench.index_care.look, update.context, path)
+        session.lanes.scan.submit("look at the index", request, done=done, failed=failed, group="index")
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
@@ -575,7 +568,7 @@ class IndexControl(QObject):
         def done(undo: Undo) -> None:
             self.fixed.emit(undo, fix_done(kind))
 
-        self._edits.apply(session, "mend the index", job, done)
+        self._edits.apply(session, "fix the index", job, done)
 
     def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
         """Rename or move with all that leads there, after a person saw it. `plain` does it where nothing
@@ -588,7 +581,7 @@ class IndexControl(QObject):
 
         def done(plan: RenamePlan | None) -> None:
             if plan is None:
-                plain(self.tr("The index and the links in other memories did not follow: mend the index."))
+                plain(self.tr("The index and links in other memories were not updated. Fix the index."))
             elif not plan.lines:
                 plain("")
             else:
@@ -719,7 +712,7 @@ def summary(report: IndexReport) -> str:
             parts.append(counted(tr("1 entry falls off."), "%n entries fall off.", len(report.fallen)))
     count = sum(each.problem not in ("over-lines", "over-chars", "falls-off") for each in report.findings)
     if count:
-        parts.append(counted(tr("1 thing to mend"), "%n things to mend", count) + ".")
+        parts.append(counted(tr("1 problem"), "%n problems", count) + ".")
     return " ".join(parts)
 
 

@@ -4,7 +4,7 @@ One row above the footer, for sessions whose agent keeps notes. Where they stand
 after each reading of the trees, since the transcript is looked at for it; an update goes through the
 writer's lane, one at a time, and can be cancelled. What it wrote reaches the views through the watcher.
 
-Threading: GUI thread; the desk is touched inside jobs only. Failure: told in the row.
+Threading: GUI thread. The workbench is used only inside jobs. Failure: told in the row.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from reverie.jobs.notes.service import NotesOutcome, NotesStanding
 
 
-# What is to mend in the notes of a session: a button whose menu lists it, each entry a way to its line.
+# The problems in the notes of a session: a button whose menu lists them; each entry leads to its line.
 #
 # The text is opened first where it is not shown. Threading: GUI thread. Failure: a line that is gone leads
 # to the nearest one.
 
 
-class NotesRepairs(QObject):
-    """`button` is hidden while there is nothing to mend."""
+class ProblemsMenu(QObject):
+    """`button` is hidden while there are none."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class NotesRepairs(QObject):
             for problem in problems:
                 go = self.menu.addAction(self._sentence(problem).replace("&", "&&"))
                 go.triggered.connect(partial(self._go, path, max(1, problem.line)))
-            text = counted(self.tr("1 to mend"), "%n to mend", len(problems))
-            self.button.say(text, self.tr("What is to mend in these notes; choose one to go to its line"))
+            text = counted(self.tr("1 problem"), "%n problems", len(problems))
+            self.button.say(text, self.tr("Problems in these notes; choose one to go to its line"))
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:
         self._wanted = (path, line)
@@ -128,20 +128,20 @@ class NotesRow(QWidget):
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.text = WrapLabel()
-        self.mends = FitPushButton(self.tr("To mend"))
-        self.mends.hide()
+        self.problems = FitPushButton(self.tr("Problems"))
+        self.problems.hide()
         self.button = FitPushButton(self.tr("&Update notes"))
         row = row_of(self.text, holder=self, grows=self.text, margin=(MARGIN, UNIT, MARGIN, UNIT))
         buttons = QVBoxLayout()  # beside each other they would be too wide for a narrow window
         buttons.setSpacing(UNIT)
-        buttons.addWidget(self.mends)
+        buttons.addWidget(self.problems)
         buttons.addWidget(self.button)
         row.addLayout(buttons)
         self.hide()
 
 
 class NotesControl(QObject):
-    """`state_changed()`: whether the notes can be updated is another."""
+    """`state_changed()`: emitted when the set of enabled actions changes."""
 
     state_changed = Signal()
 
@@ -166,7 +166,7 @@ class NotesControl(QObject):
         self._said = ""
         self._stale = False  # an update ended since the last look
         self.row = NotesRow()
-        self._mends = NotesRepairs(self.row.mends, tree, editor, pane, self)
+        self._problems = ProblemsMenu(self.row.problems, tree, editor, pane, self)
         self.row.button.clicked.connect(self._on_button)
         self._quiet = single_shot(self, QUIET_MS, self._look)
 
@@ -283,7 +283,7 @@ class NotesControl(QObject):
         seen, row = self._seen, self.row
         row.setVisible(seen is not None and row.parentWidget() is not None)
         problems = seen.standing.problems if seen is not None and not self._stale else ()
-        self._mends.show_problems(problems, self._path)
+        self._problems.show_problems(problems, self._path)
         if seen is None:
             return
         state = "" if self._stale and not self._here else self._state(seen.standing)

@@ -165,8 +165,8 @@ class ResultDelegate(QStyledItemDelegate):
 
 
 class ResultList(QListView):
-    """`opened(Hit)`: Enter or a double click. `previewed(Hit)`: another row was selected by hand. `left()`:
-    Esc. `above()`: up from the first row."""
+    """`opened(SearchHit)`: Enter or a double click. `previewed(SearchHit)`: another row was selected by hand.
+    `left()`: Esc. `above()`: up from the first row."""
 
     opened = Signal(object)
     previewed = Signal(object)
@@ -350,8 +350,8 @@ class MemorySearchField(SearchField):
 
 
 class MemorySearch(QObject):
-    """`opened(Hit)`: a person wants to edit it; `previewed(Hit)`: only to see it. `left()`: back to the
-    trees."""
+    """`opened(SearchHit)`: a person wants to edit it; `previewed(SearchHit)`: only to see it. `left()`: back
+    to the trees."""
 
     opened = Signal(object)
     previewed = Signal(object)

@@ -258,7 +258,7 @@ class PrivacyDialog(QDialog):
                 ),
             ),
             (
-                self.tr("What runs by itself"),
+                self.tr("What runs in the background"),
                 self.tr(
                     "Nothing: background runs are off in every home until you turn them on in Settings. "
                     "Whatever a run changes is in the history before and after, and can be undone."

@@ -49,7 +49,7 @@ from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
 from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.source_view import FindQuery
-from reverie.ui.jobs import Lanes
+from reverie.ui.jobs import Lanes, single_shot
 from reverie.ui.memory.duplicates import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
@@ -356,10 +356,10 @@ LATE_TREE_MS = 200
 
 
 class MemoryTab(QWidget):
-    """`situation_changed()`: what is possible is another. `place_wanted(Hit)`: a search result stands in
-    another home or context, which is to be shown. `memory_picked(str)`: another memory is selected in the
-    trees. `front_wanted()`: something was asked for that this tab shows. Set a session, then feed it by its
-    own signals."""
+    """`situation_changed()`: emitted when the set of enabled actions changes. `place_wanted(SearchHit)`: a
+    search result is in another home or context, which is to be shown. `memory_picked(str)`: another memory is
+    selected in the trees. `front_wanted()`: something was asked for that this tab shows. Set a session, then
+    feed it by its own signals."""
 
     situation_changed = Signal()
     place_wanted = Signal(object)
@@ -400,9 +400,7 @@ class MemoryTab(QWidget):
         self.no_home = StartPage()
         self.notice = EmptyPage(icons, "orphan")
         self._greyed = False
-        self._late_tree = QTimer(self)
-        self._late_tree.setSingleShot(True)
-        self._late_tree.setInterval(LATE_TREE_MS)
+        self._late_tree = single_shot(self, LATE_TREE_MS, self._grey_old_tree)
         self._lay_out(icons)
         self._connect()
 
@@ -440,7 +438,6 @@ class MemoryTab(QWidget):
         column(self, self._pages, margin=0, gap=None)
 
     def _connect(self) -> None:
-        self._late_tree.timeout.connect(self._grey_old_tree)
         self.tree.picked.connect(self._on_picked)
         self.tree.opened.connect(self._on_opened)
         self.tree.clicked.connect(self._on_clicked)
@@ -628,10 +625,6 @@ class MemoryTab(QWidget):
     def update_(self) -> TreeUpdate | None:
         """The trees as they were shown last."""
         return self._shown.update
-
-    def selected_rows(self) -> tuple[RowData, ...]:
-        """Everything that is selected in the tree, the current row first."""
-        return self.tree.selected_rows()
 
     @property
     def has_full_tree(self) -> bool:
