@@ -84,7 +84,7 @@ from reverie.values import replace
 if TYPE_CHECKING:
     from reverie.ui.editor.documents import OpenFile
     from reverie.ui.session import HomeSession, TreeUpdate
-    from reverie.ui.window.homes import Place
+    from reverie.ui.window.homes import Picker, Place
 
 # What the next window remembers of the last one.
 
@@ -170,7 +170,8 @@ class SessionStore(QObject):
 
     def _pick(self, home: str) -> bool:
         """Select the place in this home; False if it is not there any more."""
-        wanted, picker = self._wanted, self._window.picker
+        wanted = self._wanted
+        picker: Picker = self._window.picker
         if wanted.workspace:
             return picker.pick(home, workspace_id=wanted.workspace)
         return picker.pick_project(home, wanted.project) if wanted.project else picker.pick_home(home)
