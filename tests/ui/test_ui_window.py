@@ -236,7 +236,8 @@ def test_a_directory_that_is_no_home_is_said_to_be_none(windows: Windows, tmp_pa
     driver = windows.begin(tmp_path / "nothing")
     driver.until(lambda: driver.window.gave_up)
     assert driver.window.session is None
-    assert driver.tab.notice.isVisible()
+    assert driver.tab.no_home.title.text() == "This home could not be opened"
+    assert driver.tab.no_home.isVisible()
     assert not driver.window.actions_["dream.run"].isEnabled()
 
 

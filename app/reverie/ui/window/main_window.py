@@ -133,16 +133,14 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
         if build_ui:
-            self._build_homes()
-            self._build_views()
+            self._build_views(self._build_homes())
 
-    def _build_homes(self) -> None:
-        """Create what opens homes. When a window starts with the splash tree, the modules of its parts are
-        imported by then."""
+    def _build_homes(self) -> EngineLink:
+        """Create the link to the engine, which is returned, and what opens homes. When a window starts with
+        the splash tree, the modules of its parts are imported by then."""
         # Late: a window that starts shows the names before it loads what it is made of.
         from reverie.ui.window import parts
 
-        self._parts = parts
         clock, profile, options = self._clock, self._profile, self._options
         self.engine = parts.EngineLink(
             profile, clock, self, own_process=options.engine, starting=options.starting
@@ -157,15 +155,18 @@ class MainWindow(QMainWindow):
             asking=options.asking,
             left_closed=options.closed,
         )
+        return self.engine
 
-    def _build_views(self) -> None:
+    def _build_views(self, engine: EngineLink) -> None:
         """Create what is seen."""
-        parts = self._parts
+        from reverie.ui.window import parts  # late, as above
+
+        self._leave_pane = parts.go_to_pane
         icons, clock, profile = self._icons, self._clock, self._profile
         parts.use_calm_style()
         self.picker = parts.Picker(icons)
         self.tab = parts.MemoryTab(self.lanes, icons, clock, profile)
-        self.tab.search.use_engine(self.engine)
+        self.tab.search.use_engine(engine)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
@@ -183,7 +184,7 @@ class MainWindow(QMainWindow):
         self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
         self.watch_label = parts.WatchLabel()
         self.dialogs = parts.WindowDialogs(
-            self, icons, profile, self.engine, self.picker, self.tab, lambda: self._session
+            self, icons, profile, engine, self.picker, self.tab, lambda: self._session
         )
         self.actions_ = parts.Actions(self, icons)
         self.dialogs.use_actions(self.actions_)
@@ -304,9 +305,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_loaded(self) -> None:
         if not self._closed:
-            self._build_homes()
+            engine = self._build_homes()
             self._open()  # the engine does, while the views are built
-            self._build_views()
+            self._build_views(engine)
 
     def _open(self) -> None:
         if self._options.open_demo:
@@ -366,7 +367,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
-        named = session.info.root in self._options.homes
+        named = self._opening_failed and session.info.root in self._options.homes
         is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
         if self._options.choosing and not (self._chosen or is_wanted or named):
             self._show_start_page()
@@ -658,14 +659,11 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def next_pane(self) -> None:
-        self._go_to_pane(1)
+        self._leave_pane(self, 1)
 
     @Slot()
     def previous_pane(self) -> None:
-        self._go_to_pane(-1)
-
-    def _go_to_pane(self, step: int) -> None:
-        self._parts.go_to_pane(self, step)
+        self._leave_pane(self, -1)
 
     @Slot()
     def next_tab(self) -> None:
