@@ -233,7 +233,7 @@ def is_lone_word(value: str) -> bool:
 
 
 def _is_value(value: str, *, is_password: bool, adjacent: bool = False) -> bool:
-    if is_placeholder(value) or is_place(value) or value[0] in "&?" or PUBLIC_KEY.match(value):
+    if not value or is_placeholder(value) or is_place(value) or value[0] in "&?" or PUBLIC_KEY.match(value):
         return False
     if is_password:
         if len(value) >= 32 and is_hex(value):
