@@ -19,7 +19,7 @@ import pytest
 from helpers.benches import NOW, Time, contents
 from helpers.claude_transcripts import SESSION, Chat, jsonl, use
 from helpers.isolation import TEST_PROFILE
-from helpers.model_runs import MODEL, Wire, write_settings
+from helpers.model_runs import MODEL, Wire, everything_below, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.notes_home import notes_file, session_path
 from helpers.watching import wait_until
@@ -182,6 +182,24 @@ def test_a_model_edits_one_file_and_what_it_used_is_written_down(
     told = json.dumps(trace)
     assert "was not edited" in told
     assert SECRET not in told
+
+
+@pytest.mark.parametrize("before", ["\n", "\t", "\r"])
+def test_a_secret_at_the_start_of_a_line_of_the_conversation_goes_nowhere(
+    home: Path, profile: Path, run: Run, server: ModelServer, before: str
+) -> None:
+    said = f"Use this one:{before}{SECRET}{before}thanks"
+    chat = say(home, (said, f"Used:{before}{SECRET}", 800))
+    assert SECRET in json.dumps(chat.lines)
+    write_settings(profile, server.settings_toml("test") + f'[notes]\nmodel = "{MODEL}"\n')
+    file = notes_file(home)
+    server.script([Reply(calls=(edit(file, WORKLOG, WORKLOG + "- used it\n"),)), Reply(text="done")])
+    assert run("notes", "--session", SESSION)["success"]
+    assert "Use this one" in server.sent
+    assert SECRET not in server.sent
+    kept = dict(everything_below(profile))
+    assert any(b"Use this one" in data for data in kept.values())
+    assert [path for path, data in kept.items() if SECRET.encode() in data] == []
 
 
 def test_a_model_that_breaks_the_notes_is_reminded_once_and_then_thrown_away(

@@ -140,6 +140,22 @@ def test_a_second_attempt_comes_after_a_reminder(home: Path, profile: Path, chat
         assert "Nothing was recorded" in server.requests[1].user_texts[-1]
 
 
+@pytest.mark.parametrize("before", ["\n", "\t", "\r\n"])
+def test_a_secret_at_the_start_of_a_line_said_by_a_person_goes_nowhere(
+    home: Path, profile: Path, chat: Chat, before: str
+) -> None:
+    said = f"Use this one:{before}{SECRET}{before}thanks"
+    with serving([Reply(text="Noted."), Reply(text=f"I shall keep{before}{SECRET}.")]) as server:
+        with_model(server, profile, more='traces = "always"\n')
+        assert take_turns(home, profile, chat, 2, said)[-1].reason == "no-write"
+        assert "Use this one" in server.sent
+        assert SECRET not in server.sent
+    assert len(dumps(home)) == 1
+    kept = dict(everything_below(profile, home / "debug_obj" / ACME))
+    assert any(b"Use this one" in data for data in kept.values())
+    assert [path for path, data in kept.items() if SECRET.encode() in data] == []
+
+
 def test_prose_twice_ends_without_a_write_and_leaves_a_dump(home: Path, profile: Path, chat: Chat) -> None:
     with serving([Reply(text="Noted."), Reply(text="Noted again.")]) as server:
         with_model(server, profile)

@@ -50,10 +50,11 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
     problem,
+    sanitise,
 )
 from reverie.llm.trace import AgentOutcome, Trace
 from reverie.resources import resource_table
-from reverie.text.redact import find_secrets
+from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import estimate_tokens
 from reverie.values import Struct, astuple, field, replace
 
@@ -93,9 +94,14 @@ class Vault:
         """How many different secrets (lines of keys count one by one) have a token."""
         return len(self._secrets)
 
-    def learn(self, text: str) -> None:
-        """Remember the secrets of `text`, which is not to be sent itself."""
-        self.hide(text)
+    def learn(self, value: Any) -> None:
+        """Remember the secrets in the texts of a JSON value, which is not to be sent itself, or as JSON only:
+        its escapes may hide them."""
+        self.hide_in(value)
+
+    def hide_in(self, value: Any) -> Any:
+        """`hide` for every text in a JSON value, names of fields too."""
+        return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
         """`text`, as it stands in a memory or prompt, with a token for every secret and every look-alike."""
@@ -199,6 +205,7 @@ class Vault:
             self._secrets[original] = None
             if len(original) >= _LEAST_KNOWN:
                 self._known[original] = None
+                self._known[json.dumps(original, ensure_ascii=False)[1:-1]] = None
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
@@ -264,11 +271,6 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _whole(text: str) -> str:
-    """No file, request or record can hold half of a surrogate pair."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
     """Counts that can be added up and written down, whatever a service says."""
     if usage is None:
@@ -296,8 +298,8 @@ def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
             while identity in call_ids:
                 identity += "x"
         call_ids.add(identity)
-        calls.append(ToolCall(identity, _whole(call.name), _whole(call.arguments)))
-    sound = AssistantMessage(_whole(message.text), tuple(calls), message.extra)
+        calls.append(ToolCall(identity, sanitise(call.name), sanitise(call.arguments)))
+    sound = AssistantMessage(sanitise(message.text), tuple(calls), message.extra)
     return replace(turn, message=sound, usage=_plausible(turn.usage))
 
 

@@ -585,7 +585,8 @@ class Wire(Protocol):
 
 
 def sanitise(text: str) -> str:
-    """`text` without halves of surrogate pairs; two halves that came in separate pieces make one again."""
+    """`text` without halves of surrogate pairs, which no file, request or record can hold; two halves that
+    came in separate pieces make one again."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

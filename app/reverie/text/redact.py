@@ -15,7 +15,7 @@ possessive quantifiers (see `text.secret_shapes`). Pure; any thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -497,7 +497,11 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     if len(text) < _LEAST_ALONE and text.isalnum() and text.isascii():
         return ()
     shown, places = _as_read(text)
-    found = tuple(_united(_spans(shown)))
+    spans = list(_spans(shown))
+    if _ESCAPED.search(shown) is not None:
+        # Both ways: what looks like a tab may as well be two characters of a password.
+        spans += _spans(_ESCAPED.sub(_unescaped, shown))
+    found = tuple(_united(spans))
     if places is None:
         return found
     return tuple(Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found)
@@ -527,12 +531,17 @@ def redact(text: str) -> str:
 
 def redacted(value: Any) -> Any:
     """A JSON value with every text in it redacted, names of fields too."""
+    return in_texts(value, redact)
+
+
+def in_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with `change` made to every text in it, names of fields too."""
     if isinstance(value, str):
-        return redact(value)
+        return change(value)
     if isinstance(value, Mapping):
-        return {redact(str(name)): redacted(item) for name, item in value.items()}
+        return {change(str(name)): in_texts(item, change) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [redacted(item) for item in value]
+        return [in_texts(item, change) for item in value]
     return value
 
 
@@ -597,6 +606,16 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
     return "".join(pieces), places
 
 
+# A line break, return or tab as JSON and source code write it. A key that begins right behind its letter does
+# not begin a word.
+_ESCAPED = lazy_pattern(r"\\[nrt]")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character that it stands for, behind a blank, so that all places stay the same."""
+    return {"n": " \n", "r": " \r", "t": " \t"}[escape[0][1]]
+
+
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
     """Overlapping spans become one, called by the first of their kinds: shapes say more than names."""
     found: list[Secret] = []
@@ -641,6 +660,7 @@ PLANTED: tuple[tuple[str, str], ...] = (
     ("a sentence in another language", f"before. Das Passwort lautet {_RUN[:10]}, after"),
     ("a table", f"before\n| db password | {_RUN[:10]} |\nafter"),
     ("a command line", f"before sshpass -p {_RUN[:10]} ssh after"),
+    ("a key at the start of a line in JSON", f'{{"text": "before\\ngsk_{_RUN}\\nafter"}}'),
 )
 """What is planted, and a text with it between the words `before` and `after`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -82,6 +83,23 @@ def test_a_known_secret_is_hidden_without_the_name_that_gave_it_away() -> None:
     vault.learn("password: hunter2xyz\n")
     assert "hunter2xyz" not in vault.hide("log in with hunter2xyz, please")
     assert "hunter2xyz" not in vault.scrub("I shall keep hunter2xyz")
+
+
+def test_a_known_secret_is_hidden_in_json_whatever_is_escaped_there() -> None:
+    vault = Vault()
+    events = [{"text": "password: 'ab\"c1\\d9'\n"}, {"output": ["", {KEY: 1}]}]
+    vault.learn(events)
+    for value in ("ab\"c1\\d9", KEY):
+        text = json.dumps([f"x\n{value}\ny"], ensure_ascii=False)
+        hidden = vault.hide(text)
+        assert json.dumps(value, ensure_ascii=False)[1:-1] not in hidden
+        assert vault.restore(hidden) == text
+
+
+def test_all_texts_of_a_json_value_are_hidden_names_too() -> None:
+    vault = Vault()
+    token = vault.hide(KEY)
+    assert vault.hide_in([{KEY: (KEY, 1, None)}]) == [{token: [token, 1, None]}]
 
 
 def test_text_about_secrets_stays_as_it_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -102,6 +103,22 @@ def test_a_secret_in_the_texts_does_not_leave(
     assert KEY not in document.decode()
     assert KEY not in str(found)
     assert found.row.verdict == "prose"
+
+
+def test_a_secret_at_the_start_of_a_line_of_a_quoted_conversation_does_not_leave(
+    bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents: list[bytes] = []
+    monkeypatch.setattr(traces, "dump_of", lambda data: documents.append(data) or dump_of(data))
+    detail = bench.traces.open(FAILED)
+    server.script([Reply(text="I see."), Reply(text="I see.")])
+    events = json.dumps([{"role": "user", "text": f"Use this one:\n{KEY}\nthanks"}])
+    found = replay(bench, detail, user=events)
+    assert "Use this one" in server.sent
+    assert KEY not in server.sent
+    (document,) = documents
+    assert KEY not in document.decode()
+    assert KEY not in str(found)
 
 
 def test_time_runs_out_and_a_cancel_ends_it(bench: Workbench, server: ModelServer) -> None:

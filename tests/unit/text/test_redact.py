@@ -51,6 +51,24 @@ def test_provider_keys_go_wherever_they_stand(key: str, around: str) -> None:
     assert clean.replace("[redacted:provider-key]", "") == around.format("")
 
 
+@pytest.mark.parametrize("key", [*PROVIDER_KEYS, f"token: {_A40}", "mysql -pGeh31mQx9", "password: hunter2x"])
+@pytest.mark.parametrize("before", ["\n", "\r\n", "\t"])
+def test_a_secret_at_the_start_of_a_line_is_known_in_json_too(key: str, before: str) -> None:
+    text = json.dumps({"text": f"use this{before}{key}{before}thanks"})
+    clean = redact(text)
+    secret = key.rpartition(" ")[2].removeprefix("-p")
+    assert secret not in clean
+    assert clean.count("[redacted:") == 1
+    for twice in (json.dumps(text), json.dumps(json.dumps(text))):
+        assert secret not in redact(twice)
+    assert json.loads(clean)["text"].startswith(f"use this{before}")
+
+
+def test_what_looks_like_an_escape_may_be_two_characters_of_a_password() -> None:
+    assert redact(r"postgres://ada:Qx7\rT9mm@db/x") == "postgres://ada:[redacted:url-password]@db/x"
+    assert redact(r'{"password": "Wx\t9fQz-83"}') == '{"password": "[redacted:password]"}'
+
+
 @pytest.mark.parametrize(
     ("text", "clean"),
     [

@@ -35,7 +35,7 @@ from reverie.llm.client import Account, ModelClient, TextMarks, no_end, prompt_w
 from reverie.llm.loop import AgentEvent, AgentLimits, Vault
 from reverie.resources import resource_table
 from reverie.runs.run import StopCheck
-from reverie.text.redact import REDACTED, codex_redact, find_secrets
+from reverie.text.redact import REDACTED, codex_redact, find_secrets, in_texts
 from reverie.text.summaries import some
 from reverie.values import Struct, field
 
@@ -234,7 +234,7 @@ def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda te
 
     def feed(text: str) -> None:
         nonlocal count
-        row = json.dumps(_hidden(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
+        row = json.dumps(in_texts(json.loads(text), hide), ensure_ascii=False, separators=(",", ":"))
         kept.feed(("[" if count == 0 else ",\n").encode() + row.encode("utf-8", "replace"))
         count += 1
 
@@ -328,16 +328,6 @@ def _without_pictures(value: Any) -> Any:
         return [_without_pictures(item) for item in value]
     if isinstance(value, dict):
         return {key: _without_pictures(item) for key, item in value.items()}
-    return value
-
-
-def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return hide(value)
-    if isinstance(value, list):
-        return [_hidden(item, hide) for item in value]
-    if isinstance(value, dict):
-        return {key: _hidden(item, hide) for key, item in value.items()}
     return value
 
 

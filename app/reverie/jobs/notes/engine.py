@@ -707,6 +707,7 @@ class ModelNotes:
     async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
         vault, mark = Vault(), random_mark()
         vault.learn(draft.text)
+        vault.learn([_shown(message) for message in task.messages])
         trace = Trace(vault.scrub, clock=self._asking.clock)
         reminded: list[str] = []
 

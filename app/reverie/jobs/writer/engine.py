@@ -35,7 +35,7 @@ from reverie.llm.client import (
     random_mark,
 )
 from reverie.llm.loop import AgentLimits, FunctionTool, Tool, Vault, tool_spec
-from reverie.llm.provider import ProviderError, ToolOutcome
+from reverie.llm.provider import ProviderError, ToolOutcome, sanitise
 from reverie.llm.trace import Trace, TraceHead
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
@@ -53,7 +53,7 @@ from reverie.runs.run import (
     failed_by,
     out_of_time,
 )
-from reverie.text.redact import find_secrets
+from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import cut_utf16, utf16_length
 from reverie.values import Struct, replace
 
@@ -212,7 +212,6 @@ def _refused(cause: str, next_step: str = "") -> StoreError:
 MAX_JSON_CHARS = 80_000
 TRUNCATED = "… [truncated]"
 LEFT_OUT = "[left out: too long]"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Events(Struct, frozen=True):
@@ -297,17 +296,8 @@ def _event(row: TailEvent) -> dict[str, Any] | None:
     ]
     if calls:
         event["toolCalls"] = calls
-    sound: dict[str, Any] = whole(event)
-    return sound
-
-
-def whole(value: Any) -> Any:
-    """`value` without half characters, which no request and no file can hold."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {whole(key): whole(item) for key, item in value.items()}
-    return [whole(item) for item in value] if isinstance(value, list) else value
+    sanitised: dict[str, Any] = in_texts(event, sanitise)
+    return sanitised
 
 
 class WriterTask(Struct, frozen=True):
@@ -531,6 +521,7 @@ class ModelWriter:
         vault, mark = Vault(), random_mark()
         memory = draft.text
         vault.learn(memory)
+        vault.learn(task.events.items)
         trace = Trace(vault.scrub, clock=self._asking.clock)
         attempts = Attempts(tools)
         try:
@@ -592,16 +583,8 @@ def _prompt_document(
         if task.context_instructions is None
         else vault.hide(task.context_instructions),
         "eventsSummary": task.events.summary(),
-        "events": [_hidden(vault, event) for event in task.events.items],
+        "events": vault.hide_in(task.events.items),
     }
-
-
-def _hidden(vault: Vault, value: Any) -> Any:
-    if isinstance(value, str):
-        return vault.hide(value)
-    if isinstance(value, dict):
-        return {vault.hide(key): _hidden(vault, item) for key, item in value.items()}
-    return [_hidden(vault, item) for item in value] if isinstance(value, list) else value
 
 
 # The memory writer as a job (`runs.run`): what there is to read, the engine's work on a draft, the trace.
