@@ -641,7 +641,7 @@ class HarvestJob(Job[Checked]):
         if self._source is None or not run.run_id:
             return run
         there = any(op["applied"] and op["command"] != "delete" for op in run.ops)
-        same = run.outcome == "unchanged" and bool(run.record["acceptedCandidates"])
+        same = run.outcome == "unchanged" and self._kept > 0
         details = {
             "boundaryKey": self._source.boundary.summary_message_id,
             "inbox": self.path if there or same else None,

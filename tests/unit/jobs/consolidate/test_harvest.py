@@ -214,6 +214,18 @@ def test_nothing_found_means_no_file_and_a_completed_record(parts: HomeContainer
     assert record(parts)["status"] == "completed"
 
 
+def test_nothing_found_and_no_record_saved_is_told_and_no_crash(parts: HomeContainer) -> None:
+    sidecar = parts.home.root / "memory-consolidation.json"
+
+    def lost() -> None:
+        sidecar.rename(sidecar.with_name("kept.json"))
+        sidecar.mkdir()
+
+    result = harvest(parts, Scripted(before=lost))
+    assert (result.outcome, result.details.get("inbox")) == ("unchanged", None)
+    assert sidecar.name in result.summary
+
+
 def test_an_old_inbox_is_removed_when_nothing_is_found_any_more(parts: HomeContainer) -> None:
     inbox(parts).parent.mkdir(exist_ok=True)
     inbox(parts).write_text("old")
