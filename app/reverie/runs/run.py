@@ -206,8 +206,9 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     return Stop("cancelled", "Stopped from outside", "cancelled")
 
 
-LEASE_WAIT_S = 60.0
-LEASE_STEP_S = 0.05
+LEASE_WAIT_S = 3600.0
+"""As long as the settings let a dream take: what was thought, and paid for, is not thrown away for one."""
+LEASE_STEP_S = 0.1
 NO_LIMIT_S = 1e9
 
 Thought = TypeVar("Thought")
@@ -512,14 +513,16 @@ class Run(Generic[Thought]):
     @contextlib.asynccontextmanager
     async def _waited_for(self) -> AsyncIterator[Lease]:
         """The home's lease, for the moment of writing; another run at work is waited for."""
+        leases, name = self._parts.leases, self._parts.lease_name
         until = time.monotonic() + LEASE_WAIT_S
         while True:
             try:
-                lease = self._parts.leases.acquire(self._parts.lease_name, purpose=self._job.purpose)
+                lease = leases.acquire(name, purpose=self._job.purpose)
                 break
             except LeaseHeld:
                 if time.monotonic() >= until:
                     raise
+            while leases.holder(name) is not None and time.monotonic() < until:
                 self._limits.check()
                 import asyncio  # late: a window knows this module, and runs nothing
 

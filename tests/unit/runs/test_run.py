@@ -15,9 +15,10 @@ from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.lease import Leases
 from reverie.memory.scope_files import FileChange
 from reverie.runs.record import RunRecord, RunResult
-from reverie.runs.run import NO_LIMIT_S, Cancelled, Job, Plan, Run, RunContext, StopCheck
+from reverie.runs.run import LEASE_WAIT_S, NO_LIMIT_S, Cancelled, Job, Plan, Run, RunContext, StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.services.container import HomeContainer
+from reverie.settings import DreamSettings
 
 FIRST, SECOND, FRESH = "commit-style.md", "commit-messages.md", "fresh.md"
 
@@ -164,6 +165,12 @@ def test_a_cancel_while_it_waits_for_another_run_is_a_cancel(parts: HomeContaine
         job.thinking = lambda: threading.Timer(0.2, cancel.set).start() or None
         result = run(parts, job, cancel=cancel)
     assert (result.outcome, files(job)) == ("cancelled", before)
+
+
+def test_another_run_is_waited_for_as_long_as_the_settings_let_it_take() -> None:
+    found = DreamSettings.model_fields["time_limit_s"].metadata
+    (limit,) = [each.le for each in found if hasattr(each, "le")]
+    assert limit <= LEASE_WAIT_S
 
 
 def test_a_lease_lost_while_it_thinks_leaves_no_record(parts: HomeContainer, job: Append) -> None:
