@@ -597,8 +597,8 @@ _INSTRUCTION_BYTES = 64 << 10
 
 
 class WriterRequest(Struct, frozen=True):
-    """What is to be done. `rows`: the newest of the transcript; `since`: the message that the last run was
-    about, None to look at all of them. `trigger`: `turn` or `manual`."""
+    """What is to be done. `rows`: the newest of the transcript; `since`: the last message that a run dealt
+    with, None to look at all of them. `trigger`: `turn` or `manual`."""
 
     context: ScopeContext
     workspace: Workspace

@@ -80,8 +80,8 @@ class Workplace(Struct, frozen=True):
 
 
 class RunStart(Struct, frozen=True):
-    """A run that may begin: its lease is held, the state says that it started. `since`: the message that the
-    last run was about, None where all is to be looked at. `crashed`: the run before died."""
+    """A run that may begin: its lease is held, the state says that it started. `since`: the last message that
+    a run dealt with, None where all is to be looked at. `crashed`: the run before died."""
 
     lease: Lease
     started_at: int
@@ -184,14 +184,20 @@ class TurnCounter:
 
             return self._decided(place, newest.id, decide)
 
-    def complete(self, workspace_id: str, state_file: Path, started_at: int) -> None:
+    def complete(self, workspace_id: str, state_file: Path, start: RunStart, *, succeeded: bool) -> None:
         """Note that the run is over. What the agent wrote meanwhile stays somebody else's, so that the next
         turn finds it."""
+
+        def ended(marks: StateMarks) -> StateMarks:
+            return marks.having_run(start.message_id, start.since, succeeded=succeeded)
+
         with self._alone(workspace_id):
+            # First: should this process die here, the run counts as one that died, and all is read again.
+            self._marks.change(workspace_id, ended)
             foreign = self.advanced_by_others(workspace_id, state_file)
             now = self._clock()
             sha256 = self._file(state_file).change(
-                lambda state: completing(state, started_at=started_at, now=now)
+                lambda state: completing(state, started_at=start.started_at, now=now)
             )
             if not foreign:
                 self._marks.change(workspace_id, lambda marks: marks.having_written(sha256))
@@ -218,7 +224,7 @@ class TurnCounter:
             started_at = decision.state.started_at
             if decision.gate is None and lease is not None and started_at is not None:
                 held.pop_all()
-                since = None if counted.before.unfinished else counted.before.message_id
+                since = self._marks.of(workspace_id).since(counted.before)
                 return RunStart(lease, started_at, message_id, since, decision.crashed)
         return Waiting(decision.gate or "in-flight", message_id, decision.state.turns)
 
@@ -641,13 +647,12 @@ class WriterService:
     def _run(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
         """The run that was started, to its end. Its state is completed however it ends, but for a cancel."""
         with start.lease:
-            cancelled = False
+            outcome: WriterOutcome | None = None
             try:
                 outcome = self._ran(ready, start, turn_model, trigger)
-                cancelled = outcome.outcome == "cancelled" and self._cancel.is_set()
             finally:
-                if not cancelled:
-                    self._complete(ready, start)
+                if outcome is None or outcome.outcome != "cancelled" or not self._cancel.is_set():
+                    self._complete(ready, start, succeeded=outcome is not None and outcome.succeeded)
             return outcome
 
     def _ran(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
@@ -723,10 +728,10 @@ class WriterService:
             return None, f"Its trace was not kept: {error}"
         return dump, ""
 
-    def _complete(self, ready: _Ready, start: RunStart) -> None:
-        workspace_id = ready.workspace.id
+    def _complete(self, ready: _Ready, start: RunStart, *, succeeded: bool) -> None:
+        workspace_id, state_file = ready.workspace.id, ready.place.state_file
         try:
-            self._counters.complete(workspace_id, ready.place.state_file, start.started_at)
+            self._counters.complete(workspace_id, state_file, start, succeeded=succeeded)
         except UserError as error:
             text = f"The end of a run was not noted. {error}"
             self._reporter.say("error", workspace_id, text, start.message_id, level="warning")

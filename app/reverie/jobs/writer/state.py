@@ -3,8 +3,8 @@
 It holds the turns since the last run, when that started and completed, and which message triggered it. Read
 with the agent's own coercion, written through `files.sidecar`, so that fields nobody here knows survive. In
 Reverie's own directory `OwnMarks` keeps, per workspace, what the state file has no field for: the bytes
-Reverie wrote last (whoever wrote others since is the agent) and the last turns counted (so that no turn
-counts twice, in whatever process).
+Reverie wrote last (whoever wrote others since is the agent), the last turns counted (so that no turn counts
+twice, in whatever process), and from where to read again after a run that failed.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
@@ -98,13 +98,16 @@ class StateFile:
 class StateMarks(Struct, frozen=True):
     """What Reverie knows of one workspace. `written`: the hash of the state file as Reverie last wrote or saw
     it, None before it ever did. `turns`: ids of the last turns counted; `sequence` and `timestamp` are those
-    of the newest one."""
+    of the newest one. `failed`: the message that a run was about which failed, empty where none did;
+    `processed`: the last message before it that a run dealt with, None where none did."""
 
     written: str | None = None
     sequence: int = -1
     timestamp: int = 0
     turns: tuple[str, ...] = ()
     tail: Mapping[str, Any] = field(default_factory=dict)
+    failed: str = ""
+    processed: str | None = None
 
     def has_counted(self, message_id: str, sequence: int, timestamp: int | None) -> bool:
         """A history that was cleared counts its rows from the start again, but they are younger."""
@@ -115,15 +118,26 @@ class StateMarks(Struct, frozen=True):
     def counting(self, message_id: str, sequence: int, timestamp: int | None) -> StateMarks:
         """With this turn as the newest; only the last few ids are kept."""
         turns = (*self.turns, message_id)[-_RECENT_TURNS:]
-        return StateMarks(self.written, sequence, max(self.timestamp, timestamp or 0), turns, self.tail)
+        return replace(self, sequence=sequence, timestamp=max(self.timestamp, timestamp or 0), turns=turns)
 
     def having_written(self, sha256: str | None) -> StateMarks:
         """With the state file as Reverie left or saw it."""
-        return StateMarks(sha256, self.sequence, self.timestamp, self.turns, self.tail)
+        return replace(self, written=sha256)
 
     def with_tail(self, tail: Mapping[str, Any]) -> StateMarks:
         """With the place up to which the transcript was read."""
-        return StateMarks(self.written, self.sequence, self.timestamp, self.turns, tail)
+        return replace(self, tail=tail)
+
+    def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
+        """After a run about `message_id` that looked at what was said after `since`."""
+        failed, processed = ("", None) if succeeded else (message_id, since)
+        return replace(self, failed=failed, processed=processed)
+
+    def since(self, state: WriterState) -> str | None:
+        """After which message the next run begins to read; None: it reads all there is."""
+        if state.unfinished:
+            return None
+        return self.processed if self.failed and self.failed == state.message_id else state.message_id
 
 
 class OwnMarks:
@@ -159,6 +173,8 @@ def _marks(kept: object) -> StateMarks:
         _whole(data.get("timestamp"), 0),
         texts_of(data.get("turns")),
         as_object(data.get("tail")),
+        as_text(data.get("failed")),
+        as_text(data.get("processed")) or None,
     )
 
 
@@ -169,6 +185,8 @@ def _marks_data(marks: StateMarks) -> dict[str, Any]:
         "timestamp": marks.timestamp,
         "turns": list(marks.turns),
         "tail": dict(marks.tail),
+        "failed": marks.failed,
+        "processed": marks.processed,
     }
 
 

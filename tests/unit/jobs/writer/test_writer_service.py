@@ -21,6 +21,7 @@ from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, Wri
 from reverie.jobs.writer.service import WriterOutcome, WriterService
 from reverie.llm.client import Account, EngineResult
 from reverie.memory.scope_files import sha256_of_text
+from reverie.runs import run
 from reverie.services.background import writer_dependencies
 from reverie.services.container import HomeContainer
 from reverie.values import replace
@@ -485,6 +486,64 @@ def test_what_was_said_is_read_from_the_last_run_on(desk: Desk) -> None:
     assert "two" in desk.engine.tasks[-1].events.as_json()
     assert desk.engine.tasks[-1].instructions is not None
     assert desk.engine.tasks[-1].context_instructions is None
+
+
+def test_what_was_said_before_a_run_that_failed_is_read_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "LEASE_WAIT_S", 0.05)
+    desk.turn("one")
+    desk.turn("two")
+    desk.engine.act = adding("- later")
+    with desk.parts.leases.acquire(f"dream:{desk.parts.home_id}", purpose="test"):
+        desk.turn("three")
+        assert desk.turn("four").outcome == "failed"
+    desk.engine.act = nothing_new
+    desk.engine.end = EngineResult("failed", StoreError("The service is down."))
+    desk.turn("five")
+    assert desk.turn("six").outcome == "failed"
+    desk.engine.end = EngineResult("completed")
+    desk.writer = desk.another(again(desk.parts))
+    desk.turn("seven")
+    assert desk.turn("eight").succeeded
+    desk.turn("nine")
+    assert desk.turn("ten").succeeded
+    assert [task.said for task in desk.engine.tasks[1:]] == [
+        ("three", "four"),
+        ("three", "four", "five", "six"),
+        ("three", "four", "five", "six", "seven", "eight"),
+        ("nine", "ten"),
+    ]
+
+
+def test_a_run_that_never_had_a_model_leaves_what_was_said_to_the_next(desk: Desk) -> None:
+    def refused(*_arguments: object) -> Scripted:
+        raise StoreError("The model cannot be asked.")
+
+    dependencies = replace(writer_dependencies(desk.parts), engine_for=refused)
+    broken, works = WriterService(dependencies, desk.cancel), desk.writer
+    desk.turn("one")
+    assert desk.turn("two").succeeded
+    desk.writer = broken
+    desk.turn("three")
+    assert desk.turn("four").gate == "model-unavailable"
+    desk.writer = works
+    desk.turn("five")
+    assert desk.turn("six").succeeded
+    assert desk.engine.tasks[-1].said == ("three", "four", "five", "six")
+
+
+def test_what_the_agent_itself_read_after_a_run_that_failed_is_not_read_again(desk: Desk) -> None:
+    desk.engine.end = EngineResult("failed", StoreError("The service is down."))
+    desk.turn("one")
+    assert desk.turn("two").outcome == "failed"
+    desk.engine.end = EngineResult("completed")
+    last = desk.event("three")
+    desk.state = {**desk.state, "turnsSinceLastRun": 0, "lastRunMessageId": last.turn.id}
+    assert desk.writer.on_turn_end(ACME, last).gate == "stood-down"
+    desk.turn("four")
+    assert desk.turn("five").succeeded
+    assert desk.engine.tasks[-1].said == ("four", "five")
 
 
 # By hand
