@@ -327,6 +327,7 @@ class SweepService:
 
 
 _WAIT_STEP_S = 0.5
+_LONGEST_STEP_S = 30.0
 _LONGEST_WAIT_S = 3600.0
 
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
@@ -452,22 +453,34 @@ class Triggers:
 
     def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
         """Do it, after the run that is at work on this home if there is one; until then `is_over` may end the
-        waiting."""
-        result, waited = act(), 0.0
+        waiting. Each try writes what became of it, so it is not tried while that run goes on."""
+        result, waited, step = act(), 0.0, _WAIT_STEP_S
         while result.outcome == "skipped" and result.reason == "busy" and waited < _LONGEST_WAIT_S:
-            waited += _WAIT_STEP_S
-            if self._parts.wait(_WAIT_STEP_S) or is_over():
+            waited += step
+            if self._parts.wait(step) or is_over():
                 break
-            result = act()
+            if not self._is_at_work():
+                # What keeps it from running may be the agent, which cannot be seen from here.
+                step = min(2 * step, _LONGEST_STEP_S)
+                result = act()
         return result
+
+    def _is_at_work(self) -> bool:
+        """Whether a run of Reverie's is at work on this home, in any process."""
+        run = self._parts.run
+        try:
+            return run.leases.holder(run.lease_name) is not None
+        except UserError:
+            return False  # a run would say what is wrong
 
     def _dream(self, context: ScopeContext, trigger: Trigger) -> RunResult:
         engine = self._parts.engine_for(context, trigger)
         request = DreamRequest(context, trigger, engine.name, debounce=False)
         result = self._parts.dreams.run(request, engine, cancel=self._parts.cancel)
-        self._parts.run.coverage.look_again(self._parts.wait)
-        if context.workspace_id is not None:
-            self._look(trigger, context.workspace_id)
+        if result.outcome != "skipped":
+            self._parts.run.coverage.look_again(self._parts.wait)
+            if context.workspace_id is not None:
+                self._look(trigger, context.workspace_id)
         return result
 
     def _covered_since(self, workspace_id: str, asked_at: int) -> bool:

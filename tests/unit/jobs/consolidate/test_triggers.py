@@ -13,7 +13,7 @@ import pytest
 
 from helpers.benches import NOW, Time, contents, sample_parts
 from reverie.clock import DAY_MS, HOUR_MS
-from reverie.errors import StoreError
+from reverie.errors import Busy, StoreError
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.coverage import HarvestLog
 from reverie.jobs.consolidate.engine import RulesEngine
@@ -191,6 +191,43 @@ def test_a_compaction_waits_too_or_its_epoch_would_never_be_harvested(parts: Hom
     result = triggers(parts, wait=wait).on_compaction(ACME)
     assert [harvest.outcome for harvest in result.harvests] == ["completed"]
     assert result.dreams[0].succeeded
+
+
+def test_while_it_waits_for_another_run_nothing_is_tried_or_written(parts: HomeContainer) -> None:
+    asked: list[str] = []
+    seen = parts.own_sidecars / "seen-coverage.json"
+    lease = parts.leases.acquire(dream_lease_name(parts.home_id), purpose="another dream")
+    waits: list[tuple[int, int, bool]] = []
+
+    def wait(_seconds: float) -> bool:
+        waits.append((len(asked), len(parts.activity.read()), seen.exists()))
+        if len(waits) == 9:
+            lease.release()
+        return False
+
+    def engine_for(_context: object, trigger: str) -> RulesEngine:
+        asked.append(trigger)
+        return RulesEngine()
+
+    result = triggers(parts, wait=wait, engine_for=engine_for).on_archived(PIPELINE)
+    assert result.dreams[0].succeeded
+    assert set(waits[:9]) == {(1, 1, False)}
+    assert len(asked) == 2
+    assert [entry.times for entry in parts.activity.read() if entry.event == "dream.skipped"] == [1]
+
+
+def test_an_agent_at_work_is_asked_less_and_less_often(
+    parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_arguments: object, **_more: object) -> None:
+        raise Busy("The agent is writing.")
+
+    monkeypatch.setattr("reverie.jobs.consolidate.run.refuse_while_agent_writes", busy)
+    waits: list[float] = []
+    result = triggers(parts, wait=lambda seconds: waits.append(seconds) or False).on_archived(PIPELINE)
+    assert result.dreams[0].outcome == "skipped"
+    assert waits[:8] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert len(waits) < 130
 
 
 def test_an_archive_stops_waiting_when_it_is_told_to(parts: HomeContainer) -> None:
