@@ -452,9 +452,8 @@ def _wire(provider: str, entry: _KnownService) -> Wire:
 def _destination(wanted: ModelName, entry: _KnownService) -> str:
     if not stays_here(entry.base_url):
         return origin(entry.base_url)
-    # Ollama hands such models on to its own service.
-    cloud = wanted.provider == "ollama" and wanted.model.endswith(("-cloud", ":cloud"))
-    return _OLLAMA_CLOUD if cloud else ""
+    # Ollama, under whatever name, hands such models on to its own service.
+    return _OLLAMA_CLOUD if wanted.model.endswith(("-cloud", ":cloud")) else ""
 
 
 def _key_hint(provider: str, entry: _KnownService) -> str:
