@@ -625,11 +625,16 @@ def safe_name(name: str, fallback: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
 
 
+_CAP = re.compile(
+    r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than or equal to (\d{1,9})(?!\d)"
+)
+
+
 def cap_named(words: str) -> str | None:
     """The change `cap:<n>` when a service says how many tokens an answer may have at most."""
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
-    found = re.search(r"at most (\d+)|> (\d+),? which|less than or equal to (\d+)", words)
+    found = _CAP.search(words)
     return f"cap:{next(number for number in found.groups() if number)}" if found else None
 
 

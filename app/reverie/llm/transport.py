@@ -20,6 +20,7 @@ import contextlib
 import dataclasses
 import email.utils
 import json
+import math
 import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -52,8 +53,7 @@ ANSWER_LIMIT_MIB = 8
 _REFUSAL_LIMIT = 64 << 10
 _AFTER_FINISH_S = 5.0
 _AFTER_END_S = 0.25
-
-ClientFactory = Callable[[], httpx.AsyncClient]
+_LONGEST_WAIT_S = 86_400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -236,7 +236,8 @@ class Transport:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date; None if there is none."""
+    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date, at most a day; None if there
+    is none."""
     if not value:
         return None
     try:
@@ -246,7 +247,7 @@ def retry_after(value: str | None, now_s: float) -> float | None:
             seconds = email.utils.parsedate_to_datetime(value).timestamp() - now_s
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None
+    return min(max(0.0, seconds), _LONGEST_WAIT_S) if math.isfinite(seconds) else None
 
 
 def refusal_words(body: bytes) -> tuple[str, str]:

@@ -137,6 +137,9 @@ class ChatReader(ReplyReader):
         super().__init__(model, progress)
         self._text: list[str] = []
         self._calls: list[_Call] = []
+        # The newest call with each index and each id: an answer may hold thousands.
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
         self._twin: _Call | None = None
         self._finish: str | None = None
         self._usage: TokenUsage | None = None
@@ -210,6 +213,7 @@ class ChatReader(ReplyReader):
         call = self._meant(part, function)
         named = bool(call.name)
         call.id = call.id or as_text(part.get("id"))
+        self._by_id[call.id] = call
         _grow(call, function)
         if call.name and not named and streamed:
             self._show(tool_name=call.name)
@@ -218,19 +222,20 @@ class ChatReader(ReplyReader):
         """Which call a piece belongs to: by index, else by id, else a name begins a new one."""
         index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None
-        for call in reversed(self._calls):
-            if number is not None and call.index is not None:
-                # Some servers give every call of a turn the index 0, whole and with an id of its own.
-                another = identity and call.id and identity != call.id and as_text(function.get("name"))
-                if call.index == number and not another:
-                    return call
-            elif identity and identity == call.id:
-                return call
-        begins = number is not None or identity or as_text(function.get("name")) or not self._calls
-        if not begins:
+        name = as_text(function.get("name"))
+        same = None if number is None else self._by_index.get(number)
+        # Some servers give every call of a turn the index 0, whole and with an id of its own.
+        if same is not None and not (identity and same.id and identity != same.id and name):
+            return same
+        named = self._by_id.get(identity) if identity else None
+        if named is not None and (number is None or named.index in (None, number)):
+            return named
+        if self._calls and number is None and not identity and not name:
             return self._calls[-1]
         call = _Call(number)
         self._calls.append(call)
+        if number is not None:
+            self._by_index[number] = call
         return call
 
 

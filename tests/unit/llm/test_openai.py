@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from reverie.llm.provider import (
     EventParser,
     Malformed,
     ModelTurn,
+    ProviderError,
     ServerEvent,
     ServiceRefusal,
     StreamProgress,
@@ -342,6 +344,22 @@ def test_what_a_server_refuses_is_left_out_and_asked_again_once(words: str, gone
     assert gone in first
     assert gone not in second
     assert there in second
+
+
+def test_a_limit_of_the_answer_that_no_number_holds_is_no_limit() -> None:
+    words = f"max_tokens is too large. This model supports at most {'9' * 5000} completion tokens."
+    with ModelServer([Reply(status=400, error=words)] * 2) as server, pytest.raises(ProviderError):
+        ask(provider_of(server))
+
+
+def test_a_flood_of_calls_is_read_in_time() -> None:
+    reader = ChatReader("m", lambda _progress: None)
+    count = 100_000
+    flood = [part(number, id=f"id-{number}", name="view", arguments="{}") for number in range(count)]
+    begun = time.monotonic()
+    reader.feed(ServerEvent("", json.dumps(chunk(tool_calls=flood))))
+    assert time.monotonic() - begun < 10
+    assert len(reader.turn().message.tool_calls) == count
 
 
 def test_a_named_limit_of_the_answer_is_kept_to() -> None:

@@ -118,7 +118,8 @@ def test_the_limit_holds_while_pausing_and_tells_what_went_wrong_before() -> Non
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [("5", 5), ("0.5", 0.5), ("-3", 0), ("Thu, 01 Jan 1970 00:01:40 GMT", 50), ("", None)]
-    + [(text, None) for text in ("soon", "nan", "Thu, 99 Foo", "1 2")],
+    + [("1e300", 86_400), ("Thu, 01 Jan 9999 00:01:40 GMT", 86_400)]
+    + [(text, None) for text in ("soon", "nan", "inf", "-inf", "1e400", "Thu, 99 Foo", "1 2")],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
     assert retry_after(value, 50) == seconds
