@@ -48,7 +48,7 @@ from reverie.values import Struct
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-    from reverie.llm.transport import ClientFactory, Sleep, Transport
+    from reverie.llm.transport import Sleep, Transport
     from reverie.settings import ProviderSettings
 
 
@@ -332,14 +332,14 @@ class Catalogue:
         names = (*_KNOWN, *self._settings)
         return NETWORK_VARIABLES.union(*(self._entry(name).key_names for name in names))
 
-    def provider(self, name: str, *, client_factory: ClientFactory | None = None) -> Provider:
+    def provider(self, name: str) -> Provider:
         """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""
         wanted = parse_model(name)
         entry, key = self._reachable(wanted.provider)
         # Late: only a request needs httpx, which takes 0.15 s to import.
         from reverie.llm.transport import RemoteProvider
 
-        transport = self._transport(wanted, entry, key, client_factory)
+        transport = self._transport(wanted, entry, key)
         configured = self._settings.get(wanted.provider)
         return RemoteProvider(
             self._service(wanted, entry, key),
@@ -355,7 +355,7 @@ class Catalogue:
         entry, key = self._reachable(name)
         wanted = ModelName(name, "models")
         service = self._service(wanted, entry, key)
-        transport = self._transport(wanted, entry, key, None)
+        transport = self._transport(wanted, entry, key)
         try:
             async with asyncio.timeout(_LIST_S):
                 listed = await transport.get(_wire(name, entry).models_path)
@@ -425,9 +425,7 @@ class Catalogue:
         host = origin(entry.base_url)
         return Service(wanted.provider, wanted.model, host, hint, entry.local, tuple(filter(None, secrets)))
 
-    def _transport(
-        self, wanted: ModelName, entry: _KnownService, key: str | None, client_factory: ClientFactory | None
-    ) -> Transport:
+    def _transport(self, wanted: ModelName, entry: _KnownService, key: str | None) -> Transport:
         from reverie.llm.transport import Endpoint, Transport  # late: see `provider`
 
         configured = self._settings.get(wanted.provider)
@@ -438,7 +436,7 @@ class Catalogue:
             # The format's own path begins with the version; both ways of writing the address are common.
             base_url = base_url.removesuffix("/v1")
         endpoint = Endpoint(base_url, headers, idle, min(_CONNECT_S, idle))
-        return Transport(self._service(wanted, entry, key), endpoint, client_factory=client_factory)
+        return Transport(self._service(wanted, entry, key), endpoint)
 
 
 def _wire(provider: str, entry: _KnownService) -> Wire:

@@ -69,12 +69,9 @@ class Endpoint:
 class Transport:
     """The connection to one service."""
 
-    def __init__(
-        self, service: Service, endpoint: Endpoint, *, client_factory: ClientFactory | None = None
-    ) -> None:
+    def __init__(self, service: Service, endpoint: Endpoint) -> None:
         self._service = service
         self._endpoint = endpoint
-        self._make = client_factory or self._new_client
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
@@ -119,7 +116,7 @@ class Transport:
     def _connected(self) -> httpx.AsyncClient:
         if self._client is None:
             try:
-                self._client = self._make()
+                self._client = self._new_client()
             except (ImportError, ValueError, httpx.InvalidURL) as error:
                 raise ServiceProblem(provider.proxy_settings_error(self._service)) from error
         return self._client
@@ -304,7 +301,6 @@ class RemoteProvider:
         destination: str,
         max_retries: int,
         sleep: Sleep = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._service = service
         self._wire = wire
@@ -312,7 +308,6 @@ class RemoteProvider:
         self._destination = destination
         self._max_retries = max_retries
         self._sleep = sleep
-        self._jitter = jitter
         self._changes: frozenset[str] = frozenset()
         self._last: ProviderError | None = None
 
@@ -395,7 +390,7 @@ class RemoteProvider:
         if trouble.wait_s is not None:
             return trouble.wait_s
         longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * float(2**tries))
-        return longest * (0.5 + self._jitter() / 2)
+        return longest * (0.5 + random.random() / 2)
 
 
 def _text_of(request: ModelRequest) -> str:
