@@ -38,6 +38,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.guard import Guard, Retention, judge_retention
 from reverie.runs.record import Op, Progress, ReportCard, RunRecord, RunResult, RunStore, not_applied
 from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
+from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_pairs, with_write_protected
 from reverie.values import Struct, replace
 
@@ -316,6 +317,8 @@ class DreamJob(Job[Dreamt]):
         self._attempts += 1
         try:
             return await self._dream(run, fault_words(first.card))
+        except LeaseLost:
+            raise  # whoever has the lease now settles this run
         except (UserError, TimedOut) as error:
             self._trouble = str(error) or "It took too long."
             self._guard, self._summary = guard, summary

@@ -23,6 +23,7 @@ from reverie.jobs.consolidate import run
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import RunResult
+from reverie.runs.transaction import LeaseLost
 from reverie.services.container import HomeContainer
 
 ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f1a2b3c4"
@@ -274,6 +275,21 @@ def test_a_delete_that_would_lose_lines_is_held_for_review(parts: HomeContainer)
     assert contents(parts.home.root) == before
     with pytest.raises(StoreError):
         parts.reverter.revert(result.run_id)
+
+
+def test_a_lease_lost_in_the_second_attempt_leaves_the_run_to_recovery(parts: HomeContainer) -> None:
+    attempts: list[int] = []
+
+    def lost() -> None:
+        attempts.append(1)
+        if len(attempts) == 2:
+            raise LeaseLost("The lease ran out.")
+
+    gone = {"command": "delete", "path": "/memories/global/snippets/jq.md"}
+    result = parts.dreams.run(DreamRequest(workspace(parts, ACME)), ScriptedEngine(gone, meanwhile=lost))
+    assert len(attempts) == 2
+    assert (result.outcome, result.reason) == ("interrupted", "lease-lost")
+    assert [run.id for run in parts.runs.unsettled()] == [result.run_id]
 
 
 def test_a_run_that_shrinks_a_scope_too_far_is_held(parts: HomeContainer) -> None:
