@@ -62,6 +62,7 @@ from reverie.values import Struct, replace
 
 
 ALL = -1
+_REFUSED = "memory-write"
 
 
 class Replacement(Struct, frozen=True):
@@ -202,7 +203,7 @@ class WriterTools:
 
 
 def _refused(cause: str, next_step: str = "") -> StoreError:
-    return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason="memory-write")
+    return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason=_REFUSED)
 
 
 # Material: the newest events within 80,000 JSON characters (formats/mux.md section 14), each measured once.
@@ -678,10 +679,19 @@ class WriterJob(Job[MemoryDraft]):
 
     def accept(self, thought: MemoryDraft, run: RunContext) -> Plan:
         """The draft on top of what stands there now."""
-        thought.refresh()
         target, end = self._request.target, self._end
+        try:
+            thought.refresh()
+        except StoreError as error:
+            if error.reason != _REFUSED:
+                raise
+            # The step that a refusal names is one for a model.
+            next_step = "It is tried again at the next turn."
+            raise StoreError(
+                error.title, cause=error.cause, next_step=next_step, reason=error.reason
+            ) from error
         if not thought.changed:
-            return Plan(f"{target.path} was updated.")
+            return Plan(f"{target.path} already said so.")
         summary = f"{target.path} was updated."
         if end.outcome == "time-limit":
             summary += " The model then ran out of time."

@@ -407,8 +407,23 @@ def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("failed", False)
+    assert outcome.next_step == "It is tried again at the next turn."
     assert desk.memory == "all new\n"
     assert desk.parts.runs.unsettled() == ()
+
+
+def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) -> None:
+    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+        draft.edit(lambda text: text if text.endswith("- same\n") else f"{text.rstrip()}\n- same\n")
+        tools.wrote = True
+        path = desk.root / MEMORY
+        path.write_text(f"{desk.memory.rstrip()}\n- same\n", encoding="utf-8")
+
+    desk.engine.act = act
+    desk.turn()
+    outcome = desk.turn()
+    assert (outcome.outcome, outcome.wrote) == ("unchanged", False)
+    assert outcome.text == f"{MEMORY} already said so."
 
 
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
