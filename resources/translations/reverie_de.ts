@@ -7431,8 +7431,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell kann keine Werkzeuge aufrufen: {quote}</translation>
     </message>
     <message numerus="yes">
-        <source>The model did not come to an end within %n answers.</source>
-        <translation><numerusform>Das Modell kam in %n Antwort zu keinem Ende.</numerusform><numerusform>Das Modell kam in %n Antworten zu keinem Ende.</numerusform></translation>
+        <source>The model did not finish within %n steps.</source>
+        <translation><numerusform>Das Modell wurde in %n Schritt nicht fertig.</numerusform><numerusform>Das Modell wurde in %n Schritten nicht fertig.</numerusform></translation>
     </message>
     <message>
         <source>The model does not answer</source>

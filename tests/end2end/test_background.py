@@ -108,7 +108,7 @@ def test_a_second_harvest_says_that_there_is_nothing_left(run: Run) -> None:
     code, out, err = run("harvest", "--workspace", ACME, "--engine", "rules", "--json")
     told = json.loads(out)
     assert (code, told["reason"], told["dream"]["outcome"]) == (1, "harvested", "unchanged")
-    assert "picked up already" in err
+    assert "already harvested" in err
 
 
 def test_a_workspace_without_compaction_says_so(run: Run) -> None:

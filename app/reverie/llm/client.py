@@ -131,21 +131,19 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
         return EngineResult(result.outcome, None, account, attempts)
     error: UserError | None = result.error
     if error is None:
-        limit = f"{max_steps} answers" if result.outcome == "step-limit" else "the length that a run allows"
+        limit = f"{max_steps} steps" if result.outcome == "step-limit" else "the length that a run allows"
         error = StoreError(
-            f"The model did not come to an end within {limit}.",
+            f"The model did not finish within {limit}.",
             next_step="Look at the trace of the run, or try another model.",
             reason="model",
         )
     return EngineResult("failed", error, account, attempts)
 
 
-def no_end(
-    outcome: str, max_steps: int, otherwise: str = "The model did not come to an end."
-) -> ModelRunFailed:
+def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not finish.") -> ModelRunFailed:
     """Why a run of the loop that ended without an error does not count."""
     why = {
-        "step-limit": f"The model did not come to an end within {max_steps} answers.",
+        "step-limit": f"The model did not finish within {max_steps} steps.",
         "output-limit": "The model wrote more than a run allows.",
     }.get(outcome, otherwise)
     return ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")

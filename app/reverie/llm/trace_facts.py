@@ -771,8 +771,8 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
     evidence = RunEvidence(attempt.index if attempt is not None else 0, step, quote=_outcome(facts))
     if facts.outcome == "step-limit":
         said = plural(
-            "The model did not come to an end within 1 answer.",
-            "The model did not come to an end within %n answers.",
+            "The model did not finish within 1 step.",
+            "The model did not finish within %n steps.",
             step,
         )
         return RunVerdict("limit", said, evidence)

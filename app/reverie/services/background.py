@@ -435,7 +435,7 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
         parts.report("extract.by-agent", text)
         return None
     if not parts.read_settings().extract.at_launch:
-        parts.report("extract.disabled", "Extraction at the start is off. Switch it on in the settings.")
+        parts.report("extract.disabled", "Extraction at start-up is off. Turn it on in Settings.")
         return None
     return service.run(cancel=cancel, trigger="launch")
 

@@ -89,7 +89,7 @@ def test_a_known_secret_is_hidden_in_json_whatever_is_escaped_there() -> None:
     vault = Vault()
     events = [{"text": "password: 'ab\"c1\\d9'\n"}, {"output": ["", {KEY: 1}]}]
     vault.learn(events)
-    for value in ("ab\"c1\\d9", KEY):
+    for value in ('ab"c1\\d9', KEY):
         text = json.dumps([f"x\n{value}\ny"], ensure_ascii=False)
         hidden = vault.hide(text)
         assert json.dumps(value, ensure_ascii=False)[1:-1] not in hidden

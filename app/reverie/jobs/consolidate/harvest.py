@@ -557,7 +557,7 @@ class HarvestJob(Job[Checked]):
     def begun(self, record: RunRecord) -> None:
         """Nobody else starts it from here on."""
         self._save(self._pending, after=self.source_read.previous)
-        self.say("started", f"Picking up compaction {self.source_read.boundary.epoch} started.", record)
+        self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
 
     async def think(self, run: RunContext) -> Checked | Plan:
         """Read what was said, part by part."""
@@ -665,20 +665,20 @@ class HarvestJob(Job[Checked]):
         """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""
         if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
-                "Another process picked this compaction up first.",
+                "Another process harvested this compaction first.",
                 next_step="Nothing is left to do.",
             )
 
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
-    "harvested": ("The newest compaction is picked up already.", "Nothing is left to do."),
+    "harvested": ("The newest compaction was already harvested.", "Nothing is left to do."),
     "in-flight": (
-        "The compaction is being picked up already.",
+        "The compaction is already being harvested.",
         "Wait until it is done; after 5 minutes it counts as abandoned.",
     ),
     "attempts-used-up": (
-        "Picking up the compaction failed three times and is not tried again.",
-        "See the runs for why; the next compaction is picked up as usual.",
+        "The harvest of the compaction failed three times and is not tried again.",
+        "See the runs for why; the next compaction is harvested as usual.",
     ),
 }
 
@@ -710,15 +710,15 @@ class HarvestService:
         writer = self._parts.home.writer
         if workspace_id is None:
             raise Unavailable(
-                "There is no transcript to pick up from.",
-                cause="Reverie picks up from the conversation of one workspace.",
+                "There is no transcript to harvest.",
+                cause="Reverie harvests the conversation of one workspace.",
                 next_step="Choose a workspace.",
                 reason="no-transcript",
             )
         if writer is None:
             raise Unavailable(
-                "Reverie does not pick up from transcripts of this agent.",
-                cause="Reverie picks up what mux compacted.",
+                "Reverie does not harvest transcripts of this agent.",
+                cause="Reverie harvests what mux compacted.",
                 next_step="For a session of Claude Code, `reverie notes` writes down what was said.",
                 reason="no-transcript",
             )
@@ -758,9 +758,9 @@ def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
     found = [item for item in boundaries if key is None or item.summary_message_id == key]
     if not found:
         raise StoreError(
-            "There is no compaction to pick up." if key is None else f"There is no compaction {key}.",
+            "There is no compaction to harvest." if key is None else f"There is no compaction {key}.",
             cause="The transcript of this workspace holds none." if key is None else "",
-            next_step="The next compaction is picked up by itself.",
+            next_step="The next compaction is harvested automatically.",
             reason="no-compaction",
         )
     return found[-1]

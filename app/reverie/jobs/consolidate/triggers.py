@@ -516,7 +516,7 @@ class Triggers:
     def _gate(self, name: Trigger, workspace_id: str | None) -> Triggered | None:
         """Why this trigger does not run, said in Activity; None: it may."""
         if not self._parts.budget().enabled:
-            text = "Background runs are switched off for this home. Switch them on in the settings."
+            text = "Background runs are off for this home. Turn them on in Settings."
             # One gate for all triggers and workspaces: it is said once.
             return self._say("background", None, "off", text)
         refused = self._over_budget()

@@ -728,7 +728,9 @@ class _ExtractionWork:
                 return _cancelled(part)
             end = await DirectoryRun(self._around, row, self._engines.stage_two(), teller.of(part)).go()
             if end is None:
-                teller.ended(part, "skipped", "Somebody else consolidates it, or has just done so.")
+                teller.ended(
+                    part, "skipped", "Another process is consolidating this directory, or has just finished."
+                )
             else:
                 self._around.reporter.ended(end)
                 teller.ended(part, _stage_of(end, "consolidated"), end.summary)

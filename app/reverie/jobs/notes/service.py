@@ -496,7 +496,7 @@ class NotesStanding(Struct, frozen=True):
 def gate_words(gate: Gate, thresholds: Thresholds) -> str:
     """Why there is no update now, without numbers that change from answer to answer."""
     return {
-        "disabled": "Session notes are off. Switch them on in the settings.",
+        "disabled": "Session notes are off. Turn them on in Settings.",
         "no-messages": "Nothing was said in this session yet.",
         "idle": "Nobody has said anything in this session for more than an hour.",
         "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",

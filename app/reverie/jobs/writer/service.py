@@ -401,7 +401,7 @@ class WriterReporter:
 def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
     """Why no turn at all starts a run."""
     if gate == "disabled":
-        who = "The agent's own settings switch it off." if by_agent else "Switch it on in the settings."
+        who = "The agent's own settings turn it off." if by_agent else "Turn it on in Settings."
         return f"The memory writer is off. {who}"
     if gate == "child-workspace":
         return "This is the workspace of a sub-agent: its parent's turns count, not its own."

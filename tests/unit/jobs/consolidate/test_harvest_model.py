@@ -221,7 +221,7 @@ def test_a_model_that_only_talks_fails_so_that_no_inbox_is_touched() -> None:
 
 def test_a_model_that_never_ends_is_stopped() -> None:
     error, _found, _provider = failing(*[proposes() for _answer in range(20)])
-    assert "did not come to an end" in error.title
+    assert "did not finish" in error.title
 
 
 def test_a_flood_of_candidates_is_refused() -> None:
