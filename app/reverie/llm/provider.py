@@ -625,9 +625,7 @@ def safe_name(name: str, fallback: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
 
 
-_CAP = re.compile(
-    r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than or equal to (\d{1,9})(?!\d)"
-)
+_CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than or equal to (\d{1,9})(?!\d)")
 
 
 def cap_named(words: str) -> str | None:

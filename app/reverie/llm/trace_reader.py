@@ -58,7 +58,7 @@ class MemorySource(Struct, frozen=True):
         return len(self.data)
 
     def read(self, start: int, end: int) -> bytes:
-        """As `Source.read`; never fails."""
+        """As `JsonSource.read`; never fails."""
         return self.data[start:end]
 
 
@@ -69,7 +69,7 @@ class FileSource(Struct, frozen=True):
     size: int
 
     def read(self, start: int, end: int) -> bytes:
-        """As `Source.read`; the file is opened for each."""
+        """As `JsonSource.read`; the file is opened for each."""
         with open(_opened(self.path), "rb") as file:
             file.seek(start)
             return file.read(max(0, min(end, self.size) - start))

@@ -317,7 +317,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
 class ResponsesWire(_BearerWire, frozen=True):
-    """Implements `llm.transport.Wire`."""
+    """Implements `llm.provider.Wire`."""
 
     path: str = "/responses"
 
@@ -520,7 +520,7 @@ _MESSAGE_ERRORS = {
 
 
 class AnthropicWire(Struct, frozen=True):
-    """Implements `llm.transport.Wire`."""
+    """Implements `llm.provider.Wire`."""
 
     path: str = "/v1/messages"
     models_path: str = "/v1/models"

@@ -4,8 +4,8 @@ A gate is an event of one workspace. An unchanged gate is one entry with a count
 speak in between: saying the same thing again appends only a short `again` line, which reading folds into the
 entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
-Whatever lies in the log's place (a folder, a pipe, a device) neither holds up nor stops who wants to say
-something: `add` never raises, and the first sentence that is lost is a warning in the log of the program.
+`add` never raises or blocks, even if the path is a directory, pipe or device; the first lost entry is logged
+as a warning.
 
 Threading: any thread and process; one lock per file. Failure: `read` raises `Unavailable`.
 """
@@ -55,7 +55,7 @@ class ActivityEntry(Struct, frozen=True):
 
 
 class _Repeated(Struct):
-    """An entry that was told again `times` times, which is still to be found."""
+    """A repeat count whose original entry has not been read yet."""
 
     number: int
     last_at: int

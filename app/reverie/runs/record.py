@@ -456,7 +456,6 @@ def lines_of_bytes(content: bytes) -> list[bytes]:
 
 _log = logging.getLogger("reverie.runs")
 
-"""The outcomes of a run that came to pass."""
 RunKind = Literal["dream", "harvest", "revert", "writer", "extract", "notes"]
 _OPEN = ".open"
 

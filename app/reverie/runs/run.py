@@ -129,12 +129,17 @@ class StopCheck:
     """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
 
     def __init__(
-        self, cancel: threading.Event, lease_lost: threading.Event, time_limit_s: float, *, ends: bool = True
+        self,
+        cancel: threading.Event,
+        lease_lost: threading.Event,
+        time_limit_s: float,
+        *,
+        enforce_deadline: bool = True,
     ) -> None:
-        """`ends` False: `check` leaves the time to whoever thinks."""
+        """`enforce_deadline` False: `check` ignores the deadline; the engine enforces it."""
         self._cancel = cancel
         self._lease_lost = lease_lost
-        self._ends = ends
+        self._enforce_deadline = enforce_deadline
         self.allowed_ms = round(time_limit_s * 1000)
         self.deadline = time.monotonic() + time_limit_s
         """On `time.monotonic`'s clock."""
@@ -148,9 +153,7 @@ class StopCheck:
         if self._cancel.is_set():
             raise Cancelled
         self.require_lease()
-        if not self._ends:
-            return
-        if time.monotonic() > self.deadline:
+        if self._enforce_deadline and time.monotonic() > self.deadline:
             raise TimedOut
 
     def require_lease(self) -> None:
@@ -575,14 +578,14 @@ class Run(Generic[Thought]):
         def commit() -> None:
             self._job.commit(plan, self._now)
 
-        def nothing() -> None:
-            """The other of the two places."""
+        def no_op() -> None:
+            """Used where the job's commit is not due."""
 
         covered = journal.coverage is not None
         transaction.apply(
             journal,
-            commit=commit if covered else nothing,
-            confirm=nothing if covered else commit,
+            commit=commit if covered else no_op,
+            confirm=no_op if covered else commit,
             check=self._check,
         )
 

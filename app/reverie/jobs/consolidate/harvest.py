@@ -105,7 +105,7 @@ class InboxCandidate(Struct, frozen=True):
 
 class Extractor(Protocol):
     """What does a harvest's thinking, one per harvest. `extract` proposes candidates for one chunk: JSON
-    objects with the names of `Candidate`. It raises the `UserError` family; nothing is written then.
+    objects with the names of `InboxCandidate`. It raises the `UserError` family; nothing is written then.
     `account` may be asked at any time, also after it failed, and is about all chunks."""
 
     name: str

@@ -44,13 +44,12 @@ from reverie.values import Struct, replace
 
 # The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
 #
-# A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream
-# takes it, how it stood is kept in Reverie's own directory, so that `runs.transaction`, of whatever kind the
-# next run is, knows what to put back (`settle`, under the dream lease, once the killed run is settled). A
-# run by a model that changed something leaves the present as the last consolidation. Any other run restores
-# the lock, so that the agent's own consolidation comes when it would have come: a run that changed nothing,
-# one that failed, and one by rules, which do much less than the agent. A preview takes no lock: it changes
-# nothing.
+# A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream takes
+# it, how it stood is kept in Reverie's own directory, so that recovery, whatever kind of run comes next,
+# knows what to put back (`settle`, under the dream lease, once the killed run is settled). A run by a model
+# that changed something leaves the present as the last consolidation. Any other run restores the lock, so
+# that the agent's own consolidation comes when it would have come: a run that changed nothing, one that
+# failed, and one by rules, which do much less than the agent. A preview takes no lock: it changes nothing.
 #
 # Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
 # back is noted in Activity, as the run is over by then.

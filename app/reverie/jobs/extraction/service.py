@@ -253,7 +253,7 @@ class RolloutRun(ExtractJob[Extracted]):
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
-        """The outcome; `Skipped` where somebody else has done it, or is at it."""
+        """The outcome; `SkippedThread` where somebody else has done it, or is at it."""
         thread = self._thread
         name = rollout_lease_name(self._parts.run.home_id, thread.id)
         try:

@@ -306,8 +306,8 @@ class SessionCounters(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """A session at one moment. `tool_calls` since `Counters.counting_from`; `at_break`: the last answer asks
-    for no tools."""
+    """A session at one moment. `tool_calls`: since `SessionCounters.counting_from`; `at_break`: the last
+    answer asks for no tools."""
 
     messages: int
     context_tokens: int
@@ -763,7 +763,7 @@ class NotesService:
             engine,
             still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
         )
-        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, ends=False)
+        limits = StopCheck(self._cancel, threading.Event(), settings.time_limit_s, enforce_deadline=False)
         end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         written = job.written(end)
         if end.succeeded:

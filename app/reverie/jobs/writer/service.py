@@ -683,7 +683,7 @@ class WriterService:
                 engine,
                 still_wanted=lambda: by_hand or self.standing(workspace_id).gate is None,
             )
-            limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, ends=False)
+            limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, enforce_deadline=False)
             result = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         except UserError as error:
             return self._reporter.say("error", workspace_id, str(error), start.message_id, level="warning")
