@@ -232,7 +232,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """Lines with their `\n` (a `\r` before it belongs to the line); the last may lack one."""
+    """Lines with their `\\n` (a `\\r` before it belongs to the line); the last may lack one."""
     *whole, last = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 

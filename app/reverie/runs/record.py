@@ -34,7 +34,7 @@ from reverie.errors import Busy, StoreError, Unavailable, UserError, user_error_
 from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import held_lock
-from reverie.memory.diff import ChangedSpan, changed_spans
+from reverie.memory.diff import ChangedSpan, changed_spans, lines_of
 from reverie.memory.paths import memory_path
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.text.summaries import some
@@ -355,7 +355,7 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
     """What a run left of a file once the hunks `taken` (None: all of it) are taken back."""
     if taken is None or before is None or after is None:
         return before if taken is None or taken else after
-    old, new = lines_of_bytes(before), lines_of_bytes(after)
+    old, new = lines_of(before), lines_of(after)
     lines, at = [], 0
     for number, span in enumerate(changed_spans(old, new)):
         lines += new[at : span.new_start]
@@ -368,7 +368,7 @@ def hunk_count(before: bytes | None, after: bytes | None) -> int:
     """How many hunks of a file can be taken back by themselves; 0 for one that came or went."""
     if before is None or after is None:
         return 0
-    return len(changed_spans(lines_of_bytes(before), lines_of_bytes(after)))
+    return len(changed_spans(lines_of(before), lines_of(after)))
 
 
 def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
@@ -446,12 +446,6 @@ def _hunks(hunks: Collection[int]) -> str:
 
 def _side(span: ChangedSpan, old: list[bytes], new: list[bytes], *, is_taken: bool) -> list[bytes]:
     return old[span.old_start : span.old_end] if is_taken else new[span.new_start : span.new_end]
-
-
-def lines_of_bytes(content: bytes) -> list[bytes]:
-    """Each line with its `\\n`, which the last one may lack."""
-    *whole, last = content.split(b"\n")
-    return [line + b"\n" for line in whole] + ([last] if last else [])
 
 
 _log = logging.getLogger("reverie.runs")

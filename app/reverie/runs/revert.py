@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
+from reverie.memory.diff import lines_of
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
@@ -33,7 +34,6 @@ from reverie.runs.record import (
     RunResult,
     hunk_count,
     joined,
-    lines_of_bytes,
     parts_as_json,
     require_parts,
     version_without,
@@ -106,7 +106,7 @@ def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes)
 
 
 def _upside_down(content: bytes) -> bytes:
-    return b"".join(reversed(lines_of_bytes(content)))
+    return b"".join(reversed(lines_of(content)))
 
 
 class RevertPlan(Struct):

@@ -21,8 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeVar
 
-from reverie.errors import StoreError
-from reverie.memory.diff import text_lines
+from reverie.memory.diff import changed_spans, text_lines
 from reverie.memory.front_matter import split
 from reverie.runs.guard import (
     DRY_RUN_NOTE,
@@ -32,7 +31,7 @@ from reverie.runs.guard import (
     lines_kept,
     scope_name,
 )
-from reverie.runs.record import Parts
+from reverie.runs.record import Parts, require_parts, whole_where_complete
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 
@@ -223,18 +222,14 @@ class Hunk(Struct, frozen=True):
 def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
     """Every place where the two differ, in order, numbered from 0."""
     old, new = text_lines(before), text_lines(after)
-    lead = _equal_lead(old, new)
-    tail = _equal_lead(old[lead:][::-1], new[lead:][::-1])
-    matcher = SequenceMatcher(None, old[lead : len(old) - tail], new[lead : len(new) - tail])
-    changed = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
     return tuple(
         Hunk(
             index,
-            lead + old_start,
-            tuple(old[lead + old_start : lead + old_end]),
-            tuple(new[lead + new_start : lead + new_end]),
+            span.old_start,
+            tuple(old[span.old_start : span.old_end]),
+            tuple(new[span.new_start : span.new_end]),
         )
-        for index, (_tag, old_start, old_end, new_start, new_end) in enumerate(changed)
+        for index, span in enumerate(changed_spans(old, new))
     )
 
 
@@ -264,12 +259,6 @@ def _ended(text: str, hunk: Hunk) -> str:
         return text
     crlf = any(line.endswith("\r\n") for line in (*hunk.removed, *hunk.added))
     return text + ("\r\n" if crlf else "\n")
-
-
-def _equal_lead(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines at the front are the same: most edits touch a few lines of many."""
-    shorter = min(len(old), len(new))
-    return next((number for number in range(shorter) if old[number] != new[number]), shorter)
 
 
 _Key = TypeVar("_Key")
@@ -685,44 +674,22 @@ def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Pa
 
 
 def named_parts(
-    review: Review, paths: Collection[str], hunks: Collection[int], taken: Parts
+    run_id: str, review: Review, paths: Collection[str], hunks: Collection[int], taken: Parts
 ) -> tuple[Parts, tuple[str, ...]]:
     """The parts that a command names (files by either of their names, hunks of one edited file, numbered from
     1) with what the rails bring back besides, and the paths of the latter. Raises `StoreError` for what the
     run does not have, or what was taken back already."""
-    selection = standing(review, taken)
-    named: set[str] = set()
-    for path in dict.fromkeys(paths):
-        # A diff names files without their first slash.
-        file = next((file for file in review.files if {path, f"/{path}"} & set(file.paths)), None)
-        if file is None:
-            raise StoreError(
-                f"The run did not change {path}.",
-                next_step="`reverie diff RUN` shows what it changed.",
-                reason="missing",
-            )
+    # A diff names files without their first slash.
+    files = {name: file for file in review.files for path in file.paths for name in (path, path.lstrip("/"))}
+    wanted = frozenset(number - 1 for number in hunks) or None
+    every = {name: len(file.hunks) for name, file in files.items()}
+    gone = whole_where_complete({name: hunks_taken(file, taken) for name, file in files.items()}, every)
+    counts = {name: every[name] if file.verb == "edit" else 0 for name, file in files.items()}
+    require_parts(run_id, dict.fromkeys(paths, wanted), gone, counts)
+    selection, named = standing(review, taken), set[str]()
+    for file in dict.fromkeys(files[path] for path in paths):
         named.update(file.paths)
-        gone, every = hunks_taken(file, taken), frozenset(hunk.index for hunk in file.hunks)
-        if hunks and file.verb != "edit":
-            raise StoreError(
-                f"{path} has no hunks to take back: the run made, deleted or renamed it.",
-                next_step="Leave --hunk out to take back all of it.",
-                reason="missing",
-            )
-        wanted = frozenset(number - 1 for number in hunks) or every
-        if not wanted <= every:
-            numbers = ", ".join(str(hunk + 1) for hunk in sorted(wanted - every))
-            raise StoreError(
-                f"There is no hunk {numbers} in {path}.",
-                cause=f"It has {len(every)}.",
-                next_step="`reverie diff RUN` shows them with their numbers.",
-                reason="missing",
-            )
-        again = wanted & gone if hunks else wanted if gone == every else frozenset()
-        if again:
-            what = f"hunk {', '.join(str(hunk + 1) for hunk in sorted(again))} of {path}" if hunks else path
-            raise StoreError(f"Already taken back: {what}.", reason="reverted")
-        for hunk in wanted:
+        for hunk in wanted or [hunk.index for hunk in file.hunks]:
             selection = selection.with_hunk(file.path, hunk, accepted=False)
     parts = to_take_back(review, selection, taken)
     return parts, tuple(path for path in parts if path not in named)

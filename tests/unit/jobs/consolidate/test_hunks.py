@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.jobs.consolidate.review import apply_hunks, split_hunks
+from reverie.jobs.consolidate.review import apply_hunks, bytes_of, split_hunks
 from reverie.memory.diff import text_lines
+from reverie.runs.record import hunk_count, version_without
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d", "\u2028e\n", "\udcff\n"]), max_size=12)
 TEXTS = LINES.map("".join)
@@ -26,6 +27,17 @@ def test_all_hunks_give_the_text_after_and_none_the_text_before(before: str, aft
 def test_a_choice_holds_lines_of_the_two_versions_only(before: str, after: str, accepted: set[int]) -> None:
     chosen = apply_hunks(before, split_hunks(before, after), accepted, {})
     assert set(text_lines(chosen)) <= set(text_lines(before)) | set(text_lines(after))
+
+
+@settings(max_examples=examples(100))
+@given(TEXTS, TEXTS, st.sets(st.integers(0, 6)))
+def test_a_hunk_has_the_number_under_which_a_run_takes_it_back(
+    before: str, after: str, taken: set[int]
+) -> None:
+    hunks, old, new = split_hunks(before, after), bytes_of(before), bytes_of(after)
+    assert len(hunks) == hunk_count(old, new)
+    left = {hunk.index for hunk in hunks} - taken
+    assert bytes_of(apply_hunks(before, hunks, left, {})) == version_without(old, new, taken)
 
 
 def test_equal_texts_have_no_hunks() -> None:
