@@ -511,7 +511,6 @@ _MOST_HOLDERS = 4
 """What more notes say, each with a value of its own, is a field of a form."""
 _VALUE_WORDS = 8
 _LONGEST_VALUED = 200
-_NAME_WORDS = 3
 _SAID_WORDS = 4
 _SAME_WORDING = 0.6
 

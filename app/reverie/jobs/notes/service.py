@@ -180,7 +180,6 @@ class NotesJob(Job[NotesDraft]):
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The trace, with what only the run knows."""
-        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
         wrote = bool(end.changed)
         attempts = trace.get("attempts", [])
         if not wrote:
@@ -188,14 +187,13 @@ class NotesJob(Job[NotesDraft]):
         if end.reason == "structure" and attempts:
             attempts[-1] = _with_check(attempts[-1], end.summary)
         return {
-            **trace,
+            **super().document(trace, record, end),
             "runStartedAt": record.started_at,
             "attempts": attempts,
             "didWriteMemory": wrote,
             "satisfiedMemoryToolPolicy": end.outcome in SUCCEEDED,
             "projectPath": self._request.context.project_path or "",
             "memoryPath": str(self._request.place.file),
-            "reverie": ours,
         }
 
     def _read(self) -> bytes | None:
@@ -472,8 +470,8 @@ class NotesOutcome(Struct, frozen=True):
 class NotesStanding(Struct, frozen=True):
     """The notes of one session as they stand. `path` None: this agent keeps none for it. `exists`: there is a
     file, `is_template` nothing was noted in it yet; `tokens` of `limit_tokens`; `problems` for a person to
-    mend. `enabled`: kept by thresholds; `gate` and `sentence`: what stands between now and the next update,
-    None and empty where one is due. `updated_at` (UTC ms) and `run_id`: of the last update by Reverie."""
+    mend. `gate` and `sentence`: what stands between now and the next update, None and empty where one is due.
+    `noted_tokens` and `updated_at` (UTC ms): of the last update by Reverie."""
 
     session_id: str
     path: Path | None = None
@@ -482,15 +480,11 @@ class NotesStanding(Struct, frozen=True):
     tokens: int = 0
     limit_tokens: int = 0
     problems: tuple[NotesProblem, ...] = ()
-    enabled: bool = False
     running: bool = False
     gate: Gate | None = None
     sentence: str = ""
-    measured: Measured | None = None
-    thresholds: Thresholds = field(default_factory=Thresholds)
     noted_tokens: int = 0
     updated_at: int | None = None
-    run_id: str = ""
 
 
 def gate_words(gate: Gate, thresholds: Thresholds) -> str:
@@ -624,12 +618,9 @@ class NotesService:
         data, template = self._bytes(place), current_template(place.template)
         text = "" if data is None else data.decode("utf-8", "replace")
         state, thresholds = self._parts.book.of(session_id), _thresholds(settings)
-        try:
-            seen: Measured | None = _measured(self._facts(session_id, place), state.counters)
-        except FileNotFoundError:
-            seen = None
         gate: Gate | None = "no-messages"
-        if seen is not None:
+        with contextlib.suppress(FileNotFoundError):
+            seen = _measured(self._facts(session_id, place), state.counters)
             gate = decide(state.counters, seen, thresholds).gate
         if not settings.enabled:
             gate = "disabled"
@@ -642,15 +633,11 @@ class NotesService:
             tokens=rough_tokens(text),
             limit_tokens=TOTAL_TOKENS,
             problems=() if data is None else problems_of(text, template),
-            enabled=settings.enabled,
             running=self._parts.run.leases.holder(name) is not None,
             gate=gate,
             sentence="" if gate is None else gate_words(gate, thresholds),
-            measured=seen,
-            thresholds=thresholds,
             noted_tokens=state.counters.tokens,
             updated_at=state.updated_at,
-            run_id=state.run_id,
         )
 
     # Looking

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reverie.jobs.consolidate.rules.plan import Note, candidates_of, is_empty, without_noise
 from reverie.jobs.consolidate.rules.reading import code_among, fold_line, read_note, split_passages
-from reverie.jobs.consolidate.rules.similarity import numbers_of, words_of
+from reverie.jobs.consolidate.rules.similarity import words_of
 
 
 def kinds(text: str) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_hostile_line_costs_no_more_than_its_length(pattern: str) -> None:
         brackets="[a](" * (size // 4),
     )
     assert not is_empty(text)
-    for function in (split_passages, without_noise, words_of, numbers_of, candidates_of):
+    for function in (split_passages, without_noise, words_of, candidates_of):
         function(text)
     assert read_note(Note("/memories/global/a.md", text)).weight >= 0
 

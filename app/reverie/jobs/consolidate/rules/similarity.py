@@ -450,12 +450,6 @@ def _indexed(said: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def numbers_of(text: str) -> frozenset[str]:
-    """The numbers of a text, those that only count a list aside."""
-    spelled = NUMBER_WORDS.keys() & _said(text)
-    return _digits(text).union(NUMBER_WORDS[word] for word in spelled)
-
-
 def _digits(text: str) -> frozenset[str]:
     return frozenset(number.lstrip("0") or "0" for number in _NUMBER.findall(_ORDINAL.sub("", text)))
 
