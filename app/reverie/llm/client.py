@@ -80,16 +80,12 @@ class ModelClient(Struct, frozen=True):
         self,
         head: TraceHead,
         usage: TokenUsage | None,
-        told: Callable[[TraceHead], Mapping[str, Any]] | None,
+        build: Callable[[TraceHead], Mapping[str, Any]] | None,
     ) -> Account:
-        """The account of a run so far, priced. `head` is that of its trace, which `told` builds; None: no
+        """The account of a run so far, priced. `head` is that of its trace, which `build` makes; None: no
         trace."""
         cost = None if usage is None else self.cost_of(usage)
-        return Account(usage, cost, None if told is None else told(replace(head, cost_usd=cost)))
-
-    def cost(self, result: AgentResult) -> Decimal | None:
-        """US dollars; None if the model reported no usage or has no price."""
-        return None if result.usage is None else self.cost_of(result.usage)
+        return Account(usage, cost, None if build is None else build(replace(head, cost_usd=cost)))
 
     async def ask(
         self,

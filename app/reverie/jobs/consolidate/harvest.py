@@ -35,7 +35,7 @@ from reverie.jobs.consolidate.coverage import (
 from reverie.jobs.consolidate.engine import Fence
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.reading import BULLET
-from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest
+from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest, skipped
 from reverie.jobs.model_work import ModelWork, costs_of
 from reverie.llm.client import Account, ModelClient, no_end, prompt_words, spent
 from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
@@ -624,16 +624,7 @@ class HarvestJob(Job[Checked]):
 
     def refused(self, refusal: UserError) -> RunResult:
         """Told in Activity."""
-        parts, summary = self._parts, str(refusal)
-        parts.activity.add(
-            "harvest.skipped",
-            level="info",
-            text=summary,
-            home=str(parts.home.root),
-            workspace_id=self.workspace_id,
-            details={"reason": refusal.reason},
-        )
-        return RunResult("", "skipped", summary, refusal.reason, next_step=refusal.next_step)
+        return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
 
     def result(self, run: RunResult) -> RunResult:
         """The run, with `boundaryKey` and `inbox` (its memory path, None where there is none) as details, and

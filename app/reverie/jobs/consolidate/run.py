@@ -119,15 +119,18 @@ class AgentLocks:
         run_id, holder, before = found
         # No guard here: only a lock that is still ours is put back, also where the store has become unknown
         # since. A refusal would stop the runs of every other project.
-        self._give_back(lock, before, holder, run_id, changed=self._outcome(run_id) == "completed")
+        record = self._record(run_id)
+        changed = record is not None and record.outcome == "completed"
+        self._give_back(lock, before, holder, run_id, changed=changed)
 
     def _give_back(
         self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, changed: bool
     ) -> None:
         try:
             try:
-                consolidated = changed and not self._is_by_rules(run_id)
-                lock.done(holder) if consolidated else lock.put_back(before, holder)
+                record = self._record(run_id) if changed else None
+                by_rules = record is not None and record.engine == RULES
+                lock.done(holder) if changed and not by_rules else lock.put_back(before, holder)
             except Conflict as conflict:
                 self._tell(run_id, conflict)
             self._forget(run_id)
@@ -152,17 +155,11 @@ class AgentLocks:
             workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
         )
 
-    def _outcome(self, run_id: str) -> str:
+    def _record(self, run_id: str) -> RunRecord | None:
         try:
-            return self._runs.load(run_id).outcome
+            return self._runs.load(run_id)
         except StoreError:
-            return ""
-
-    def _is_by_rules(self, run_id: str) -> bool:
-        try:
-            return self._runs.load(run_id).engine == RULES
-        except StoreError:
-            return False
+            return None
 
     def _keep(self, entry: Mapping[str, Any], left: object) -> None:
         """Keep how the lock stood. Raises `Busy` where something else than `left` is kept: this process was
@@ -516,12 +513,12 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
 
 
 def skipped(
-    parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError
+    parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError, kind: str = "dream"
 ) -> RunResult:
     """The result of a run that did not begin, noted in Activity."""
     summary = str(refusal)
     parts.activity.add(
-        "dream.skipped",
+        f"{kind}.skipped",
         level="info",
         text=summary,
         home=str(parts.home.root),

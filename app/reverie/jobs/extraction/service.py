@@ -193,12 +193,10 @@ class ExtractJob(Job[Thought]):
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
         """The trace, with what only the run knows."""
-        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {
-            **trace,
+            **super().document(trace, record, end),
             "didWriteMemory": record.outcome == "completed",
             "projectPath": record.project_path or "",
-            "reverie": ours,
         }
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:

@@ -12,7 +12,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -351,7 +350,7 @@ class NotesTask(Struct, frozen=True):
     deadline: float
 
 
-def _head(task: NotesTask, existing: str, cost: Decimal | None = None) -> TraceHead:
+def _head(task: NotesTask, existing: str) -> TraceHead:
     """What the trace of a run says of it. `existing`: the notes before, without secrets."""
     return TraceHead(
         run_id=task.run_id,
@@ -360,7 +359,6 @@ def _head(task: NotesTask, existing: str, cost: Decimal | None = None) -> TraceH
         workspace_name=task.title,
         timeout_ms=task.timeout_ms,
         existing_memory=existing,
-        cost_usd=cost,
     )
 
 
@@ -731,7 +729,6 @@ class ModelNotes:
             )
         except ProviderError as refused:
             return EngineResult("failed", refused)
-        cost = self._asking.cost(result)
-        head = _head(task, vault.hide(draft.original), cost)
-        account = Account(result.usage, cost, trace.to_document(head))
+        head = _head(task, vault.hide(draft.original))
+        account = self._asking.account(head, result.usage, trace.to_document)
         return end_of(result, account, max_steps=MAX_STEPS)

@@ -10,7 +10,6 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -538,8 +537,8 @@ class ModelWriter:
             )
         except ProviderError as refused:
             return EngineResult("failed", refused)
-        cost = self._asking.cost(result)
-        account = Account(result.usage, cost, _prompt_document(trace, task, draft.original, vault, cost))
+        head = _head(task, vault.hide(draft.original))
+        account = self._asking.account(head, result.usage, partial(_prompt_document, trace, task, vault))
         return end_of(result, account, max_steps=MAX_STEPS, attempts=attempts.made)
 
 
@@ -564,19 +563,21 @@ def limits_until(deadline: float) -> AgentLimits:
     return AgentLimits(MAX_STEPS, deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS)
 
 
-def _prompt_document(
-    trace: Trace, task: WriterTask, memory: str, vault: Vault, cost: Decimal | None
-) -> dict[str, Any]:
-    head = TraceHead(
+def _head(task: WriterTask, existing: str) -> TraceHead:
+    """What the trace of a run says of it. `existing`: the memory file before, without secrets."""
+    return TraceHead(
         run_id=task.run_id,
         kind="writer",
         workspace_id=task.workspace_id,
         workspace_name=task.workspace_name,
         trigger_message_id=task.message_id,
         timeout_ms=task.timeout_ms,
-        existing_memory=vault.hide(memory),
-        cost_usd=cost,
+        existing_memory=existing,
     )
+
+
+def _prompt_document(trace: Trace, task: WriterTask, vault: Vault, head: TraceHead) -> dict[str, Any]:
+    """The trace, with all that was read."""
     return {
         **trace.to_document(head),
         "globalAgentsMd": None if task.instructions is None else vault.hide(task.instructions),
@@ -712,7 +713,7 @@ class WriterJob(Job[MemoryDraft]):
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
         """The trace, with what only the run knows."""
         request = self._request
-        ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": end.outcome}
+        trace = super().document(trace, record, end)
         self.trace = {
             **trace,
             "runStartedAt": record.started_at,
@@ -721,7 +722,7 @@ class WriterJob(Job[MemoryDraft]):
             "projectPath": request.context.project_path or "",
             "workspacePath": request.workspace.path,
             "memoryPath": str(request.target.file),
-            "reverie": {**ours, "target": request.target.path},
+            "reverie": {**trace["reverie"], "target": request.target.path},
         }
         return self.trace
 
