@@ -606,14 +606,17 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
     return "".join(pieces), places
 
 
-# A line break, return or tab as JSON and source code write it. A key that begins right behind its letter does
-# not begin a word.
-_ESCAPED = lazy_pattern(r"\\[nrt]")
+# A character as JSON, source code or an address writes it, or a colour of a terminal. A key that begins right
+# behind the last letter does not begin a word.
+_ESCAPED = lazy_pattern(
+    r"\\[nrt]|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}m|\\u00[0-9A-Fa-f]{2}|%[0-7][0-9A-F]"
+)
+_BLANKS = {"\\n": " \n", "\\r": " \r", "\\t": " \t"}
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """The character that it stands for, behind a blank, so that all places stay the same."""
-    return {"n": " \n", "r": " \r", "t": " \t"}[escape[0][1]]
+    """Blanks, and the line break, return or tab, in its place, so that all places stay the same."""
+    return _BLANKS.get(escape[0]) or " " * len(escape[0])
 
 
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:

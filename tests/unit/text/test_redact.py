@@ -64,6 +64,22 @@ def test_a_secret_at_the_start_of_a_line_is_known_in_json_too(key: str, before: 
     assert json.loads(clean)["text"].startswith(f"use this{before}")
 
 
+@pytest.mark.parametrize("key", PROVIDER_KEYS)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "\x1b[1;32m{}\x1b[0m",
+        "\\u001b[32m{}\\u001b[0m",
+        r"\033[0;31m{}\033[0m",
+        r"\u003c{}\u003e",
+        "x%3D{}%26y",
+    ],
+)
+def test_a_provider_key_is_known_behind_a_colour_and_behind_an_escape(key: str, around: str) -> None:
+    clean = redact(around.format(key))
+    assert clean == around.format("[redacted:provider-key]")
+
+
 def test_what_looks_like_an_escape_may_be_two_characters_of_a_password() -> None:
     assert redact(r"postgres://ada:Qx7\rT9mm@db/x") == "postgres://ada:[redacted:url-password]@db/x"
     assert redact(r'{"password": "Wx\t9fQz-83"}') == '{"password": "[redacted:password]"}'
