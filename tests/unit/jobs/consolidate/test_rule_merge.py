@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reverie.agents.scopes import Caps
-from reverie.jobs.consolidate.rules.merge import merge
+from reverie.jobs.consolidate.rules.merge import ends_in_code, merge, would_double
 from reverie.values import replace
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)
@@ -72,6 +72,19 @@ def test_code_that_differs_in_blank_lines_only_is_not_said_twice() -> None:
 
 def test_code_that_is_never_closed_stops_a_merge() -> None:
     assert merge("text\n```\nmake a\n", "other\n", CAPS) is None
+def test_the_opening_of_another_block_closes_none() -> None:
+    assert ends_in_code("text\n```sh\nls\n```py")
+    assert not ends_in_code("text\n```sh\nls\n```")
+    assert merge("a\n\n```sh\nls\n```py\n", "b\n", CAPS) is None
+
+
+def test_two_notes_of_one_line_over_and_over_are_left_to_a_person_in_time() -> None:
+    text = "- the same line\n" * 20_000
+    begun = time.monotonic()
+    assert would_double(text, text + "- and another one\n")
+    assert time.monotonic() - begun < 10
+
+
     assert merge("other\n", "text\n```\nmake a\n", CAPS) is None
 
 

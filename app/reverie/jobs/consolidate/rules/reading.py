@@ -95,7 +95,7 @@ def is_open(passage: Passage) -> bool:
     fence = _FENCE.match(passage.lines[0]) if passage.kind == "code" else None
     if fence is None:
         return False
-    return len(passage.lines) == 1 or not passage.lines[-1].strip().startswith(fence.group(1))
+    return len(passage.lines) == 1 or not _closing(fence.group(1)).match(passage.lines[-1])
 
 
 def split_passages(text: str) -> list[Passage]:
@@ -137,8 +137,13 @@ def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             number += 1
 
 
+def _closing(mark: str) -> re.Pattern[str]:
+    """What closes a block that this mark opens."""
+    return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
+
+
 def _fence_end(lines: Sequence[str], first: int, mark: str) -> int:
-    close = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
+    close = _closing(mark)
     for number in range(first + 1, len(lines)):
         if close.match(lines[number]):
             return number + 1
