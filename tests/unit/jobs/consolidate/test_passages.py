@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,23 @@ def test_a_hostile_line_costs_no_more_than_its_length(pattern: str) -> None:
     for function in (split_passages, without_noise, words_of, candidates_of):
         function(text)
     assert read_note(Note("/memories/global/a.md", text)).weight >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ("x{newlines}y\n", None),
+        ("x{returns}y\n", None),
+        ("x{spaces}y \nz\n", "x{spaces}y\nz\n"),
+    ],
+)
+def test_white_space_is_tidied_in_time_however_much_there_is(text: str, tidied: str | None) -> None:
+    size = 60_000
+    parts = {"newlines": "\n" * size, "returns": "\r\n" * (size // 2), "spaces": " " * size}
+    begun = time.monotonic()
+    found = without_noise(text.format(**parts))
+    assert time.monotonic() - begun < 2
+    assert found == (None if tidied is None else tidied.format(**parts))
 
 
 LINES = (

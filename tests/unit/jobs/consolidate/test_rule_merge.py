@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from reverie.agents.scopes import Caps
@@ -70,8 +72,6 @@ def test_code_that_differs_in_blank_lines_only_is_not_said_twice() -> None:
     assert merged(target, "Run it:\n\n```sh\nmake a\nmake b\n```\n") == target
 
 
-def test_code_that_is_never_closed_stops_a_merge() -> None:
-    assert merge("text\n```\nmake a\n", "other\n", CAPS) is None
 def test_the_opening_of_another_block_closes_none() -> None:
     assert ends_in_code("text\n```sh\nls\n```py")
     assert not ends_in_code("text\n```sh\nls\n```")
@@ -85,6 +85,8 @@ def test_two_notes_of_one_line_over_and_over_are_left_to_a_person_in_time() -> N
     assert time.monotonic() - begun < 10
 
 
+def test_code_that_is_never_closed_stops_a_merge() -> None:
+    assert merge("text\n```\nmake a\n", "other\n", CAPS) is None
     assert merge("other\n", "text\n```\nmake a\n", CAPS) is None
 
 

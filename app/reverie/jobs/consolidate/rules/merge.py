@@ -13,7 +13,7 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -73,6 +73,8 @@ def missing_passages(target: str, source: str) -> set[int]:
 _WORDED_ALIKE = 0.5
 _LEAST_WORDS = 3
 _STEM = 5
+# Two logs of the same line over and over would take minutes.
+_MOST_COMPARISONS = 1_000_000
 
 
 def would_double(target: str, source: str) -> bool:
@@ -84,6 +86,8 @@ def would_double(target: str, source: str) -> bool:
         return True
     lines = [[fold_line(line) for each in passages for line in each.lines] for passages in (one, other)]
     folded = [[line for line in of_one if line] for of_one in lines]
+    if _comparisons(*folded) > _MOST_COMPARISONS:
+        return True
     opcodes = SequenceMatcher(None, folded[0], folded[1], autojunk=False).get_opcodes()
     if any(tag == "replace" for tag, *_places in opcodes):
         return True
@@ -93,6 +97,12 @@ def would_double(target: str, source: str) -> bool:
         _any_worded_alike(more, there) or _any_code_alike(more, there)
         for more, there in ((more_one, other), (more_other, one))
     )
+
+
+def _comparisons(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many pairs of equal lines there are, each of which a comparison looks at, more than once."""
+    counts, more = Counter(one), Counter(other)
+    return sum(count * more[line] for line, count in counts.items())
 
 
 def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:

@@ -238,8 +238,7 @@ _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _UNDERLINE = re.compile(r"\s*(?:-{2,}|={2,})\s*")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
-_TRAILING = re.compile(r"[ \t]+(\r?)$")
-_BLANKS = re.compile(r"[ \t]\r?(?:\n|\Z)|\n\r?\n\s*\Z|\A\s*\Z")
+_BLANK_END = re.compile(r"[ \t]\r?(?:\n|\Z)")
 # What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
 # see that it is no real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
@@ -453,7 +452,9 @@ def without_noise(text: str) -> str | None:
     if block is None and text.removeprefix(front_matter.BOM).startswith(("---\n", "---\r\n")):
         # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
         return None
-    if not _BLANKS.search(body):
+    words = body.rstrip()
+    end = body[len(words) :]
+    if words and "\n\n" not in end and "\n\r\n" not in end and not _BLANK_END.search(body):
         return None
     lines = body.split("\n")
     ends = [number for number in range(len(lines)) if _has_blank_end(lines, number, is_first=not start)]
@@ -464,7 +465,8 @@ def without_noise(text: str) -> str | None:
     code = code_among(body, (*ends, *last)) if has_code else frozenset()
     for number in ends:
         if number not in code:
-            lines[number] = _TRAILING.sub(r"\1", lines[number])
+            end = "\r" if lines[number].endswith("\r") else ""
+            lines[number] = lines[number].removesuffix("\r").rstrip(" \t") + end
     tidied = "\n".join(lines)
     if code.isdisjoint(last):
         tidied = _with_one_end(tidied, has_block=block is not None)
