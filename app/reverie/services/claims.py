@@ -243,7 +243,8 @@ class ClaimService:
         self, context: ScopeContext, project: ProjectClaims, paths: tuple[str, ...], check: Callable[[], None]
     ) -> ClaimReport:
         """Under the lock."""
-        notes = [note for note in self._notes(context) if not paths or note.path in paths]
+        found, self._earliest[context] = self._notes(context)
+        notes = [note for note in found if not paths or note.path in paths]
         report = project.check(notes, check=check)
         self._keep_times(context, notes, report.stale)
         return report
@@ -253,7 +254,7 @@ class ClaimService:
         if context.project_path is None:
             return ClaimReport()
         with self._lock:
-            saved = next((note for note in self._notes(context) if note.path == path), None)
+            saved = next((note for note in self._notes(context)[0] if note.path == path), None)
             if saved is None:
                 return ClaimReport()
             known = {line.strip() for line in saved.text.splitlines()}
@@ -270,7 +271,7 @@ class ClaimService:
         """Replace these stale tokens in their memories, as one change. Raises `StoreError` where none has a
         replacement, `Conflict` where a memory has changed."""
         changes = []
-        for note in self._notes(context):
+        for note in self._notes(context)[0]:
             new = fixed(note.text, [claim for claim in claims if claim.path == note.path])
             if new != note.text:
                 before = note.text.encode("utf-8", "surrogateescape")
@@ -291,7 +292,9 @@ class ClaimService:
             self._projects.popitem(last=False)
         return known
 
-    def _notes(self, context: ScopeContext) -> list[CheckedNote]:
+    def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
+        """The memories as they are now, and the earliest time of each of their lines. Only a check keeps
+        those: one that is under way must find what it kept."""
         view = self._view(context)
         before = self._earliest.get(context, {})
         found: dict[str, dict[str, int]] = {}
@@ -317,8 +320,7 @@ class ClaimService:
                 earliest = found[path] = self._remembered(context, path, text, written, known)
                 times = partial(self._line_times, context, path, earliest)
                 notes.append(CheckedNote(path, text, written_s=written, line_times=times, neighbours=names))
-        self._earliest[context] = found
-        return notes
+        return notes, found
 
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from helpers.git_project import DAY, START, GitProject, all_bytes
 from helpers.offered import names_of
 from helpers.speaker import Say, Speaker
 from reverie.agents.scopes import ScopeContext
-from reverie.claims.checking import CheckedClaim
+from reverie.claims.checking import CheckedClaim, CheckedNote
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine.wire import coder
@@ -25,7 +27,7 @@ from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import ModelClient
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
-from reverie.services.claims import ClaimReport, ClaimService
+from reverie.services.claims import ClaimReport, ClaimService, ProjectClaims
 from reverie.services.workbench import Workbench
 
 BODY = "value = 1\n" * 12
@@ -84,6 +86,28 @@ def test_of_a_memory_that_is_gone_no_line_is_kept(desk: Desk) -> None:
     desk.check()
     kept = desk.bench.claims._earliest[desk.context]
     assert kept.keys() == {MEMORY}
+
+
+def test_a_memory_that_goes_while_a_check_is_under_way_is_no_fault(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = desk.memory.with_name("other.md")
+    other.write_text(topic("other", body="See `src/a.py`.\n"))
+    os.utime(other, (START + DAY * 1.5, START + DAY * 1.5))
+    desk.project.move("src/a.py", "src/b.py", "Rename")
+    check = ProjectClaims.check
+
+    def gone_meanwhile(project: ProjectClaims, notes: Sequence[CheckedNote], **more: Any) -> ClaimReport:
+        other.unlink()
+        with pytest.raises(StoreError):
+            desk.bench.claims.fix(desk.context, ())
+        return check(project, notes, **more)
+
+    monkeypatch.setattr(ProjectClaims, "check", gone_meanwhile)
+    assert {claim.path for claim in desk.bench.claims.check(desk.context).stale} == {
+        MEMORY,
+        "/memories/project/other.md",
+    }
 
 
 def test_a_fix_can_be_undone(desk: Desk) -> None:
