@@ -61,8 +61,8 @@ AGENT_VARIABLES = frozenset(
 )
 """What Reverie reads of the environment to find and understand the agents' homes. Their other variables do
 not count: an agent sets some for whatever it starts, such as a command of Reverie."""
-_OF_MODELS = ("_API_KEY", "_PROXY")
-"""How variables end that say how a model service is asked."""
+_OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+"""How variables end that say how a model service is asked. Those that only the settings name are not here."""
 
 
 def socket_path(profile: Profile) -> Path:
@@ -79,11 +79,11 @@ def socket_path(profile: Profile) -> Path:
 def surroundings(env: Mapping[str, str], *, models: bool = False) -> str:
     """What an environment says of the agents' homes, as a digest: with another one the same home may have
     other memories. A process asks only an engine that has the same. With `models` also what it says of the
-    model services: a command sends that with its runs, a window is told of it by its engine."""
+    model services: the runs of a window have the engine's, a command sends its own along."""
     told = sorted(
         (name, value)
         for name, value in env.items()
-        if name in AGENT_VARIABLES or (models and name.upper().endswith(_OF_MODELS))
+        if name in AGENT_VARIABLES or (models and value and name.upper().endswith(_OF_MODELS))
     )
     return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -354,6 +354,13 @@ def test_markers_of_an_agent_s_session_do_not_count() -> None:
     assert surroundings(plain | {"X_API_KEY": "1"}) == surroundings(plain)
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "LM_API_TOKEN", "https_proxy", "SSL_CERT_FILE"])
+def test_how_a_model_is_asked_counts_for_runs_and_an_empty_variable_for_none(name: str) -> None:
+    plain = surroundings({}, models=True)
+    assert surroundings({name: "x"}, models=True) != plain
+    assert surroundings({name: ""}, models=True) == plain
+
+
 def test_one_client_is_served_over_standard_streams(profile: Profile, home: Path) -> None:
     client = EngineClient(partial(stdio_channel, profile))
     assert client.services.open(home)
