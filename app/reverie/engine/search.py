@@ -93,7 +93,7 @@ class EngineSearch:
         """See `SearchService.search`. What is missing in the index for it is indexed at once; for a question
         that a client repeats, only the first time. Raises `SearchStopped`."""
         for parts in homes:
-            if not self._service.has(parts.home_id):
+            if not self._service.has(parts):
                 self._service.add(parts)
         wanted = frozenset(parts.home_id for parts in homes)
         answer = self._service.search(text, homes=wanted, place=place, stop=stop, report=report)

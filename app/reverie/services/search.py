@@ -151,9 +151,10 @@ class SearchService:
         with self._lock:
             self._shelves.pop(home_id, None)
 
-    def has(self, home_id: str) -> bool:
-        """Whether a home was added."""
-        return home_id in self._shelves
+    def has(self, parts: HomeContainer) -> bool:
+        """Whether this home was added, and not opened anew since."""
+        shelf = self._shelves.get(parts.home_id)
+        return shelf is not None and shelf.parts is parts
 
     def root_of(self, home_id: str) -> Path | None:
         """The directory of a home; None if it was not added."""
