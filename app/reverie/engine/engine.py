@@ -244,9 +244,10 @@ class HomeWatch:
                 self._watcher.set_targets(self._targets())
                 return
             watcher, self._watcher = self._watcher, None
+            recorder = self._recorder  # the next client's is another one
             self._index.remove(self._workbench.home_id)
         watcher.stop()
-        self._recorder.stop()
+        recorder.stop()
 
     def state(self) -> WatchState | None:
         """None where nobody watches."""
@@ -338,7 +339,6 @@ class HomeEngine(Workbench, HomeCalls):
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """See `HomeCalls`."""
-        self.keep_for(client)
         if self._workers is not None:
             self._workers.warm_up()  # who watches stays, and may well start a run
         return self._watch.add(client, context)
@@ -349,7 +349,6 @@ class HomeEngine(Workbench, HomeCalls):
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
         """See `HomeCalls`."""
-        self.keep_for(client)
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
@@ -538,7 +537,8 @@ class ProfileEngine:
         self.clock = clock
         self._on_idle = on_idle
         self._workers = workers
-        # Each is kept by its clients, by what it does for them, and by the calls that are under way.
+        # Weak: its clients keep a home open (`ClientConnection.homes`), and the calls that are under way.
+        # Under the lock, like whoever looks at all of them.
         self._homes: WeakValueDictionary[tuple[Path, str], HomeEngine] = WeakValueDictionary()
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
@@ -566,25 +566,34 @@ class ProfileEngine:
 
     def leave(self, client: ClientConnection) -> None:
         """A client is gone."""
-        # At once, since what runs in one home may take its time to end.
-        _in_each(self._homes.values(), lambda home: home.forget_client(client=client))
-        self.index.forget_client(client)
-        self.set_debug(client, on=False)
-        with self._lock:
-            self._clients.discard(client)
-            if self._clients:
-                return
-            self._left.set()
-        self._on_idle()
+        try:
+            # At once, since what runs in one home may take its time to end.
+            _in_each(self._open_homes(), lambda home: home.forget_client(client=client))
+            self.index.forget_client(client)
+            self.set_debug(client, on=False)
+        finally:
+            with self._lock:
+                self._clients.discard(client)
+                is_last = not self._clients
+                if is_last:
+                    self._left.set()
+            if is_last:
+                self._on_idle()
 
     @property
     def is_idle(self) -> bool:
         """Whether there is no client."""
         return not self._clients
 
-    def target(self, root: Path, home_id: str) -> HomeEngine | EngineServices:
-        """What a call is for. Raises `UserError`."""
-        return self.home(root, home_id) if home_id else EngineServices(self)
+    def target(
+        self, root: Path, home_id: str, client: ClientConnection = NOBODY
+    ) -> HomeEngine | EngineServices:
+        """What a call is for; a home stays open for its client. Raises `UserError`."""
+        if not home_id:
+            return EngineServices(self)
+        found = self.home(root, home_id)
+        found.keep_for(client)
+        return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """The encoded result of a run, which a process of its own does; None: this is none, or there are no
@@ -631,7 +640,7 @@ class ProfileEngine:
 
     def forget_settings(self) -> None:
         """Have every home read the settings again."""
-        for home in list(self._homes.values()):
+        for home in self._open_homes():
             home.follow_settings()
 
     def close(self) -> None:
@@ -651,12 +660,17 @@ class ProfileEngine:
         with opening:
             found = HomeEngine(open_parts(path, self.profile, self.clock), self.index, self._workers)
             key = (found.parts.home.root, found.home_id)
-            return self._homes.setdefault(key, found)
+            with self._lock:
+                return self._homes.setdefault(key, found)
 
     def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
         """Those of these homes that are open; of one that was moved, the place that was opened last."""
-        found = {id_: home.parts for (_root, id_), home in list(self._homes.items()) if id_ in home_ids}
+        found = {home.home_id: home.parts for home in self._open_homes() if home.home_id in home_ids}
         return list(found.values())
+
+    def _open_homes(self) -> list[HomeEngine]:
+        with self._lock:
+            return list(self._homes.values())
 
     def _tell(self, event: Event) -> None:
         with self._lock:
@@ -675,7 +689,7 @@ def _put(name: str, value: str | None) -> None:
 
 def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
     """Do it in all of these homes at once."""
-    threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in list(homes)]
+    threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in homes]
     for thread in threads:
         thread.start()
     for thread in threads:

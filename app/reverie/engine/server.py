@@ -83,7 +83,7 @@ class CallStopped(Exception):
 class Server(Protocol):
     """What a connection needs of the engine around it."""
 
-    def target(self, home: Path, home_id: str) -> Any:
+    def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
         """Whose methods may be called: of one home, or without an id of the engine. Raises `UserError`."""
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
@@ -149,7 +149,7 @@ class ClientConnection:
         self._waking = threading.Condition()
         self._gone = False
         self.homes: set[object] = set()
-        """What stays open for this client, whether it asks for it or not."""
+        """The homes that are kept open for this client; the engine itself holds them weakly."""
 
     @property
     def is_gone(self) -> bool:
@@ -236,7 +236,7 @@ class ClientConnection:
         done_apart = self._server.run_apart(call, control)
         if done_apart is not None:
             return done_apart
-        target = self._server.target(call.home, call.home_id)
+        target = self._server.target(call.home, call.home_id, self)
         method = method_of(cast(Any, type(target)), call.method)
         if method is None:
             raise Nonsense(f"{call.method} cannot be asked for")

@@ -149,7 +149,7 @@ class Place:
         self.controls: list[weakref.ref[CallControl]] = []
         """The calls, of which a connection keeps none that has ended."""
 
-    def target(self, home: Path, home_id: str) -> Any:
+    def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
         if home != HOME:
             raise Unavailable(f"{home} is not there.")
         return self.made

@@ -152,6 +152,60 @@ def test_a_home_stays_open_until_its_last_client_has_left_it(served: Served) -> 
     assert again.view.scopes.keys() == serial.view.scopes.keys()
 
 
+def test_a_home_stays_open_for_a_client_that_asks_for_it_by_its_place_alone(served: Served) -> None:
+    first = served.home()
+    (engine,) = served.engines
+    second = EngineClient(lambda: inline_channel(engine))
+    served.clients.append(second)
+    again = second.home(served.root, first.home_id)
+    assert again.refresh(GLOBAL, None).trees is not None
+    opened = weakref.ref(engine.home(served.root, first.home_id))
+    first.forget_client()
+    gc.collect()
+    assert opened() is not None
+    again.forget_client()
+    until(lambda: gc.collect() >= 0 and opened() is None)
+
+
+def test_an_engine_is_rid_of_a_client_even_if_forgetting_it_fails(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.home()
+    (engine,), (client,) = served.engines, served.clients
+    failed: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    monkeypatch.setattr(engine.index, "forget_client", lambda _client: 1 / 0)
+    client.stop()
+    until(lambda: engine.is_idle and bool(failed))
+
+
+def test_a_home_that_is_watched_again_while_its_watch_ends_is_recorded(served: Served) -> None:
+    home = served.home()
+    (engine,) = served.engines
+    watch = engine.home(served.root, home.home_id)._watch
+    home.watch_for(GLOBAL)
+    connection = next(iter(engine._clients))
+    stopping, going_on = threading.Event(), threading.Event()
+    watcher = watch._watcher
+    assert watcher is not None
+    stop = watcher.stop
+
+    def slow() -> None:
+        stopping.set()
+        assert going_on.wait(30)
+        stop()
+
+    watcher.stop = slow  # type: ignore[method-assign]
+    thread = threading.Thread(target=watch.remove, args=(connection,))
+    thread.start()
+    assert stopping.wait(30)
+    home.watch_for(GLOBAL)
+    recorder = watch._recorder
+    going_on.set()
+    thread.join()
+    assert not recorder._stopped
+
+
 def test_a_first_look_crosses_as_it_is(served: Served) -> None:
     home = served.home()
     assert named(home.names(GLOBAL)) == home.view(GLOBAL, names_only=True)
