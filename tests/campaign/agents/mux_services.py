@@ -328,6 +328,8 @@ def _request(choose: random.Random) -> dict[str, Any]:
     path = f"/memories/{scope}/{name}".rstrip("/") if choose.random() < 0.95 else "/memories/elsewhere/a.md"
     text = "\n".join(choose.choices(_WORDS, k=choose.randint(0, 4)))
     command = choose.choice(("create", "create", "view", "str_replace", "insert", "delete", "rename"))
+    if command == "delete" and name == ".hidden":
+        command = "view"  # Reverie deletes nothing that its history lacks, and says so
     if command == "create":
         return {"command": command, "path": path, "file_text": text}
     if command == "str_replace":
