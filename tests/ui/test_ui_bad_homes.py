@@ -13,6 +13,9 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
+from reverie.engine import engine as engines
+from reverie.errors import Unavailable
+from reverie.services.container import HomeContainer
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.window import homes as open_homes
 from reverie.ui.window.homes import Place
@@ -103,6 +106,52 @@ def test_in_place_of_a_home_that_cannot_be_opened_those_that_are_found_are_offer
     driver.window.homes.close_home(driver.session.info.id)
     driver.window.show_no_home()
     assert page.title.text() == "No home is open"
+
+
+def test_where_nothing_can_be_opened_the_search_is_not_done_again_and_again(
+    windows: Windows, qtbot: Any, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def refused(path: Path, *_about: object) -> HomeContainer:
+        asked.append(path)
+        raise Unavailable("Not now.")
+
+    monkeypatch.setattr(engines, "open_parts", refused)
+    driver = begin(windows, qtbot, tmp_path / "gone")
+    driver.until(lambda: user in asked and not driver.window.lanes.busy())
+    qtbot.wait(300)
+    assert asked.count(user) == 1
+    assert driver.tab.no_home.isVisible()
+
+
+def test_the_only_home_that_is_found_is_shown_once_its_disk_answers(
+    windows: Windows, qtbot: Any, tmp_path: Path, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    late = copy_sample("claude-home", tmp_path).rename(tmp_path / ".claude")
+    driver = begin(windows, qtbot)
+    driver.until(lambda: driver.tab.no_home.isVisible())
+    hung.set()
+    driver.until(lambda: driver.window.session is not None)
+    driver.settle()
+    assert driver.session.info.root == late
+    assert not driver.tab.no_home.isVisible()
+
+
+def test_a_row_that_still_cannot_be_opened_keeps_its_reason_beside_it(
+    windows: Windows, qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".claude").symlink_to(tmp_path / "unplugged")
+    driver = begin(windows, qtbot)
+    driver.until(lambda: driver.tab.no_home.isVisible() and ".claude" in troubled(driver))
+    driver.window.picker.pick_home(troubled(driver)[".claude"].home)
+    assert driver.tab.notice.isVisible()
+    driver.until(lambda: not driver.window.lanes.busy())
+    qtbot.wait(100)
+    assert driver.tab.notice.isVisible()
+    assert not driver.tab.no_home.isVisible()
 
 
 def test_the_only_home_that_hangs_is_named_on_the_page(

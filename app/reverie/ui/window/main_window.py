@@ -367,9 +367,8 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
         """Show the first home that is found, and any that is opened by hand later."""
-        named = self._opening_failed and session.info.root in self._options.homes
         is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
-        if self._options.choosing and not (self._chosen or is_wanted or named):
+        if self._options.choosing and not (self._chosen or is_wanted):
             self._show_start_page()
         elif not self._chosen or is_wanted:
             self._chosen = True
@@ -407,16 +406,27 @@ class MainWindow(QMainWindow):
     @Slot(str, object)
     def _on_open_failed(self, path: str, error: UserError) -> None:
         log.info("home not opened: %s", error.title)
-        self._wanted.discard(Path(path))
-        if self._session is None and not self.tab.no_home.cards:
-            self._gave_up = self._opening_failed = True
-            self.tab.no_home.say_trouble(self.tr("This home could not be opened"), str(error))
-            self._show_start_page()
-            if self._options.asking:
-                self._options = replace(self._options, choosing=True)
-                self.homes.discover()
-        else:
+        title, place = self.tr("This home could not be opened"), self.picker.place(self.picker.currentIndex())
+        if place is not None and place.trouble and place.reason == path:
+            self._wanted.discard(Path(path))
+            self.tab.show_notice(title, str(error))  # where it was selected
+        elif self._session is not None or self.tab.no_home.cards:
+            self._wanted.discard(Path(path))
             self.say(str(error))
+        else:
+            self.tab.no_home.say_trouble(title, str(error))
+            self._show_start_page()
+            self._offer_others(path)
+
+    def _offer_others(self, path: str) -> None:
+        """The home at `path`, or else those of a machine, could not be opened. It is shown as soon as it can
+        be; until then cards are offered, in place of a named home those of the homes that are found."""
+        options, is_first = self._options, not self._opening_failed
+        self._gave_up = self._opening_failed = True
+        self._wanted.update((Path(path),) if path else options.hosts)
+        if is_first and options.homes and options.asking:
+            self._options = replace(options, choosing=True)
+            self.homes.discover()
 
     @Slot()
     def _on_none_found(self) -> None:
@@ -438,6 +448,7 @@ class MainWindow(QMainWindow):
         """A card of the start page was pressed."""
         session = self.homes.session(home)
         if session is not None:
+            self._wanted.clear()
             self._pick_in(session)
 
     @Slot()
