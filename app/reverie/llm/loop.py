@@ -68,7 +68,7 @@ _TOKEN = re.compile(r"\{\{REVERIE_SECRET_(\d{1,9})\}\}")
 # Anything that could be taken for a token, by us or by a model; also as Markdown escapes it.
 _LOOK_ALIKE = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}|reverie[\\_-]{1,3}secret", re.IGNORECASE | re.ASCII)
 # What `view` puts before a line.
-_LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>\s*)(?:\n|\Z)")
+_LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>[^\S\n]*)(?:\n|\Z)")
 # A shorter value would be found inside ordinary words.
 _LEAST_KNOWN = 6
 _ROUNDS = 20
@@ -95,8 +95,8 @@ class Vault:
         return len(self._secrets)
 
     def learn(self, value: Any) -> None:
-        """Remember the secrets in the texts of a JSON value, which is not to be sent itself, or as JSON only:
-        its escapes may hide them."""
+        """Remember the secrets in the texts of a JSON value, which is not sent itself, or only as JSON, whose
+        escapes may hide them."""
         self.hide_in(value)
 
     def hide_in(self, value: Any) -> Any:
@@ -193,7 +193,7 @@ class Vault:
         lines = []
         for match in _LINE.finditer(part):
             text = self._token(match["text"], secret=True) if match["text"] else ""
-            newline = "\n" if match[0].endswith("\n") and not match["after"].endswith("\n") else ""
+            newline = "\n" if match[0].endswith("\n") else ""
             lines.append(match["before"] + text + match["after"] + newline)
         return "".join(lines)
 

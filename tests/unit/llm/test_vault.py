@@ -19,6 +19,16 @@ _A40 = "a1B2c3D4e5F6g7H8i9J0" * 2
 KEY = "sk-ant-" + "api03-" + _A40
 BODY = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw", "ggSjAgEAAoIBAQC7VJTUt9Us8cKjabcdefg0", "Zm9vYmFyMTIz=="]
 PRIVATE_KEY = "\n".join(["-----BEGIN " + "RSA PRIVATE KEY-----", *BODY, "-----END " + "RSA PRIVATE KEY-----"])
+ENCRYPTED_KEY = "\n".join(
+    [
+        "-----BEGIN " + "RSA PRIVATE KEY-----",
+        "Proc-Type: 4,ENCRYPTED",
+        "DEK-Info: AES-128-CBC,0123456789ABCDEF",
+        "",
+        *BODY,
+        "-----END " + "RSA PRIVATE KEY-----",
+    ]
+)
 PIECES = [
     KEY,
     f"token={_A40}",
@@ -26,6 +36,8 @@ PIECES = [
     "password: SECRET_1a\n",
     'db_password = "E_SECRET_1"',
     PRIVATE_KEY + "\n",
+    ENCRYPTED_KEY,
+    ENCRYPTED_KEY.replace("\n", "\r\n"),
     "-----BEGIN " + "PRIVATE KEY-----",
     "https://ada:pa55word@example.org/",
     "Authorization: Bearer abcdef0123456789",
@@ -46,6 +58,9 @@ PIECES = [
     "bearer ",
     "ordinary words ",
     "é😀\u2028",
+    "\n\n",
+    "\x0b \x85",
+    "| token |",
 ]
 texts = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6))).map("".join)
 
@@ -61,6 +76,16 @@ def test_every_text_comes_back_exactly_and_what_leaves_holds_no_secret(parts: li
         hidden = vault.hide(text)
         assert not find_secrets(hidden)
         assert vault.restore(hidden) == text
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\x0b", "\u2028"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_key_with_an_empty_line_comes_back_exactly(newline: str, blank: str) -> None:
+    text = ENCRYPTED_KEY.replace("\n\n", f"\n{blank}\n{blank}\n").replace("\n", newline)
+    vault = Vault()
+    hidden = vault.hide(f"{text}{newline}after")
+    assert not any(line in hidden for line in BODY)
+    assert vault.restore(hidden) == f"{text}{newline}after"
 
 
 @given(texts)
