@@ -374,7 +374,7 @@ def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cell_kind(cell: str) -> str | None:
     name = cell.strip(" \t`*_:\"'")
-    if not name or len(name) > 60:
+    if not name or name.isspace() or len(name) > 60:
         return None
     kind = kind_of_name(name.split()[-1]) if not name.isascii() else None
     kind = kind or kind_of_words([word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)])
@@ -609,7 +609,9 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
 # A character as JSON, source code or an address writes it, or a colour of a terminal. A key that begins right
 # behind the last letter does not begin a word.
 _ESCAPED = lazy_pattern(
-    r"\\[nrt]|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}m|\\u00[0-9A-Fa-f]{2}|%[0-7][0-9A-F]"
+    r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}[A-Za-z]"
+    r"|\\(?:[nrtfbv]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2}|U000000[0-9A-Fa-f]{2})"
+    r"|%[0-7][0-9A-Fa-f]|=3D"
 )
 _BLANKS = {"\\n": " \n", "\\r": " \r", "\\t": " \t"}
 

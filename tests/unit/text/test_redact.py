@@ -73,11 +73,29 @@ def test_a_secret_at_the_start_of_a_line_is_known_in_json_too(key: str, before: 
         r"\033[0;31m{}\033[0m",
         r"\u003c{}\u003e",
         "x%3D{}%26y",
+        "\x1b[01;31m\x1b[K{}\x1b[m\x1b[K",
+        "\\u001b[01;31m\\u001b[K{}\\u001b[m\\u001b[K",
+        r"\x1b[01;31m\x1b[K{}\x1b[m\x1b[K",
+        "x%3d{}%0a",
+        r"x\x3d{}\x0a",
+        r"\f{}\f",
+        r"\b{}\b",
+        r"\v{}\v",
+        r"\012{}\012",
+        r"\0{}\0",
+        r"x\U0000003d{}\U0000000a",
+        "x=3D{} y",
     ],
 )
 def test_a_provider_key_is_known_behind_a_colour_and_behind_an_escape(key: str, around: str) -> None:
     clean = redact(around.format(key))
     assert clean == around.format("[redacted:provider-key]")
+
+
+@pytest.mark.parametrize("blank", ["\u2028", "\x85", "\u1680", "\x1c"])
+def test_a_cell_of_a_table_may_hold_nothing_but_an_odd_blank(blank: str) -> None:
+    row = f"| password | Qx7rT9mm-83 | {blank} |"
+    assert redact(row) == row.replace("Qx7rT9mm-83", "[redacted:password]")
 
 
 def test_what_looks_like_an_escape_may_be_two_characters_of_a_password() -> None:
