@@ -15,6 +15,7 @@ import pytest
 from helpers.benches import contents
 from helpers.codex_home import CodexHomeMaker, talk, thread_id, varied_rollouts
 from helpers.extraction import CWD, NOW, OTHER, age, extract, ids, memory_of, parts_of, small_home, traces_of
+from helpers.model_runs import write_settings
 from helpers.rollouts import START, meta
 from helpers.watching import wait_until
 from reverie.agents.codex.home import CodexHome
@@ -62,6 +63,21 @@ def test_rollouts_become_traces_an_index_and_a_handbook(home: Path, profile: Pat
     stages = [each.stage for each in told if each.id == thread_id(1)]
     assert (stages[0], stages[-1]) == ("waiting", "persisted")
     assert told[-1].stage == "consolidated"
+
+
+def test_an_extraction_waits_for_a_dream_longer_than_it_may_think_and_says_so(
+    home: Path, profile: Path
+) -> None:
+    parts, told = parts_of(home, profile), list[ExtractProgress]()
+    write_settings(profile, "[extract]\ntime_limit_s = 2\n")
+    dream = parts.leases.acquire(f"dream:{parts.home_id}", purpose="a dream")
+    waiting = threading.Timer(3, dream.release)
+    waiting.start()
+    result = extract(home, profile, progress=told.append)
+    waiting.join()
+    assert result.outcome == "completed", result
+    texts = {each.text for each in told if each.stage == "waiting"}
+    assert any(text.startswith("This is being done already: a dream.") for text in texts)
 
 
 def test_a_second_run_selects_nothing_and_a_touched_thread_is_selected_again(

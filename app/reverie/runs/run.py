@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from reverie.agents.base import Home
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.clock import Clock
-from reverie.errors import Conflict, UserError
+from reverie.errors import Busy, Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
@@ -156,6 +156,10 @@ class StopCheck:
         if self._enforce_deadline and time.monotonic() > self.deadline:
             raise TimedOut
 
+    def lift_deadline(self) -> None:
+        """The time limit is one of thinking: what was thought is written, however long it waits for that."""
+        self._enforce_deadline = False
+
     def require_lease(self) -> None:
         """Raises `LeaseLost`."""
         if self._lease_lost.is_set():
@@ -209,9 +213,10 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     return Stop("cancelled", "Stopped from outside", "cancelled")
 
 
-LEASE_WAIT_S = 3600.0
-"""As long as the settings let a dream take: what was thought, and paid for, is not thrown away for one."""
-LEASE_STEP_S = 0.1
+LEASE_WAIT_S = 600.0
+"""The longest that finished (and paid) work waits for another run, rather than being thrown away."""
+_FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 1.0
+_CANCEL_STEP_S = 0.1
 NO_LIMIT_S = 1e9
 
 Thought = TypeVar("Thought")
@@ -376,6 +381,9 @@ class Job(ABC, Generic[Thought]):
         """Details known at the end, however it ended."""
         return {}
 
+    def waits(self, held: Busy) -> None:
+        """The thinking is done, and another run at work is waited for; called once."""
+
     def begun(self, record: RunRecord) -> None:
         """The record is durable now; a job's own "pending" record goes here. May raise."""
 
@@ -493,6 +501,7 @@ class Run(Generic[Thought]):
         thought = await job.think(self._context)
         if isinstance(thought, Plan):
             return self._written(thought)
+        self._limits.lift_deadline()
         async with self._waited_for() as lease:
             parts.recovery.run()
             self._check = _both(lease, self._check)
@@ -517,19 +526,24 @@ class Run(Generic[Thought]):
     async def _waited_for(self) -> AsyncIterator[Lease]:
         """The home's lease, for the moment of writing; another run at work is waited for."""
         leases, name = self._parts.leases, self._parts.lease_name
-        until = time.monotonic() + LEASE_WAIT_S
+        until, step, told = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
         while True:
             try:
                 lease = leases.acquire(name, purpose=self._job.purpose)
                 break
-            except LeaseHeld:
+            except Busy as held:  # also where only the list of leases is in use: as good as held
                 if time.monotonic() >= until:
                     raise
-            while leases.holder(name) is not None and time.monotonic() < until:
+                if step == _LONGEST_STEP_S and not told:  # a moment's wait is not worth a word
+                    told = True
+                    self._job.waits(held)
+            again = time.monotonic() + step
+            while time.monotonic() < again:
                 self._limits.check()
                 import asyncio  # late: a window knows this module, and runs nothing
 
-                await asyncio.sleep(LEASE_STEP_S)
+                await asyncio.sleep(_CANCEL_STEP_S)
+            step = min(2 * step, _LONGEST_STEP_S)
         with lease:
             yield lease
 

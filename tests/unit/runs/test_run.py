@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from helpers.benches import again, sample_parts
 from reverie.agents.scopes import ScopeRoot
-from reverie.errors import Conflict, StoreError, Unavailable
+from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.lease import Leases
 from reverie.memory.scope_files import FileChange
 from reverie.runs.record import RunRecord, RunResult
@@ -167,10 +170,54 @@ def test_a_cancel_while_it_waits_for_another_run_is_a_cancel(parts: HomeContaine
     assert (result.outcome, files(job)) == ("cancelled", before)
 
 
-def test_another_run_is_waited_for_as_long_as_the_settings_let_it_take() -> None:
-    found = DreamSettings.model_fields["time_limit_s"].metadata
-    (limit,) = [each.le for each in found if hasattr(each, "le")]
-    assert limit <= LEASE_WAIT_S
+def test_work_that_is_done_waits_for_another_run_whatever_the_time_limit_of_the_thinking(
+    parts: HomeContainer, job: Append
+) -> None:
+    limits = StopCheck(threading.Event(), threading.Event(), 0.4)
+    dependencies = parts.run_dependencies
+    with contextlib.ExitStack() as held:
+        held.enter_context(dependencies.leases.acquire(dependencies.lease_name, purpose="another run"))
+        threading.Timer(0.8, held.pop_all().close).start()
+        result = run(parts, job, limits=limits)
+    assert (result.outcome, job.thoughts) == ("completed", 1), result
+    assert time.monotonic() > limits.deadline
+
+
+def test_a_job_is_told_once_for_whom_it_waits(parts: HomeContainer, job: Append) -> None:
+    told: list[str] = []
+    job.waits = lambda held: told.append(str(held))  # type: ignore[method-assign]
+    dependencies, cancel = parts.run_dependencies, threading.Event()
+    with dependencies.leases.acquire(dependencies.lease_name, purpose="another run"):
+        job.thinking = lambda: threading.Timer(2.8, cancel.set).start() or None
+        assert run(parts, job, cancel=cancel).outcome == "cancelled"
+    (text,) = told
+    assert text.startswith("This is being done already: another run.")
+
+
+def test_a_list_of_leases_in_use_throws_no_work_away(
+    parts: HomeContainer, job: Append, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, refusals = Leases._take, [2]
+
+    def in_use(leases: Leases, name: str, *more: Any) -> None:
+        if name == parts.run_dependencies.lease_name and job.thoughts and refusals[0]:
+            refusals[0] -= 1
+            raise Busy("The list of running jobs is in use.")
+        take(leases, name, *more)
+
+    monkeypatch.setattr(Leases, "_take", in_use)
+    assert (run(parts, job).outcome, refusals) == ("completed", [0])
+
+
+def test_another_run_is_not_waited_for_without_end(
+    parts: HomeContainer, job: Append, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.runs.run.LEASE_WAIT_S", 0.3)
+    dependencies = parts.run_dependencies
+    with dependencies.leases.acquire(dependencies.lease_name, purpose="another run"):
+        result = run(parts, job)
+    assert (result.outcome, result.reason) == ("failed", "busy")
+    assert DreamSettings().time_limit_s < LEASE_WAIT_S
 
 
 def test_a_lease_lost_while_it_thinks_leaves_no_record(parts: HomeContainer, job: Append) -> None:

@@ -26,7 +26,7 @@ from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
 from reverie.agents.codex.transcript import RolloutHead, rollout_head
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.errors import StoreError, Unavailable, UserError
+from reverie.errors import Busy, StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import LeaseHolder
@@ -166,8 +166,15 @@ class ExtractJob(Job[Thought]):
     kind = KIND
     before = "before an extraction"
 
-    def __init__(self, around: Around, engine: StageOneEngine | StageTwoEngine, part: PartEnd) -> None:
+    def __init__(
+        self,
+        around: Around,
+        engine: StageOneEngine | StageTwoEngine,
+        part: PartEnd,
+        tell: Callable[[Stage, str], None],
+    ) -> None:
         self._around = around
+        self._tell = tell
         self._parts = around.parts
         self._part = part
         self._account = engine.account
@@ -182,6 +189,10 @@ class ExtractJob(Job[Thought]):
     def source(self) -> str:
         """What the history says of it."""
         return self.engine
+
+    def waits(self, held: Busy) -> None:
+        """Says so."""
+        self._tell("waiting", str(held))
 
     def costs(self) -> Costs:
         """What the engine used."""
@@ -242,12 +253,11 @@ class RolloutRun(ExtractJob[Extracted]):
     ) -> None:
         self._thread = thread
         self._engine = engine
-        self._tell = tell
         self._known: ThreadRow | None = None
         self._cwd = normalised_cwd(thread.cwd)
         self._bucket = bucket_of(self._cwd)
         part = PartEnd("rollout", thread.id, thread.title, self._cwd, "failed", "", bucket=self._bucket)
-        super().__init__(around, engine, part)
+        super().__init__(around, engine, part, tell)
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
@@ -331,10 +341,9 @@ class DirectoryRun(ExtractJob[Staging]):
     ) -> None:
         self._directory = directory
         self._engine = engine
-        self._tell = tell
         self._summary = ""
         part = PartEnd("directory", directory.bucket, directory.cwd, directory.cwd, "failed", "")
-        super().__init__(around, engine, replace(part, bucket=directory.bucket))
+        super().__init__(around, engine, replace(part, bucket=directory.bucket), tell)
         self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:

@@ -154,6 +154,8 @@ class NotesJob(Job[NotesDraft]):
     def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
         """The notes with the edits on what stands there now, unless they break the sections."""
         draft, home, place = thought, self._parts.home, self._request.place
+        if not self._still_wanted():  # it may have waited long for another run
+            return SWITCHED_OFF
         draft.refresh()
         if not draft.changed:
             return Plan("Nothing new to note.")

@@ -681,18 +681,20 @@ class WriterJob(Job[MemoryDraft]):
     def accept(self, thought: MemoryDraft, run: RunContext) -> Plan:
         """The draft on top of what stands there now."""
         target, end = self._request.target, self._end
+        if not self._still_wanted():  # it may have waited long for another run
+            return SWITCHED_OFF
         try:
             thought.refresh()
         except StoreError as error:
             if error.reason != _REFUSED:
                 raise
             # The step that a refusal names is one for a model.
-            next_step = "It is tried again at the next turn."
+            next_step = "What was said is read again at the next run."
             raise StoreError(
                 error.title, cause=error.cause, next_step=next_step, reason=error.reason
             ) from error
         if not thought.changed:
-            return Plan(f"{target.path} already said so.")
+            return Plan(f"{target.path} already says this.")
         summary = f"{target.path} was updated."
         if end.outcome == "time-limit":
             summary += " The model then ran out of time."

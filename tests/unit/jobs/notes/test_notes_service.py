@@ -319,6 +319,27 @@ def test_a_cancel_or_a_switch_turned_off_meanwhile_changes_nothing(desk: Desk) -
     assert not desk.file.exists()
 
 
+def test_notes_switched_off_while_they_wait_for_another_run_are_not_written(desk: Desk) -> None:
+    desk.turn(12_000)
+    lease = desk.parts.leases.acquire(f"dream:{desk.parts.home_id}", purpose="test")
+
+    def switch_off() -> None:
+        settle(desk.parts, "enabled = false")
+        lease.release()
+
+    waiting = threading.Timer(0.4, switch_off)
+
+    def act(task: NotesTask, draft: NotesDraft) -> None:
+        adding("- late")(task, draft)
+        waiting.start()
+
+    desk.engine.act = act
+    outcome = desk.notes.on_change(SESSION)
+    waiting.join()
+    assert (outcome.outcome, outcome.reason) == ("cancelled", "disabled")
+    assert not desk.file.exists()
+
+
 def test_an_idle_session_is_left_alone(desk: Desk) -> None:
     desk.turn(12_000)
     path = session_path(desk.root)

@@ -407,7 +407,7 @@ def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("failed", False)
-    assert outcome.next_step == "It is tried again at the next turn."
+    assert outcome.next_step == "What was said is read again at the next run."
     assert desk.memory == "all new\n"
     assert desk.parts.runs.unsettled() == ()
 
@@ -423,7 +423,7 @@ def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) ->
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("unchanged", False)
-    assert outcome.text == f"{MEMORY} already said so."
+    assert outcome.text == f"{MEMORY} already says this."
 
 
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
@@ -483,6 +483,26 @@ def test_switched_off_while_it_thinks_nothing_is_written(desk: Desk) -> None:
     assert (outcome.outcome, outcome.reason) == ("cancelled", "disabled")
     assert desk.memory == before
     assert "lastRunCompletedAt" in desk.state
+
+
+def test_switched_off_while_it_waits_for_another_run_nothing_is_written(desk: Desk) -> None:
+    def switch_off() -> None:
+        desk.settings("enabled = false")
+        lease.release()
+
+    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+        adding("- never")(task, draft, tools)
+        waiting.start()
+
+    lease = desk.parts.leases.acquire(f"dream:{desk.parts.home_id}", purpose="test")
+    waiting = threading.Timer(0.4, switch_off)
+    desk.engine.act = act
+    before = desk.memory
+    desk.turn()
+    outcome = desk.turn()
+    waiting.join()
+    assert (outcome.outcome, outcome.reason) == ("cancelled", "disabled")
+    assert desk.memory == before
 
 
 def test_what_was_written_before_the_time_ran_out_counts(desk: Desk) -> None:
