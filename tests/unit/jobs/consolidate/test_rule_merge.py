@@ -85,6 +85,21 @@ def test_two_notes_of_one_line_over_and_over_are_left_to_a_person_in_time() -> N
     assert time.monotonic() - begun < 10
 
 
+@pytest.mark.parametrize("common", ["the same line", "the same line {number}"])
+def test_two_notes_with_every_second_line_in_common_are_compared_in_time(common: str) -> None:
+    def note(own: str) -> str:
+        return "".join(f"- {common.format(number=number)}\n- {own} {number}\n" for number in range(5_000))
+
+    begun = time.monotonic()
+    assert would_double(note("one"), note("other"))
+    assert time.monotonic() - begun < 5
+
+
+def test_two_long_notes_with_the_same_lines_are_compared() -> None:
+    text = "".join(f"- line {number}\n" for number in range(2_000))
+    assert not would_double(text, text)
+
+
 def test_code_that_is_never_closed_stops_a_merge() -> None:
     assert merge("text\n```\nmake a\n", "other\n", CAPS) is None
     assert merge("other\n", "text\n```\nmake a\n", CAPS) is None

@@ -73,8 +73,9 @@ def missing_passages(target: str, source: str) -> set[int]:
 _WORDED_ALIKE = 0.5
 _LEAST_WORDS = 3
 _STEM = 5
-# Two logs of the same line over and over would take minutes.
-_MOST_COMPARISONS = 1_000_000
+# About a second of comparing. Beyond it, as with two logs of the same line over and over, nobody can say in
+# time whether a merge doubles something, and the notes stay apart.
+_MOST_STEPS = 20_000_000
 
 
 def would_double(target: str, source: str) -> bool:
@@ -86,7 +87,7 @@ def would_double(target: str, source: str) -> bool:
         return True
     lines = [[fold_line(line) for each in passages for line in each.lines] for passages in (one, other)]
     folded = [[line for line in of_one if line] for of_one in lines]
-    if _comparisons(*folded) > _MOST_COMPARISONS:
+    if _most_steps(*folded) > _MOST_STEPS:
         return True
     opcodes = SequenceMatcher(None, folded[0], folded[1], autojunk=False).get_opcodes()
     if any(tag == "replace" for tag, *_places in opcodes):
@@ -99,10 +100,13 @@ def would_double(target: str, source: str) -> bool:
     )
 
 
-def _comparisons(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many pairs of equal lines there are, each of which a comparison looks at, more than once."""
+def _most_steps(one: Sequence[str], other: Sequence[str]) -> int:
+    """What a comparison takes at worst: after each match it may go over the rest of the lines anew, and over
+    the pairs of equal lines, each of which the comparison visits at least once."""
     counts, more = Counter(one), Counter(other)
-    return sum(count * more[line] for line, count in counts.items())
+    pairs = sum(count * more[line] for line, count in counts.items())
+    matches = sum(min(count, more[line]) for line, count in counts.items())
+    return matches * (pairs + len(one))
 
 
 def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
