@@ -17,13 +17,14 @@ from reverie.files.watch import Changes
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.llm.provider import ProviderError
 from reverie.profile import Profile
-from reverie.runs.record import RunRecord
+from reverie.runs.record import Outcome, RunRecord
 from reverie.runs.transaction import Recovery
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.run_views import RECENT_RUNS, month_start
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings
+from reverie.values import replace
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 
@@ -118,6 +119,23 @@ def paid_runs(bench: Workbench, count: int, started_at: int) -> None:
             details={"costUsd": 0.5},
         )
         bench.parts.runs.note(run)
+
+
+@pytest.mark.parametrize("outcome", ["interrupted", "completed"])
+def test_what_a_recovered_run_used_counts_also_where_it_is_known_later(
+    bench: Workbench, outcome: Outcome
+) -> None:
+    paid_runs(bench, 1, month_start(NOW))
+    paid_runs(bench, RECENT_RUNS, NOW - 10_000)
+    runs, context = bench.parts.runs, workspace(bench.parts, ACME)
+    (oldest,) = (run_id for run_id in runs.ids() if run_id.startswith(str(month_start(NOW))))
+    whole = runs.load(oldest)
+    runs.save(replace(whole, outcome=outcome, usage=None, details={"recovered": True}))
+    before = bench.status(context).spent[Scope.GLOBAL]
+    runs.finish(whole, outcome="completed", ended_at=NOW)
+    after = bench.status(context).spent[Scope.GLOBAL]
+    assert after.month_tokens == before.month_tokens + 3
+    assert after.month_cost == pytest.approx((before.month_cost or 0) + 0.5)
 
 
 def test_each_run_of_a_month_is_read_once_for_its_costs(
