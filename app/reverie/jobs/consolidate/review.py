@@ -679,8 +679,13 @@ def named_parts(
     """The parts that a command names (files by either of their names, hunks of one edited file, numbered from
     1) with what the rails bring back besides, and the paths of the latter. Raises `StoreError` for what the
     run does not have, or what was taken back already."""
-    # A diff names files without their first slash.
-    files = {name: file for file in review.files for path in file.paths for name in (path, path.lstrip("/"))}
+    # A diff names files without their first slash. A name that two files share means the first.
+    files = {
+        name: file
+        for file in reversed(review.files)
+        for path in file.paths
+        for name in (path, path.lstrip("/"))
+    }
     wanted = frozenset(number - 1 for number in hunks) or None
     every = {name: len(file.hunks) for name, file in files.items()}
     gone = whole_where_complete({name: hunks_taken(file, taken) for name, file in files.items()}, every)

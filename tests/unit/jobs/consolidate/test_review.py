@@ -15,10 +15,12 @@ from reverie.jobs.consolidate.review import (
     build_review,
     bytes_of,
     chosen_change,
+    named_parts,
     resolve,
     text_of,
 )
 from reverie.runs.guard import judge_retention
+from reverie.values import replace
 
 A, B, C = (f"/memories/global/{name}.md" for name in "abc")
 ALL = ReviewSelection()
@@ -112,6 +114,15 @@ def test_a_rename_goes_as_a_whole_or_not_at_all() -> None:
     neither = ALL.with_hunk(C, 0, accepted=False).with_hunk(C, 1, accepted=False)
     assert resolve(review, neither).files == {}
     assert chosen_change(file, resolve(review, ALL)) == {A: None, C: b"one\ntwo\n"}
+
+
+def test_a_name_that_two_files_share_means_the_first() -> None:
+    moved = build_review([with_op("rename", A, newPath=C)], {A: "one\n"}, {C: "one\n"})
+    made = build_review([with_op("create", A)], {}, {A: "another\n"})
+    review = replace(moved, groups=(*moved.groups, replace(made.groups[0], index=1)))
+    assert [file.paths for file in review.files] == [(A, C), (A,)]
+    parts, too = named_parts("1-0000000a", review, [A], [], {})
+    assert (set(parts), too) == ({A, C}, ())
 
 
 def test_an_empty_memory_comes_and_goes_by_a_hunk_without_lines() -> None:
