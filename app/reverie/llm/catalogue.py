@@ -450,8 +450,11 @@ def _wire(provider: str, entry: _KnownService) -> Wire:
 def _destination(wanted: ModelName, entry: _KnownService) -> str:
     if not stays_here(entry.base_url):
         return origin(entry.base_url)
-    # Ollama, under whatever name, hands such models on to its own service.
-    return _OLLAMA_CLOUD if wanted.model.endswith(("-cloud", ":cloud")) else ""
+    if not wanted.model.endswith(("-cloud", ":cloud")):
+        return ""
+    # Ollama hands such models on to its own service. Another server on this machine may hand them on as well,
+    # and only it knows where to.
+    return _OLLAMA_CLOUD if wanted.provider == "ollama" else origin(entry.base_url)
 
 
 def _key_hint(provider: str, entry: _KnownService) -> str:

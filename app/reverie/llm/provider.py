@@ -174,7 +174,8 @@ class Provider(Protocol):
 
     @property
     def destination(self) -> str:
-        """Where text goes: scheme, host and port. Empty: it does not leave this machine."""
+        """Where text goes: scheme, host and port, also of a server on this machine that may hand it on. Empty:
+        it does not leave this machine."""
 
     async def complete(
         self, request: ModelRequest, *, progress: Callable[[StreamProgress], None] = lambda _progress: None

@@ -82,7 +82,7 @@ def test_settings_add_services_and_override_known_ones() -> None:
         ("ollama:gpt-oss:120b-cloud", "https://ollama.com"),
         ("lan:x", "http://10.0.0.7:8000"),
         ("here:x", ""),
-        ("here:x:120b-cloud", "https://ollama.com"),
+        ("here:x:120b-cloud", "http://localhost:9"),
     ],
 )
 def test_where_text_goes_is_told_by_the_address(name: str, destination: str) -> None:
