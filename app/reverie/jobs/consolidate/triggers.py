@@ -453,7 +453,7 @@ class Triggers:
 
     def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
         """Do it, after the run that is at work on this home if there is one; until then `is_over` may end the
-        waiting. Each try writes what became of it, so it is not tried while that run goes on."""
+        waiting. Each attempt leaves an entry in Activity, so none is made while that run is still going."""
         result, waited, step = act(), 0.0, _WAIT_STEP_S
         while result.outcome == "skipped" and result.reason == "busy" and waited < _LONGEST_WAIT_S:
             waited += step
