@@ -174,7 +174,7 @@ class Provider(Protocol):
 
     @property
     def destination(self) -> str:
-        """Where text goes: scheme, host and port, also of a server on this machine that may hand it on. Empty:
+        """Where text goes: scheme, host, port; also of a server on this machine that may hand it on. Empty:
         it does not leave this machine."""
 
     async def complete(
