@@ -85,10 +85,10 @@ def test_two_notes_of_one_line_over_and_over_are_left_to_a_person_in_time() -> N
     assert time.monotonic() - begun < 10
 
 
-@pytest.mark.parametrize("common", ["the same line", "the same line {number}"])
-def test_two_notes_with_every_second_line_in_common_are_compared_in_time(common: str) -> None:
+@pytest.mark.parametrize(("common", "count"), [("the same line", 900), ("the same line {number}", 10_000)])
+def test_two_notes_with_every_second_line_in_common_are_compared_in_time(common: str, count: int) -> None:
     def note(own: str) -> str:
-        return "".join(f"- {common.format(number=number)}\n- {own} {number}\n" for number in range(5_000))
+        return "".join(f"- {common.format(number=number)}\n- {own} {number}\n" for number in range(count))
 
     begun = time.monotonic()
     assert would_double(note("one"), note("other"))
