@@ -6,16 +6,16 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QMessageBox
 from test_ui_window import GuiThreadFiles
-from ui_windows import Windows
+from ui_windows import Held, Windows
 
 from helpers.audit import problems
 from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, thread_id, varied_rollouts
@@ -201,6 +201,118 @@ def test_a_note_that_is_being_typed_outlives_another_home_and_is_not_discarded_u
     dialog.reject()
     assert not dialog.isVisible()
     assert control.may_close()
+
+
+def notes_of(maker: CodexHomeMaker) -> list[str]:
+    return [file.read_text() for file in (maker.root / "memories_v2/extensions/ad_hoc/notes").glob("*")]
+
+
+def test_a_note_that_is_being_written_is_neither_changed_nor_discarded(
+    windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(today.root, "")
+    control, asked = driver.tab.telling, []
+    monkeypatch.setattr(dialogs, "ask_discard_note", lambda parent: asked.append(parent) or True)
+    driver.do("dream.tell")
+    dialog = control.dialog
+    assert dialog is not None
+    held = Held(driver.window.lanes.scan)
+    dialog.text.setPlainText("I like tabs.")
+    dialog.accept_button.click()
+    driver.qtbot.keyClicks(dialog.text, " And more.")
+    dialog.close()
+    dialog.cancel_button.click()
+    driver.qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    assert asked == []
+    assert control.may_close(), "it counts as written"
+    held.let_go()
+    driver.until(lambda: control.dialog is None)
+    assert notes_of(today) == ["I like tabs.\n"]
+
+
+def test_a_note_is_not_written_while_the_person_is_asked_whether_to_discard_it(
+    windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.ui.memory.tab.RETRY_MS", 20)
+    driver = windows.open(today.root, "")
+    control = driver.tab.telling
+    driver.do("dream.tell")
+    dialog = control.dialog
+    assert dialog is not None
+    answered = []
+
+    def answer() -> None:
+        """Codex is done, and the person reads the question for a while."""
+        (box,) = dialog.findChildren(QMessageBox)
+        busy.close()
+        driver.qtbot.wait(300)
+        answered.append(notes_of(today))
+        next(button for button in box.buttons() if button.text() == "&Discard").click()
+
+    with ExitStack() as busy:
+        busy.enter_context(codex_consolidates(today))
+        dialog.text.setPlainText("I like tabs.")
+        dialog.accept_button.click()
+        waits = "as soon as that finishes"
+        driver.until(lambda: waits in dialog.message.text and not dialog.is_being_written)
+        QTimer.singleShot(0, answer)
+        dialog.reject()
+    driver.settle()
+    assert answered == [[]]
+    assert control.dialog is None
+    assert notes_of(today) == []
+
+
+def test_a_note_that_was_emptied_while_it_waited_is_not_written(
+    windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reverie.ui.memory.tab.RETRY_MS", 20)
+    driver = windows.open(today.root, "")
+    driver.do("dream.tell")
+    dialog = driver.tab.telling.dialog
+    assert dialog is not None
+    with codex_consolidates(today):
+        dialog.text.setPlainText("I like tabs.")
+        dialog.accept_button.click()
+        driver.until(lambda: "as soon as that finishes" in dialog.message.text)
+        dialog.text.clear()
+        driver.until(lambda: dialog.message.text == "")
+    driver.settle()
+    assert dialog.isVisible()
+    dialog.text.setPlainText("I like spaces.")
+    assert notes_of(today) == []
+    dialog.accept_button.click()
+    driver.until(lambda: driver.tab.telling.dialog is None)
+    assert notes_of(today) == ["I like spaces.\n"]
+
+
+def test_of_two_notes_one_may_end_while_the_person_is_asked_about_the_other(
+    windows: Windows, today: CodexHomeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = CodexHomeMaker(tmp_path / "other")
+    other.version_two()
+    driver = windows.open(today.root, "")
+    control = driver.tab.telling
+    driver.do("dream.tell")
+    first = control.dialog
+    driver.window._open_wanted(other.root)
+    driver.until(lambda: control.dialog is None)
+    driver.settle()
+    driver.do("dream.tell")
+    second = control.dialog
+    assert first is not None
+    assert second is not None
+    first.text.setPlainText("I like tabs.")
+    second.text.setPlainText("I like spaces.")
+
+    def discard(_parent: object) -> bool:
+        second.accept()
+        return True
+
+    monkeypatch.setattr(dialogs, "ask_discard_note", discard)
+    assert control.may_close()
+    assert control.dialog is None
 
 
 def test_other_homes_take_no_notes(windows: Windows, home: Path) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
+from reverie.engine.asking import Askable, Ended, ask
 from reverie.engine.engine import HomeEngine
 from reverie.profile import Profile
 from reverie.ui.app import make_application
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.editor.documents import OpenFile
+from reverie.ui.jobs import Lane
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
@@ -91,6 +94,28 @@ class Windows:
         """A `reverie` command of the same profile in a process of its own."""
         call = [sys.executable, "-m", "reverie", *arguments, "--profile", str(self.profile.config.parent)]
         return subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Held(Askable):
+    """What a lane waits for until it is let go: the jobs behind it wait, too."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._let_go = threading.Event()
+        lane.submit("hold the lane", ask(cast("Callable[[], None]", self)), done=self._on_done)
+
+    def post(self, _arguments: tuple[Any, ...], _named: dict[str, Any], ended: Ended) -> Callable[[], None]:
+        threading.Thread(target=self._answer, args=(ended,), daemon=True).start()
+        return self._let_go.set
+
+    def _answer(self, ended: Ended) -> None:
+        self._let_go.wait()
+        ended(None, None)
+
+    def _on_done(self, _nothing: None) -> None:
+        """The jobs behind it are done now."""
+
+    def let_go(self) -> None:
+        self._let_go.set()
 
 
 class Driver:

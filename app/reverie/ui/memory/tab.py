@@ -219,15 +219,15 @@ RETRY_MS = 1_500
 
 
 class TellDialog(QDialog):
-    """A text field and a message. `confirmed()`: the person wants the text to be written; call `show_failed`
-    or `accept` with what came of it."""
+    """A text field and a message. `confirmed()`: the person wants the text to be written; call `hand_over` for
+    it, then `say_waiting`, `show_failed` or `accept` with what came of it."""
 
     confirmed = Signal()
 
     def __init__(self, home: str, icons: Icons, parent: QWidget | None = None) -> None:
         """`home`: the name of the home it is for."""
         super().__init__(parent)
-        self._is_writing = False
+        self._is_confirmed = self.is_being_written = self.is_asking = False
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"{self.tr('Tell Codex')} – {visible(home)}")
         self.resize(480, 300)
@@ -244,6 +244,7 @@ class TellDialog(QDialog):
         buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
+        self.cancel_button = buttons.button(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = buttons.button(QDialogButtonBox.StandardButton.Ok)
         self.accept_button.setText(self.tr("Tell Codex"))
         buttons.accepted.connect(self._tell)
@@ -254,23 +255,51 @@ class TellDialog(QDialog):
 
     @Slot()
     def _judge(self) -> None:
-        self.accept_button.setEnabled(not self._is_writing and bool(self.text.toPlainText().strip()))
+        self.text.setReadOnly(self.is_being_written)
+        self.cancel_button.setEnabled(not self.is_being_written)
+        self.accept_button.setEnabled(not self._is_confirmed and bool(self.text.toPlainText().strip()))
 
     @Slot()
     def _tell(self) -> None:
-        self._is_writing = True
-        self._judge()
+        self._is_confirmed = True
         self.confirmed.emit()
+
+    def hand_over(self) -> str:
+        """The text, which is being written from now on: it is neither changed nor discarded meanwhile. Empty
+        if nothing is left of it: then nothing is to be written."""
+        text = self.text.toPlainText()
+        if text.strip():
+            self.is_being_written = True
+            self._judge()
+        else:
+            self.message.clear()
+            self.take_back()
+        return text.strip() and text
+
+    def take_back(self) -> None:
+        """Nothing is written any more; the person can change the text and try again."""
+        self._is_confirmed = self.is_being_written = False
+        self._judge()
+
+    def say_waiting(self, sentence: str) -> None:
+        """The note is not written yet; until then the text can be changed, or discarded."""
+        self.is_being_written = False
+        self.message.say(sentence)
+        self._judge()
 
     def show_failed(self, error: UserError) -> None:
         """The note was not written; the person can try again."""
-        self._is_writing = False
         self.message.say_error(error)
-        self._judge()
+        self.take_back()
 
     def reject(self) -> None:
-        """Close it, unless the person wants to keep what was typed."""
-        if not self.text.toPlainText().strip() or dialogs.ask_discard_note(self):
+        """Close it, unless the note is being written or the person wants to keep what was typed."""
+        if self.is_being_written or self.is_asking:
+            return
+        self.is_asking = True
+        may_go = not self.text.toPlainText().strip() or dialogs.ask_discard_note(self)
+        self.is_asking = False
+        if may_go:
             super().reject()
 
 
@@ -318,35 +347,59 @@ class TellControl(QObject):
         dialog.text.setFocus()
 
     def may_close(self, home: str = "") -> bool:
-        """Close the dialog of a home, or of all homes; False if the person keeps one for its text."""
-        for id_ in [id_ for id_ in self._dialogs if home in ("", id_)]:
-            self._dialogs[id_].reject()
-        return not any(home in ("", id_) for id_ in self._dialogs)
+        """Close the dialog of a home, or of all homes; False if the person keeps one for its text. A note that
+        is being written counts as written."""
+        for id_, dialog in list(self._dialogs.items()):
+            # Another one may end while the person is asked about this one.
+            if home in ("", id_) and id_ in self._dialogs:
+                dialog.reject()
+        kept = [id_ for id_, dialog in self._dialogs.items() if not dialog.is_being_written]
+        return not any(home in ("", id_) for id_ in kept)
 
     def _forget(self, session: HomeSession, _result: int) -> None:
         del self._dialogs[session.info.id]
 
     def _write(self, session: HomeSession, context: ScopeContext, dialog: TellDialog) -> None:
+        def is_open() -> bool:
+            return self._dialogs.get(session.info.id) is dialog
+
         def done(path: str) -> None:
-            if self._dialogs.get(session.info.id) is dialog:
+            if is_open():
                 dialog.accept()
             self._undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
 
         def failed(error: UserError) -> None:
-            if self._dialogs.get(session.info.id) is not dialog:
+            if not is_open():
                 return
             if error.reason == AGENT_BUSY:
                 sentence = self.tr(
                     "{reason} Reverie writes the note as soon as that finishes. Keep this dialog open."
                 )
-                dialog.message.say(sentence.format(reason=error.title))
-                QTimer.singleShot(RETRY_MS, dialog, lambda: self._write(session, context, dialog))
+                dialog.say_waiting(sentence.format(reason=error.title))
+                wait()
             else:
                 dialog.show_failed(error)
 
-        # With all that was typed while it waited.
-        note = ask(session.workbench.add_note, context, dialog.text.toPlainText())
-        session.lanes.scan.submit("tell the agent", note, done=done, failed=failed)
+        def wait() -> None:
+            QTimer.singleShot(RETRY_MS, dialog, partial(again, dialog.text.toPlainText()))
+
+        def again(before: str) -> None:
+            if not is_open():
+                return
+            # Not in the middle of a word, nor while the person decides whether it is written at all.
+            if dialog.is_asking or dialog.text.toPlainText() != before:
+                wait()
+            else:
+                self._write(session, context, dialog)
+
+        def cancelled() -> None:
+            if is_open():
+                dialog.take_back()
+
+        text = dialog.hand_over()  # with all that was typed while it waited
+        if text:
+            note = ask(session.workbench.add_note, context, text)
+            session.lanes.scan.submit("tell the agent", note, done=done, failed=failed, cancelled=cancelled)
 
 
 HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")
