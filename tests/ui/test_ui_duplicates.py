@@ -3,6 +3,7 @@ line without saying so."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from ui_windows import Windows
+from ui_windows import Held, Windows
 
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
@@ -182,3 +183,35 @@ def test_the_page_of_one_home_does_not_come_back_for_another(
     driver.do("view.memory")
     assert driver.tab.beside is None
     assert not page.isVisible()
+
+
+def test_a_merge_that_ends_late_leaves_the_merge_of_another_home_alone(
+    windows: Windows, doubled: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(doubled, other)
+    driver = windows.open(other)
+    there, control = driver.session, driver.tab.duplicates
+    page = shown(driver)
+    pick(driver, page, "dups/deploy.md")
+    files = page.group.files
+    driver.window._open_wanted(doubled)
+    driver.until(lambda: driver.session is not there)
+    driver.settle()
+    page = shown(driver)
+    pick(driver, page, "dups/deploy.md")
+    page.merge.click()
+    first = control.dialog
+    driver.until(lambda: first.is_checked)
+    gone = doubled / "memory/global" / first.chosen[1].rel
+    held = Held(driver.window.lanes.scan)
+    first.accept_button.click()
+    assert driver.window.picker.pick_home(there.info.id)
+    control.merge_by_hand(files)
+    held.let_go()
+    driver.until(lambda: not gone.exists())
+    driver.settle()
+    assert control.dialog is not None, "nobody has answered it"
+    assert control.dialog is not first
+    assert control.dialog.isVisible()
+    control.dialog.reject()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -891,10 +892,13 @@ class DuplicatesControl(QObject):
 
         work = ask(workbench.duplicates.merge, files, content)
 
-        self._edits.apply(session, "merge memories", work, self._on_merged, self._say_failed)
+        done, failed = partial(self._on_merged, session), partial(self._say_failed, session)
+        self._edits.apply(session, "merge memories", work, done, failed)
 
-    def _on_merged(self, undo: Undo) -> None:
+    def _on_merged(self, session: HomeSession, undo: Undo) -> None:
         self.changed.emit()
+        if session is not self._session:
+            return
         if self.dialog is not None:
             self.dialog.accept()
         said = counted(
@@ -911,6 +915,6 @@ class DuplicatesControl(QObject):
         if self.page is not None and self.is_page_shown:
             self.page.look()
 
-    def _say_failed(self, error: UserError) -> None:
-        if self.dialog is not None:
+    def _say_failed(self, session: HomeSession, error: UserError) -> None:
+        if session is self._session and self.dialog is not None:
             self.dialog.show_error(error)
