@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractSlider
-from ui_windows import INGEST, Driver, Windows
+from ui_windows import INGEST, Driver, Held, Windows
 
+from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.jobs.consolidate.overlay import NoticedPair
@@ -127,6 +128,26 @@ def test_a_pair_that_changed_meanwhile_is_left_alone_and_the_page_says_so(
     page.pair.right.keep.click()
     driver.until(lambda: not page.message.isHidden() and "is not there any more" in page.message.text)
     assert (home / "memory/global/releases-updated.md").exists()
+
+
+def test_what_is_kept_in_a_home_that_was_left_is_not_done_behind_its_back(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    driver = opened(windows, home)
+    here, page = driver.session, driver.tab.worth.page
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.pair.sides.rows))
+    driver.window.homes.open(copy_sample("mux-home-legacy", tmp_path / "other"))
+    driver.until(lambda: len(driver.window.homes.sessions) == 2)
+    (other,) = (each for each in driver.window.homes.sessions if each is not here)
+    held = Held(driver.tab.worth._lane)
+    page.pair.right.keep.click()
+    assert driver.window.picker.pick_home(other.info.id)
+    held.let_go()
+    driver.until(lambda: driver.session is other and driver.tab.worth.is_settled)
+    driver.settle()
+    assert (home / "memory/global/releases.md").exists()
+    assert driver.tab.edits.last is None, "Undo is about the home that is shown"
 
 
 def test_what_is_compared_late_is_not_shown_for_another_row(windows: Windows, home: Path) -> None:

@@ -521,6 +521,8 @@ class WorthControl(QObject):
             )
 
         def keep(files: tuple[DuplicateFile, ...]) -> None:
+            if session is not self._session:
+                return
             request = ask(workbench.duplicates.keep, files)
             self._edits.apply(session, "keep one memory", request, done, self._on_failed)
 
