@@ -219,8 +219,8 @@ RETRY_MS = 1_500
 
 
 class TellDialog(QDialog):
-    """A text field and a message. `confirmed()`: the person wants the text to be written; call `hand_over` for
-    it, then `say_waiting`, `show_failed` or `accept` with what came of it."""
+    """A text field and a message. `confirmed()`: the person wants the text to be written; call `hand_over`
+    for it, then `say_waiting`, `show_failed` or `accept` with what came of it."""
 
     confirmed = Signal()
 
@@ -347,8 +347,8 @@ class TellControl(QObject):
         dialog.text.setFocus()
 
     def may_close(self, home: str = "") -> bool:
-        """Close the dialog of a home, or of all homes; False if the person keeps one for its text. A note that
-        is being written counts as written."""
+        """Close the dialog of a home, or of all homes; False if the person keeps one for its text. A note
+        that is being written counts as written."""
         for id_, dialog in list(self._dialogs.items()):
             # Another one may end while the person is asked about this one.
             if home in ("", id_) and id_ in self._dialogs:
