@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QTextCursor
 from ui_windows import ACME, INGEST, Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
+from reverie.clock import system_clock
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.app import SessionStore, restore_geometry, with_remembered
-from reverie.ui.appearance import StartupOptions
+from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.single_instance import OpenRequest
+from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 
 
@@ -160,6 +164,58 @@ def test_a_home_that_comes_late_does_not_call_back_who_uses_another_one(
     assert again.session.info.root == other
     assert again.pane.file is not None
     assert store.capture().home == str(other)
+
+
+@pytest.mark.qt_log_ignore("does not support")
+def test_a_home_that_comes_late_does_not_call_back_who_asked_for_another_one(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    again = windows.begin(tmp_path / "gone", "")  # the remembered one is slow
+    store = SessionStore(again.window, kept, place=True)
+    again.window.handle_request(OpenRequest((other,)))
+    again.settle()
+    again.window.homes.open(home)
+    again.until(lambda: len(again.window.homes.sessions) == 2)
+    again.settle()
+    assert again.session.info.root == other
+    assert store.capture().home == str(other)
+
+
+def test_a_home_that_comes_late_does_not_call_back_who_pressed_a_card(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    other = copy_sample("mux-home-legacy", tmp_path / "other")
+    beginning = StartupOptions((other,), engine=False, choosing=True)
+    window = MainWindow(windows.profile, system_clock, Icons(), beginning)
+    windows.keep(window)
+    window.show()
+    again = Driver(windows._qtbot, window, other, watching=True)
+    store = SessionStore(window, kept, place=True)
+    window.start()
+    again.until(lambda: bool(window.tab.no_home.cards))
+    window.tab.no_home.cards[0].click()
+    again.settle()
+    window.homes.open(home)
+    again.until(lambda: len(window.homes.sessions) == 2)
+    again.settle()
+    assert again.session.info.root == other
+    assert not store.restoring
+
+
+@pytest.mark.qt_log_ignore("does not support")
+def test_a_home_that_comes_late_is_shown_at_the_place_that_was_asked_for(
+    windows: Windows, home: Path, tmp_path: Path
+) -> None:
+    kept = _remembered(windows, home, tmp_path)
+    again = windows.begin(home, kept.workspace)
+    store = SessionStore(again.window, kept, place=True)
+    again.window.handle_request(OpenRequest(workspace=ACME))
+    again.settle()
+    assert again.session.context.workspace_id == ACME
+    assert not store.restoring
 
 
 def test_a_home_that_comes_late_is_shown_while_nothing_else_was_chosen(

@@ -133,6 +133,22 @@ def test_a_request_without_a_home_is_for_the_homes_that_are_open(windows: Window
 
 
 @pytest.mark.qt_log_ignore("does not support")
+def test_a_request_without_a_home_during_the_start_is_for_the_home_that_opens(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.begin(home)
+    assert not driver.window.homes.sessions
+    driver.window.handle_request(OpenRequest(workspace=INGEST))
+    driver.settle()
+    assert driver.session.context.workspace_id == INGEST
+    project = driver.session.info.contents.projects[0].path
+    later = windows.begin(home)
+    later.window.handle_request(OpenRequest(project=project))
+    later.settle()
+    assert (later.session.context.workspace_id, later.session.context.project_path) == (None, project)
+
+
+@pytest.mark.qt_log_ignore("does not support")
 def test_a_project_is_handed_over_with_its_home(windows: Windows, home: Path) -> None:
     driver = windows.open(home)
     project = driver.session.info.contents.projects[0].path

@@ -111,6 +111,7 @@ class SessionStore(QObject):
         if self.restoring:
             window.homes.opened.connect(self._on_opened)
             window.picker.picked.connect(self._on_picked)
+            window.chosen_by_hand.connect(self._on_choice)
             window.tab.memory_picked.connect(self._on_choice)
 
     def _begin(self) -> None:
@@ -142,7 +143,7 @@ class SessionStore(QObject):
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """The window selects the first home that opens; whatever comes after it is a person's choice."""
+        """The window may select the first home that opens; whatever comes after it is a person's choice."""
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()
@@ -150,7 +151,7 @@ class SessionStore(QObject):
 
     @Slot()
     def _on_choice(self) -> None:
-        """Another place or memory is selected. Who has gone on is not called back."""
+        """Another place or memory is selected. Whoever has moved on is not called back."""
         if not self._is_picking:
             self.restoring = False
 
@@ -234,7 +235,7 @@ class SessionStore(QObject):
         closed = dict.fromkeys((*map(str, sorted(window.homes.left_closed)), *self._wanted.closed))
         closed = {place: None for place in closed if place not in roots}
         homes = [home for home in dict.fromkeys((*roots, *self._wanted.homes)) if home not in closed]
-        # Who closes the window before the place has come back finds it the next time.
+        # If the window is closed before the place has come back, it is restored the next time.
         is_to_come = self.restoring and self._wanted.home not in closed
         shown = replace(
             self._wanted if is_to_come else Remembered(),

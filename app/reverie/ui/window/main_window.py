@@ -94,9 +94,11 @@ class GarbageCollection(QObject):
 
 
 class MainWindow(QMainWindow):
-    """`ui_ready()`: the parts of the window exist."""
+    """`ui_ready()`: the parts of the window exist. `chosen_by_hand()`: a person asked for the place that is
+    shown next."""
 
     ui_ready = Signal()
+    chosen_by_hand = Signal()
 
     def __init__(
         self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions, *, build_ui: bool = True
@@ -348,8 +350,12 @@ class MainWindow(QMainWindow):
         """Another start of the program was asked to open this, and handed it over."""
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
-        elif request.workspace or request.project:
+        elif (request.workspace or request.project) and (self.homes.sessions or self._gave_up):
             self._show_asked(request.workspace, request.project)
+        elif request.workspace or request.project:
+            # The home that is about to open is the one that is meant.
+            self._options = replace(self._options, workspace=request.workspace, project=request.project)
+            self.chosen_by_hand.emit()
         if request.demo:
             self.open_demo()
         for path in request.homes:
@@ -374,10 +380,12 @@ class MainWindow(QMainWindow):
             self._chosen = True
             if is_wanted:
                 self._wanted.clear()
+                self.chosen_by_hand.emit()
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
         """Select a workspace, or else a project, of any home that is open; the shown one comes first."""
+        self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
             home = session.info.id
             if workspace and self.picker.pick(home, workspace_id=workspace):
@@ -449,6 +457,7 @@ class MainWindow(QMainWindow):
         session = self.homes.session(home)
         if session is not None:
             self._wanted.clear()
+            self.chosen_by_hand.emit()
             self._pick_in(session)
 
     @Slot()
