@@ -582,7 +582,7 @@ class HomeSession(QObject):
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """While a filter counts, these are shown, too."""
+        """While a filter is on, show these as well."""
         if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 

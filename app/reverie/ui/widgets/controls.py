@@ -198,7 +198,7 @@ class PathLabel(ElidedLabel):
 
 
 def tint(label: QWidget, colour: QColor) -> None:
-    """The text of `label` in `colour`. Setting the palette that it has would be told as another change."""
+    """The text of `label` in `colour`. Setting an unchanged palette would send another change event."""
     palette, role = label.palette(), label.foregroundRole()
     if palette.color(role) != colour:
         palette.setColor(role, colour)

@@ -432,7 +432,7 @@ class OpenHomes(QObject):
         return self._sessions.get(home_id)
 
     def asked_by(self, session: HomeSession) -> frozenset[Path | MachineAddress]:
-        """What was asked to open, where it was this home."""
+        """The places and machines that this home was opened from."""
         if session.engine.machine is not None:
             return frozenset((session.engine.machine.address,))
         return frozenset(self._places.get(session.info.id, ()))
