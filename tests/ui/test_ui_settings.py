@@ -432,6 +432,22 @@ def test_a_service_of_ones_own_is_saved_edited_removed_and_brought_back(opened: 
     assert address.text() == "https://models.test/v1/more"
 
 
+def test_a_service_is_removed_also_while_it_is_being_saved(opened: Opened, desk: Desk) -> None:
+    address = opened.widget("providers.*.base_url")
+    opened.service("work")
+    opened.qtbot.keyClicks(address, "https://models.test/v1")
+    opened.settle()
+    assert "work" in desk.kept.providers.root
+    opened.qtbot.keyClicks(address, "/more")
+    opened.dialog.commit()
+    opened.dialog.models.remove.click()
+    opened.wait()
+    assert not desk.kept.providers.root
+    opened.dialog.undo.click()
+    opened.wait()
+    assert desk.kept.providers.root["work"].base_url == "https://models.test/v1/more"
+
+
 def test_an_unfinished_service_outlives_every_other_save(
     opened: Opened, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,8 @@ class SettingsDialog(QDialog):
         self._kept: SettingsDraft | None = None
         self._wanted = ""
         self._saving: SettingsDraft | None = None
+        self._to_remove = ""
+        """The service to remove once that is saved."""
         self._undo: SettingsDraft | None = None
         self._closing = self._has_failed = self._is_typed = False
         self._soon = single_shot(self, TYPING_MS, self.commit)
@@ -231,13 +233,17 @@ class SettingsDialog(QDialog):
         self._has_failed = False
         self.message.clear()
         self._validate()
-        self.commit()
+        removed, self._to_remove = self._to_remove, ""
+        if removed:
+            self._on_removed(removed)
+        else:
+            self.commit()
         if self._closing:
             self.reject()
 
     def failed(self, error: UserError) -> None:
         """Something asked for did not work; the form stays."""
-        self._saving, self._has_failed = None, True
+        self._saving, self._has_failed, self._to_remove = None, True, ""
         self.message.say_error(error)
         self._validate()
         if self._closing:
@@ -331,10 +337,12 @@ class SettingsDialog(QDialog):
     @Slot(str)
     def _on_removed(self, service: str) -> None:
         self._soon.stop()
-        if self._saving is None:
-            changes = SettingsDraft({}, {service: None})
-            self._ask_for(changes)
-            self._show(changes)
+        if self._saving is not None:
+            self._to_remove = service
+            return
+        changes = SettingsDraft({}, {service: None})
+        self._ask_for(changes)
+        self._show(changes)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
