@@ -211,11 +211,16 @@ def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
 
 
 def change_settings(
-    path: Path, change: Callable[[Settings], Settings], lock_dir: Path, *, clock: Clock = system_clock
+    path: Path,
+    change: Callable[[Settings], Settings],
+    lock_dir: Path,
+    *,
+    clock: Clock = system_clock,
+    timeout_s: float = 10.0,
 ) -> None:
     """Load the settings, change them and save them, without losing what another thread or process changes
-    meanwhile. Raises `UserError`."""
-    with file_lock(lock_dir, path):
+    meanwhile, which is waited for. Raises `UserError`."""
+    with file_lock(lock_dir, path, timeout_s=timeout_s):
         save_settings(path, change(load_settings(path)[0]), clock=clock)
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 from ui_windows import Driver, Windows
 
+from reverie.errors import Busy
+from reverie.files.locks import file_lock
 from reverie.ui.appearance import dark_palette
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.pane import EditorView
 from reverie.ui.editor.preview import LinkDialog, PreviewPane
 from reverie.ui.editor.source_view import FindBar
+from reverie.ui.settings.dialog import ProfileSettings
 
 DEPLOY = "/memories/project/deploy.md"
 BROKEN = "/memories/global/broken-frontmatter.md"
@@ -234,6 +239,21 @@ def test_modes_zoom_and_wishes_and_what_the_agent_does_not_read(
     driver.do("editor.zoom-reset")
     assert text.font().pointSizeF() == size
     _shows_the_cut(driver)
+
+
+def test_settings_that_another_process_changes_hold_up_no_lane_for_long(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.open(DEPLOY)
+    profile = windows.profile
+    with file_lock(profile.locks, profile.settings_file):
+        began = time.monotonic()
+        driver.do("editor.wrap")
+        driver.until(lambda: "is locked" in driver.pane.error.text)
+        took = time.monotonic() - began
+    assert took < 8, "all lanes waited for it"
+    service = ProfileSettings(profile, cast("Any", None))
+    with file_lock(profile.locks, profile.settings_file), pytest.raises(Busy, match=r"within 0\.5 seconds"):
+        service.change_settings(lambda settings: settings).send(None)
 
 
 def _undo_survives_a_save(driver: Driver) -> None:

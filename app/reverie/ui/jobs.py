@@ -32,6 +32,8 @@ from reverie.values import Struct, field
 
 log = logging.getLogger("reverie.jobs")
 STOP_LIMIT_MS = 2000
+LINK_PATIENCE_S = 0.5
+"""How long a job may wait for a lock on the thread that the lanes share."""
 PROGRESS_MS = 100
 
 T = TypeVar("T")

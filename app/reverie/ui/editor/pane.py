@@ -43,7 +43,7 @@ from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import widget_text
-from reverie.ui.jobs import JobControl, single_shot
+from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, single_shot
 from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
 
@@ -397,7 +397,7 @@ class EditorView(QObject):
         def work(_control: JobControl) -> None:
             from reverie.settings import change_settings  # late, as above
 
-            change_settings(profile.settings_file, change, profile.locks)
+            change_settings(profile.settings_file, change, profile.locks, timeout_s=LINK_PATIENCE_S)
 
         session.lanes.scan.submit(
             "keep the editor's settings", work, done=self._on_kept, failed=self.failed.emit

@@ -27,7 +27,7 @@ from reverie.settings import Settings, change_settings, load_settings
 from reverie.ui.appearance import GAP, Icons, row_height
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
-from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane, single_shot
 from reverie.ui.settings.fields import (
     Field,
     ModelBox,
@@ -402,7 +402,8 @@ class ProfileSettings:
 
     async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
         """Change and save them; every open home follows at once."""
-        change_settings(self._profile.settings_file, change, self._profile.locks)
+        profile = self._profile
+        change_settings(profile.settings_file, change, profile.locks, timeout_s=LINK_PATIENCE_S)
         await ask(self._engine.services.forget_settings)
 
 
