@@ -8799,8 +8799,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
     <message>
-        <source>similar, but different</source>
-        <translation>ähnlich, aber verschieden</translation>
+        <source>similar, not the same</source>
+        <translation>ähnlich, aber nicht gleich</translation>
     </message>
     <message>
         <source>skipped</source>

@@ -571,7 +571,7 @@ def _item(group: DuplicateGroup) -> QListWidgetItem:
     kind = {
         "exact": tr("same text"),
         "near": tr("say the same"),
-        "alike": tr("similar, but different"),
+        "alike": tr("similar, not the same"),
     }[group.kind]
     files = counted("1 memory", "%n memories", len(names))
     item = QListWidgetItem(names[0])
