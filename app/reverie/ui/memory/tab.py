@@ -268,13 +268,13 @@ class TellDialog(QDialog):
         """The text, which is being written from now on: it is neither changed nor discarded meanwhile. Empty
         if nothing is left of it: then nothing is to be written."""
         text = self.text.toPlainText()
-        if text.strip():
-            self.is_being_written = True
-            self._judge()
-        else:
+        if not text.strip():
             self.message.clear()
             self.take_back()
-        return text.strip() and text
+            return ""
+        self.is_being_written = True
+        self._judge()
+        return text
 
     def take_back(self) -> None:
         """Nothing is written any more; the person can change the text and try again."""
