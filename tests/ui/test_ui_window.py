@@ -19,6 +19,7 @@ from helpers import churn
 from helpers.audit import problems
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
+from reverie.engine import asking
 from reverie.ui import session
 from reverie.ui.jobs import Lane
 from reverie.ui.tree.memory_tree import ScopeData
@@ -115,7 +116,8 @@ class ShownWindows(QObject):
 
 
 class GuiThreadFiles:
-    """Collects what the main thread does with files; imports of modules count."""
+    """Collects what the main thread does with files; imports of modules count. Meanwhile that thread waits
+    for no answer, as in the program: what is asked is looked up by the thread that asks."""
 
     _events = ("open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.mkdir", "sqlite3.connect")
     _current: list[str] | None = None
@@ -124,6 +126,7 @@ class GuiThreadFiles:
     def __enter__(self) -> list[str]:
         cls = type(self)
         cls._current = []
+        asking._threads.never_waits = True
         if not cls._hooked:
             sys.addaudithook(cls._hook)
             cls._hooked = True
@@ -131,6 +134,7 @@ class GuiThreadFiles:
 
     def __exit__(self, *_: object) -> None:
         type(self)._current = None
+        asking._threads.never_waits = False
 
     @classmethod
     def _hook(cls, event: str, arguments: tuple[Any, ...]) -> None:
