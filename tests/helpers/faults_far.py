@@ -114,8 +114,8 @@ class _Person:
     @property
     def told(self) -> str:
         """What the window says of a disk that does not answer."""
-        notice = self.window.tab.notice
-        page = notice.sentence.text() if notice.isVisible() else ""
+        start = self.window.tab.no_home
+        page = start.sentence.text() if start.isVisible() else ""
         told = (self.window.slow_disk.accessibleDescription(), page)
         return next((each for each in told if "does not answer" in each), "")
 
