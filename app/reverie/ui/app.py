@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import gc
 import logging
 import os
 import platform
@@ -604,7 +603,6 @@ def _nothing(_number: int, _frame: FrameType | None) -> None:
 
 log = logging.getLogger("reverie.app")
 SWITCH_S = 0.0005
-GC_THRESHOLD = 50_000
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
 
@@ -687,9 +685,6 @@ def make_application() -> QApplication:
     # A worker that computes in Python keeps the interpreter for this long at a time, and painting asks for it
     # hundreds of times: the default of 5 ms is felt.
     sys.setswitchinterval(SWITCH_S)
-    # Trees of ten thousand values are built at once; collecting after every 700 of them costs more than
-    # building.
-    gc.set_threshold(GC_THRESHOLD)
     return application
 
 

@@ -23,7 +23,6 @@ from reverie.errors import AGENT_BUSY, Conflict, UserError
 from reverie.memory.diff import unified
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons, Theme
-from reverie.ui.editor import documents as editor_state
 from reverie.ui.editor import documents as state
 from reverie.ui.editor.documents import Address, FileRef, OpenFile
 from reverie.ui.editor.pane import EditorPane
@@ -745,8 +744,6 @@ class EditorControl(QObject):
             if (ref.home, ref.store) == (before.home, before.store) and inside:
                 tail = ref.rel[len(before.rel) :]
                 address = Address(context, new + tail)
-                self.buffers.renamed(
-                    ref, editor_state.FileRef(ref.home, after.store, after.rel + tail), address
-                )
+                self.buffers.renamed(ref, FileRef(ref.home, after.store, after.rel + tail), address)
         if self.pane.file is not None:
             self.pane.refresh()

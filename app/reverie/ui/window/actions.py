@@ -62,9 +62,8 @@ def always(_now: ActionState) -> bool:
 
 class ActionSpec(Struct, frozen=True):
     """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
-    window. `where`: keys of the tree or of the
-    editor work only while that has the focus, so that Del and Ctrl+Z stay the editor's own in the editor, and
-    Ctrl+F finds in the file there and memories elsewhere."""
+    window. `where`: keys of the tree or of the editor work only while that has the focus, so that Del and
+    Ctrl+Z stay the editor's own in the editor, and Ctrl+F finds in the file there and memories elsewhere."""
 
     id: str
     menu: str
