@@ -28,7 +28,8 @@ class View:
 
 
 def a_file(rel: str, size: int) -> MemoryFile:
-    return MemoryFile(rel, size, size, size, f"about {size}", "ok", UNUSED, True, "")
+    usage = replace(UNUSED, pinned=size == 1)
+    return MemoryFile(rel, size, size, size, f"about {size}", "ok", usage, True, "")
 
 
 def a_view(sizes: dict[str, int]) -> View:
@@ -55,7 +56,8 @@ def same(one: MemoryTree, other: MemoryTree) -> bool:
         for tree in (one, other)
         for mapping in (tree.files, tree.folders)
     ]
-    return values(one.root) == values(other.root) and lookups[:2] == lookups[2:]
+    alike = values(one.root) == values(other.root) and lookups[:2] == lookups[2:]
+    return alike and one.pinned == other.pinned
 
 
 BADGES = st.dictionaries(

@@ -86,6 +86,8 @@ if TYPE_CHECKING:
 
 _AGAIN_S = 1.0
 STOP_S = 2.0
+VIEWS_FIRST_S = 0.1
+"""How long a change waits to be recorded: the views are brought up to date first, for they are looked at."""
 
 
 class Listener(Struct, frozen=True):
@@ -142,6 +144,7 @@ class HistoryRecorder:
                 while not self._stopped and (failed or not self._has_work()):
                     woken = self._wake.wait(None if failed else self._pause_s())
                     failed = failed and not woken
+                self._wake.wait_for(lambda: self._stopped, VIEWS_FIRST_S)
                 if self._stopped:
                     return
             failed = not self._tried()

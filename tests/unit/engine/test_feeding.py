@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,13 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
-from reverie.engine.engine import HistoryRecorder, HomeEngine, Listener, ProfileEngine
+from reverie.engine.engine import (
+    VIEWS_FIRST_S,
+    HistoryRecorder,
+    HomeEngine,
+    Listener,
+    ProfileEngine,
+)
 from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import CallControl, CallStopped
@@ -198,26 +205,36 @@ def test_trees_asked_for_beside_another_answer_are_sent_whole_and_nothing_is_lis
     engine.close()
 
 
-def test_what_was_noted_before_the_first_full_scan_is_not_scanned_for_again() -> None:
-    seen: list[object] = []
-    done = threading.Event()
+class Bench:
+    """What a recorder asks of a home, in order, and when."""
 
-    class Bench:
-        def start_history(self) -> None:
-            seen.append("all")
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+        self.at = 0.0
 
-        def keep_usage(self) -> UsageRestored:
-            return UsageRestored()
+    def start_history(self) -> None:
+        self.seen.append("all")
 
-        def lost_saves(self, _changes: Changes) -> tuple[object, ...]:
-            return ()
+    def keep_usage(self) -> UsageRestored:
+        return UsageRestored()
 
-        def observe(self, changes: Changes) -> UsageRestored:
-            seen.append((changes.rescan, changes.paths))
-            return UsageRestored()
+    def lost_saves(self, _changes: Changes) -> tuple[object, ...]:
+        return ()
 
+    def observe(self, changes: Changes) -> UsageRestored:
+        self.at = time.monotonic()
+        self.seen.append((changes.rescan, changes.paths))
+        return UsageRestored()
+
+
+def recorder_of(bench: Bench, done: threading.Event) -> HistoryRecorder:
     listener = Listener(lambda _count: done.set(), lambda _lost: None, lambda _sentence: None)
-    recorder = HistoryRecorder(cast(Workbench, Bench()), listener)
+    return HistoryRecorder(cast(Workbench, bench), listener)
+
+
+def test_what_was_noted_before_the_first_full_scan_is_not_scanned_for_again() -> None:
+    bench, done = Bench(), threading.Event()
+    recorder = recorder_of(bench, done)
     recorder.note(Changes(frozenset({Path("/a")}), True, 1, ("start",)))
     recorder.start()
     assert done.wait(20)
@@ -225,4 +242,19 @@ def test_what_was_noted_before_the_first_full_scan_is_not_scanned_for_again() ->
     recorder.note(Changes(frozenset({Path("/b")}), True, 1, ("lost",)))
     assert done.wait(20)
     recorder.stop()
-    assert seen == ["all", (False, {Path("/a")}), (True, {Path("/b")})]
+    assert bench.seen == ["all", (False, {Path("/a")}), (True, {Path("/b")})]
+
+
+def test_a_change_is_recorded_once_the_views_had_their_time() -> None:
+    bench, done = Bench(), threading.Event()
+    recorder = recorder_of(bench, done)
+    recorder.start()
+    assert done.wait(20)
+    done.clear()
+    noted = time.monotonic()
+    recorder.note(Changes(frozenset({Path("/a")}), False, 1, ("event",)))
+    recorder.note(Changes(frozenset({Path("/b")}), False, 1, ("event",)))
+    assert done.wait(20)
+    assert bench.at >= noted + VIEWS_FIRST_S
+    recorder.stop()
+    assert bench.seen == ["all", (False, {Path("/a"), Path("/b")})]

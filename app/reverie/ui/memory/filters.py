@@ -276,14 +276,13 @@ class FilterControl(QObject):
         update = self._update
         if update is None:
             return
-        files = update.tree.files.values()
         show = self._order.arrangement.show
         self._chips.say(
             {
-                "all": len(files),
+                "all": len(update.tree.files),
                 "loaded": len(self._paths("loaded")) if self._loaded is not None else None,
                 "changed": len(update.view.unseen),
-                "pinned": sum(node.data.file.usage.pinned for node in files),
+                "pinned": update.tree.pinned,
                 "stale": len(self._model.stale_paths()) or (0 if show == "stale" else None),
                 "warnings": len(self._model.warned_paths()),
             }

@@ -287,6 +287,8 @@ class MemoryTree(Struct, frozen=True):
     files: Mapping[str, RowNode] = field(default_factory=dict)
     folders: Mapping[str, RowNode] = field(default_factory=dict)
     source: TreeSource | None = None
+    pinned: int = 0
+    """How many of the files are pinned."""
 
 
 EMPTY = MemoryTree(RowNode("", None))
@@ -381,7 +383,8 @@ def build_tree(
         companions = [companion for companion in view.companions if companion.scope is scope]
         build = _ScopeBuild(scope, previous, names_only, unseen, files, folders, arrangement)
         roots.append(build.root(listing, companions, old_roots.get(scope.value)))
-    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source)
+    pinned = sum(node.data.file.usage.pinned for node in files.values())
+    return MemoryTree(shared(previous.root, "", None, tuple(roots)), files, folders, source, pinned)
 
 
 def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
@@ -638,6 +641,7 @@ def _differing(old: ScopeListing, new: ScopeListing) -> list[MemoryFile] | None:
 
 def _replaced(previous: MemoryTree, changes: _Changes, now: TreeSource) -> MemoryTree:
     files, folders, root = dict(previous.files), dict(previous.folders), previous.root
+    pinned = previous.pinned
     # By folder: which of its rows are others now.
     waiting: dict[str, dict[str, RowNode]] = defaultdict(dict)
     for path, (scope, file) in changes.items():
@@ -645,6 +649,7 @@ def _replaced(previous: MemoryTree, changes: _Changes, now: TreeSource) -> Memor
         data = FileData(scope, file, mark_of(now.unseen, path), names_only=False)
         if data != old.data:
             files[path] = RowNode(old.key, data)
+            pinned += file.usage.pinned - old.data.file.usage.pinned
             waiting[path.rpartition("/")[0]][old.key] = files[path]
     # The deepest first, so that each folder is made once.
     tops: dict[str, RowNode] = {}
@@ -658,7 +663,7 @@ def _replaced(previous: MemoryTree, changes: _Changes, now: TreeSource) -> Memor
             continue
         folders[path] = _with_rows(folders[path], rows)
         waiting[above][folders[path].key] = folders[path]
-    return MemoryTree(_with_rows(root, tops) if tops else root, files, folders, now)
+    return MemoryTree(_with_rows(root, tops) if tops else root, files, folders, now, pinned)
 
 
 def _with_rows(node: RowNode, rows: dict[str, RowNode]) -> RowNode:
