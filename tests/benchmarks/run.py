@@ -22,9 +22,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from benchmarks.homes import PROJECT, WORKSPACE, make_home
+from reverie.files.locks import held_lock
+from reverie.profile import Profile
 
 HERE = Path(__file__).parent
 ROUNDS = 5
+ENGINE_ENDS_S = 60.0
 
 
 def say(line: str) -> None:
@@ -46,17 +49,25 @@ def start(directory: Path) -> None:
         command = [sys.executable, str(HERE / "first_paint.py"), *words]
         return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
+    def ours(number: int, until: str) -> float:
+        profile = directory / f"profile-{number % 2}"
+        taken = child("reverie", str(directory / "home"), str(profile), until)
+        # The window is gone at once; its engine takes a second, and would share the machine with the next.
+        engine = Profile.under(profile)
+        with held_lock(engine.locks / "engine.lock", engine.state, timeout_s=ENGINE_ENDS_S):
+            return taken
+
     bare, names, whole = [], [], []
     for number in range(ROUNDS):
-        ours = (str(directory / "home"), str(directory / f"profile-{number % 2}"))
         bare.append(child("bare", "10000"))
-        names.append(child("reverie", *ours, "names"))
-        whole.append(child("reverie", *ours, "whole"))
+        names.append(ours(number, "names"))
+        whole.append(ours(number, "whole"))
     peer = statistics.median(bare)
     say(
         f"start to first painted tree, 10,000 memories: {statistics.median(names) * 1000:.0f} ms, "
         f"bare Qt {peer * 1000:.0f} ms, ratio {statistics.median(names) / peer:.2f} (budget 1.50); "
-        f"the whole window after {statistics.median(whole) * 1000:.0f} ms"
+        f"the whole window after {statistics.median(whole) * 1000:.0f} ms, "
+        f"ratio {statistics.median(whole) / peer:.2f}"
     )
 
 

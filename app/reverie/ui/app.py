@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
+import linecache
 import logging
 import os
 import platform
@@ -605,6 +607,8 @@ log = logging.getLogger("reverie.app")
 SWITCH_S = 0.0005
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
+LOG_AFTER_MS = 300
+"""When the log file is opened: what that needs is imported once the first tree is there."""
 
 
 def run_window(
@@ -707,12 +711,17 @@ def _run(
 
     stores: list[SessionStore] = []
 
-    def ui_ready() -> None:
+    def start_log() -> None:
         window.lanes.history.submit("start the log file", logged.start_in_job, done=_nothing_more)
 
+    def ui_ready() -> None:
+        gc.freeze()  # what a window is made of stays: no collection need look at it
+        let_sources_go()
         if screenshot is None:
             stores.append(SessionStore(window, remembered, place=options.and_found))
         window.dialogs.window_style_changed.connect(look.apply)
+        window.lazy_tabs.built.connect(let_sources_go)
+        QTimer.singleShot(LOG_AFTER_MS, start_log)
         if instance is not None:
             instance.asked.connect(window.handle_request)
             window.lazy_tabs.built.connect(instance.listen)
@@ -742,6 +751,12 @@ def _run(
             shutil.rmtree(options.demo.parent, ignore_errors=True)
         os._exit(code)
     return code
+
+
+def let_sources_go() -> None:
+    """PySide reads the source of each module that is imported, and Python keeps it for tracebacks: some ten
+    MiB, which are read again where a traceback is written."""
+    linecache.clearcache()
 
 
 def demo_place(*, at_once: bool) -> Path:

@@ -11,7 +11,7 @@ Threading: GUI thread; nothing is read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -572,7 +572,6 @@ class Toast(MessageBar):
 
     def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
         super().__init__(icons, name, parent=below)
-        self._below = below
         self._until = single_shot(self, STAYS_MS, self._go)
         below.installEventFilter(self)
 
@@ -586,16 +585,17 @@ class Toast(MessageBar):
             self._until.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._below and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+        if watched is self.parentWidget() and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             self._place()
         return False
 
     def _place(self) -> None:
         """Its own height at the bottom, with some distance to the edges."""
-        width = max(1, self._below.width() - 2 * GAP)
+        below = cast(QWidget, self.parentWidget())
+        width = max(1, below.width() - 2 * GAP)
         self.resize(width, self.height())
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        self.setGeometry(GAP, max(0, self._below.height() - height - GAP), width, height)
+        self.setGeometry(GAP, max(0, below.height() - height - GAP), width, height)
 
     @Slot()
     def _go(self) -> None:

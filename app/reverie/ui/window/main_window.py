@@ -70,9 +70,12 @@ class GarbageCollection(QObject):
         self._stopped = False
         self._all_at = time.monotonic()
         self._timer = repeating(self, COLLECT_MS, self.collect)
-        self._timer.start()
         GarbageCollection._alive += 1
         gc.disable()
+
+    def begin(self) -> None:
+        """Collect from now on. Not before: what a starting window makes is there to stay."""
+        self._timer.start()
 
     @Slot()
     def collect(self) -> None:
@@ -200,6 +203,7 @@ class MainWindow(QMainWindow):
         self._is_ui_ready = True
         self._update_actions()
         self.ui_ready.emit()
+        self._garbage.begin()
 
     def _lay_out(self) -> None:
         """Put the parts in their places, fill the menus, and set the order of the Tab key."""
