@@ -312,7 +312,8 @@ def _kept_if_it_works(*built: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="reverie-package-") as directory:
+    # What failed may still have a process that writes there.
+    with tempfile.TemporaryDirectory(prefix="reverie-package-", ignore_cleanup_errors=True) as directory:
         yield Path(directory)
 
 

@@ -165,7 +165,12 @@ def _engine(installed: Installed, say: Callable[[str], None]) -> None:
 
 def _window(installed: Installed, say: Callable[[str], None]) -> None:
     """A window that stays open: it starts the engine, says nothing, ends when it is told to."""
-    words = ["--home", str(installed.demo), "--profile", str(installed.profile), "--offscreen"]
+    from reverie.profile import Profile
+
+    # Of its own, so that its log tells when it is up; the engine is there before Qt is.
+    profile = installed.directory / "profile of the window"
+    log = Profile.under(profile).log_file
+    words = ["--home", str(installed.demo), "--profile", str(profile), "--offscreen"]
     said = installed.directory / "window.txt"
     with said.open("wb") as output:
         window = subprocess.Popen(
@@ -178,9 +183,9 @@ def _window(installed: Installed, say: Callable[[str], None]) -> None:
         )
         try:
             until = time.monotonic() + WINDOW_S
-            while not any(_engines(installed.profile)):
+            while not (log.exists() and any(_engines(profile))):
                 if window.poll() is not None or time.monotonic() > until:
-                    raise Broken(f"the window started no engine: {said.read_text('utf-8', 'replace')}")
+                    raise Broken(f"the window is not up: {said.read_text('utf-8', 'replace')}")
                 time.sleep(0.1)
             window.send_signal(signal.SIGTERM)
             code = window.wait(LEAVE_S)
