@@ -4055,6 +4055,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Kept {path}; {other} was deleted.</source>
         <translation>{path} wurde behalten, {other} gelöscht.</translation>
     </message>
+    <message>
+        <source>Not looked at yet</source>
+        <translation>Noch nicht nachgesehen</translation>
+    </message>
 </context>
 <context>
     <name>WorthPage</name>

@@ -12,8 +12,9 @@ from ui_windows import INGEST, Driver, Held, Windows
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.errors import Unavailable
 from reverie.jobs.consolidate.overlay import NoticedPair
-from reverie.services.findings import MemoryFinding
+from reverie.services.findings import FindingService, MemoryFinding
 from reverie.ui.memory.duplicates import aligned
 from reverie.ui.memory.worth_a_look import FindingModel, only_here
 
@@ -66,6 +67,24 @@ def test_the_page_lists_findings_and_shows_both_sides_of_a_pair(windows: Windows
     driver.until(lambda: driver.pane.file is not None)
     assert not driver.tab.worth.is_page_shown
     assert driver.pane.text.textCursor().blockNumber() == 2
+
+
+def test_a_look_that_fails_says_so_and_does_not_go_on_looking(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(_service: FindingService, **_named: object) -> None:
+        raise Unavailable("The disk does not answer.")
+
+    driver = windows.open(home)
+    with monkeypatch.context() as patched:
+        patched.setattr(FindingService, "find", find)
+        driver.do("view.worth")
+        driver.until(lambda: "does not answer" in driver.tab.worth.page.message.text)
+        assert driver.tab.worth.page.title.text() == "Not looked at yet"
+    driver.do("view.worth")
+    driver.do("view.worth")
+    driver.until(lambda: driver.tab.worth.page.title.text() != "Not looked at yet")
+    assert "worth a look" in driver.tab.worth.page.title.text()
 
 
 def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home: Path) -> None:

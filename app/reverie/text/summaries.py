@@ -83,6 +83,21 @@ def cut_utf16(text: str, units: int) -> str:
     return text
 
 
+_LONGEST_WORD = 500
+
+
+def between_words(cut: str, text: str) -> str:
+    """`cut`, a beginning of `text`, without the word that it ends in the middle of: half a key is one that no
+    shape knows. A word of more than 500 characters stays cut."""
+    if len(cut) == len(text) or text[len(cut)].isspace():
+        return cut
+    tail = cut[-_LONGEST_WORD:]
+    words = tail.split()
+    if not words or tail[-1].isspace() or len(words[-1]) == len(tail):
+        return cut
+    return cut[: -len(words[-1])]
+
+
 def estimate_tokens(text: str) -> int:
     """Tokens where no provider counts them: a quarter of the code units, rounded up (design.md section 5)."""
     return -(-utf16_length(text) // _UNITS_PER_TOKEN)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.text.summaries import cut_utf16, estimate_tokens, utf16_length
+from reverie.text.summaries import between_words, cut_utf16, estimate_tokens, utf16_length
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,23 @@ def test_a_cut_is_the_longest_beginning_that_fits(text: str, units: int) -> None
 @given(st.text())
 def test_tokens_are_a_quarter_of_the_units_rounded_up(text: str) -> None:
     assert estimate_tokens(text) == math.ceil(utf16_length(text) / 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "kept"),
+    [
+        ("the key sk-1234567890", 12, "the key "),
+        ("the key sk-1234567890", 8, "the key "),
+        ("the key sk-1234567890", 7, "the key"),
+        ("the key sk-1234567890", 21, "the key sk-1234567890"),
+        ("one\ntwo\tthree", 10, "one\ntwo\t"),
+        ("a " + "b" * 600, 400, "a "),
+        ("a " + "b" * 900, 800, "a " + "b" * 798),
+        ("b" * 900, 100, "b" * 100),
+        ("", 5, ""),
+    ],
+)
+def test_a_cut_between_words_leaves_no_half_of_one_but_of_a_very_long_one(
+    text: str, most: int, kept: str
+) -> None:
+    assert between_words(text[:most], text) == kept

@@ -48,7 +48,7 @@ from reverie.runs.record import SUCCEEDED, Progress, RunRecord, RunResult, not_a
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.text.redact import find_secrets
-from reverie.text.summaries import cut_utf16, some, utf16_length
+from reverie.text.summaries import between_words, cut_utf16, some, utf16_length
 from reverie.values import Struct, field, replace
 
 # From turns to an inbox: chunks for the extractor, checks of what it proposes, and the inbox's text
@@ -173,7 +173,7 @@ def chunks(turns: Iterable[Turn]) -> Iterator[Chunk]:
     for turn in turns:
         if turn.kind != "message" or turn.role == "system" or not turn.text.strip():
             continue
-        text = cut_utf16(turn.text, MESSAGE_CHARS)
+        text = between_words(cut_utf16(turn.text, MESSAGE_CHARS), turn.text)
         cost = utf16_length(text) + len(turn.id) + len(turn.role) + 4
         if messages and used + cost > CHUNK_CHARS:
             yield Chunk(tuple(messages))

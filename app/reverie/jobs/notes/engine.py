@@ -27,7 +27,7 @@ from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
 from reverie.llm.provider import ProviderError, ToolCall, ToolOutcome
 from reverie.llm.trace import Trace, TraceHead
 from reverie.text.redact import find_secrets, redact
-from reverie.text.summaries import some, utf16_length
+from reverie.text.summaries import between_words, some, utf16_length
 from reverie.values import Struct, replace
 
 # The sections of session notes: how they are found, what breaks them, how long they may be
@@ -419,7 +419,7 @@ def _size(message: Message) -> int:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… [cut]"
+    return text if len(text) <= most else f"{between_words(text[:most], text)}… [cut]"
 
 
 # The rules: five sections filled from the transcript. Lines that the rules wrote are recognised by their

@@ -53,7 +53,7 @@ from reverie.runs.run import (
     out_of_time,
 )
 from reverie.text.redact import find_secrets, in_texts
-from reverie.text.summaries import cut_utf16, utf16_length
+from reverie.text.summaries import between_words, cut_utf16, utf16_length
 from reverie.values import Struct, replace
 
 # The draft and its three tools: `memory_read`, `memory_write` (exact replacements), `no_new_memories`
@@ -265,7 +265,8 @@ def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
         # Escapes make the JSON longer than the text, by six at most.
         for share in (1, 2, 6):
             if room // share > 0:
-                candidates.append({**bare, "text": cut_utf16(text, room // share) + TRUNCATED})
+                kept = between_words(cut_utf16(text, room // share), text)
+                candidates.append({**bare, "text": kept + TRUNCATED})
     candidates += [{**bare, "text": LEFT_OUT}, bare]
     for candidate in candidates:
         if utf16_length(json_of([candidate])) <= max_chars:

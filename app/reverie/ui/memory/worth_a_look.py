@@ -477,8 +477,13 @@ class WorthControl(QObject):
             self._place = place
             self.page.show_report(report)
 
+        def failed(error: UserError) -> None:
+            if self._place is None:
+                self.page.title.say(self.tr("Not looked at yet"))
+            self._on_failed(error)
+
         request = ask(session.workbench.worth_a_look.find, update.context)
-        self._lane.submit("look at the memories", request, done=done, failed=self._on_failed, group="look")
+        self._lane.submit("look at the memories", request, done=done, failed=failed, group="look")
 
     def _on_failed(self, error: UserError) -> None:
         self.page.message.say_error(error)

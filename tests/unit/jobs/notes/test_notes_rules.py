@@ -158,3 +158,5 @@ def test_a_model_is_shown_the_newest_of_the_main_thread_within_a_bound() -> None
     assert told[0] == {"role": "summary", "text": "what was"}
     assert told[6]["error"].startswith("\nmake: ***")
     assert len(told[-1]["text"]) < 8_100
+    (told,) = json.loads(as_json([said("user", "y " * 3_995 + "the key ghp_" + "a1B2" * 9)]))
+    assert told["text"].endswith("y the key … [cut]"), "half a key is one that nobody knows"
