@@ -1919,10 +1919,6 @@
         <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
     </message>
     <message>
-        <source>Something is there already.</source>
-        <translation>Da ist schon etwas.</translation>
-    </message>
-    <message>
         <source>That is its name already.</source>
         <translation>So heißt es schon.</translation>
     </message>
@@ -1977,6 +1973,10 @@
     <message>
         <source>warning</source>
         <translation>Warnung</translation>
+    </message>
+    <message>
+        <source>{name} is there already.</source>
+        <translation>{name} ist schon da.</translation>
     </message>
 </context>
 <context>

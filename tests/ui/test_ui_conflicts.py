@@ -127,6 +127,24 @@ def test_a_place_both_changed_is_decided_where_it_stands(
     assert "line 25 theirs" in saved
 
 
+def test_once_a_conflict_is_settled_the_focus_stays_in_the_tree(driver: Driver, qtbot: Any) -> None:
+    file = driver.open(PATH)
+    edit(driver, 3, " mine")
+    changed(driver, {3: "line 3 theirs"})
+    driver.until(lambda: len(file.conflicts) == 1)
+    driver.do("conflict.next")
+    card = driver.tab.co_editing.card
+    assert card is not None
+    card.buttons["both"].setFocus()
+    qtbot.mouseClick(card.buttons["both"], Qt.MouseButton.LeftButton)
+    driver.until(lambda: not file.conflicts and not card.isVisible())
+    left: list[str] = []
+    card.left.connect(lambda: left.append("left"))
+    driver.open("/memories/global/testing.md")
+    driver.open(PATH)
+    assert left == [], "the button had the focus once, and a click on a row would lead into the text"
+
+
 def test_undone_with_ctrl_z_a_merge_is_asked_about_and_never_saved_away(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

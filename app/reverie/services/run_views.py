@@ -660,19 +660,22 @@ class ChangeLogService:
         few = [commit.steps if len(commit.steps) <= _MOST_COUNTED else () for commit in commits]
         ids = sorted({blob for steps in few for step in steps for blob in (step.before, step.after) if blob})
         lines = {
-            blob: Counter(content.split(b"\n"))
+            blob: Counter(content.removesuffix(b"\n").split(b"\n") if content else ())
             for blob, content in zip(ids, self._history.blobs(ids), strict=True)
             if content is not None and len(content) <= COMPARED_BYTES
         }
         found = []
         for steps in few:
-            before: Counter[bytes] = Counter()
-            after: Counter[bytes] = Counter()
+            # What only moved, as in a rename, is neither added nor removed.
+            gone, new = Counter(step.before for step in steps), Counter(step.after for step in steps)
+            added = removed = 0
             for step in steps:
-                before += lines.get(step.before, Counter())
-                after += lines.get(step.after, Counter())
-            del before[b""], after[b""]
-            found.append(((after - before).total(), (before - after).total()))
+                if (not step.after and new[step.before]) or (not step.before and gone[step.after]):
+                    continue
+                before, after = lines.get(step.before, Counter()), lines.get(step.after, Counter())
+                added += (after - before).total()
+                removed += (before - after).total()
+            found.append((added, removed))
         return found
 
     # One change set

@@ -83,6 +83,24 @@ def test_each_commit_is_a_change_set_with_its_lines(parts: HomeContainer, log: C
     ]
 
 
+def test_lines_are_counted_file_by_file_and_a_rename_changes_none(
+    parts: HomeContainer, log: ChangeLogService
+) -> None:
+    one, other = file_of(parts), file_of(parts).with_name("other.md")
+    one.write_text("---\n\nSame.\n")
+    other.write_text("Kept.\n")
+    parts.snapshots.observe(source="test", dirty=[one, other])
+    one.write_text("Kept.\n")
+    other.write_text("---\n\nSame.\n")
+    parts.snapshots.observe(source="test", dirty=[one, other])
+    newest = log.page().changes[0]
+    assert (newest.added, newest.removed) == (4, 4), "the same lines in another file are another change"
+    third = other.rename(other.with_name("third.md"))
+    parts.snapshots.observe(source="test", dirty=[other, third])
+    newest = log.page().changes[0]
+    assert (newest.added, newest.removed) == (0, 0)
+
+
 def test_one_hunk_is_taken_back_and_undone_while_later_edits_stay(
     parts: HomeContainer, log: ChangeLogService
 ) -> None:

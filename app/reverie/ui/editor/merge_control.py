@@ -207,7 +207,7 @@ class CoEditing(QObject):
         if file is None or not file.conflicts:
             return
         sides: dict[str, Side] = {"mine": "mine", "theirs": "theirs", "both": "both"}
-        keyboard = self.card is not None and self.card.isAncestorOf(self.card.focusWidget() or self._pane)
+        keyboard = self.card is not None and self.card.has_focus
         self._buffers.decide(file, self._at, sides[key])
         if file.conflicts and keyboard:
             self._go(file)
@@ -389,9 +389,14 @@ class ConflictChoice(QWidget):
             button.setVisible(count > 1)
         self.place()
 
+    @property
+    def has_focus(self) -> bool:
+        """Whether the focus is here. `focusWidget` of a widget tells where it was last, however long ago."""
+        return self.isAncestorOf(QApplication.focusWidget() or self._view)
+
     def clear(self) -> None:
         """There is nothing to choose."""
-        if self.isAncestorOf(self.focusWidget() or self._view):
+        if self.has_focus:
             self.left.emit()
         self._conflict = None
         self.hide()

@@ -857,7 +857,7 @@ class EditorPane(QWidget):
                 self.tr("The agent does not read what is below the dashed line: the text is too large."),
                 tone="warn",
             )
-        elif self.gauge.share >= WARN_SHARE:
+        elif self.gauge.share >= WARN_SHARE and self.gauge.left:
             self.limit.say(
                 self.tr("Only {size} still fit into what the agent reads of a file.").format(
                     size=human_size(self.gauge.left)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -135,7 +135,9 @@ class Inspector(QWidget):
         self._warnings = []
         self.warnings.setVisible(bool(findings))
         for finding in findings:
-            button = FitPushButton(headline(finding))
+            button = FitPushButton(headline(finding), headline(finding))
+            # As wide as there is room; what does not fit is in the tool tip.
+            button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             button.setFlat(True)
             button.setProperty("line", max(1, finding.line))
             button.clicked.connect(self._on_warning)

@@ -155,10 +155,14 @@ class ColumnParts(QScrollArea):
         super().resizeEvent(event)
 
     def _follow(self) -> None:
-        """Which of them are seen."""
-        self._left.setVisible(not (self._is_narrow and self._shows_right))
+        """Which of them are seen. The focus does not stay in one that goes: it would land anywhere."""
+        focus = QApplication.focusWidget()
+        goes = self._is_narrow and self._shows_right
         self._right.setVisible(not self._is_narrow or self._shows_right)
         self.back.setVisible(self._is_narrow)
+        if goes and focus is not None and self._left.isAncestorOf(focus):
+            self.back.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._left.setVisible(not goes)
 
 
 class EditorPlace(QWidget):

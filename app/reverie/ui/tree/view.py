@@ -285,7 +285,7 @@ class MemoryTreeModel(NodeModel):
         if target in self._modified:
             return self.tr("There is unsaved text under this name.")
         if self.is_taken(target):
-            return self.tr("Something is there already.")
+            return self.tr("{name} is there already.").format(name=visible(name))
         problem = name_problem(target)
         return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
 
