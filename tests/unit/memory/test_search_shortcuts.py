@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -130,6 +131,21 @@ def test_of_common_words_the_newest_candidates_answer_and_those_named_so(
     newest = sorted(held, key=lambda doc: -doc.id)[:7]
     named = sorted((doc for doc in held if "queue" in doc.rel), key=lambda doc: -doc.id)[:7]
     assert {doc.rel for doc in asked(index, "queue ", 100)} == {doc.rel for doc in (*newest, *named)}
+
+
+def test_the_word_as_it_is_typed_comes_before_words_that_begin_like_it(tmp_path: Path) -> None:
+    store = tmp_path / "home/memory/global"
+    store.mkdir(parents=True)
+    for number in range(60):
+        text = (
+            "the very thing 93, among much else that is told here" if number == 7 else "thing 939, thing 9392"
+        )
+        (store / f"note-{number}.md").write_text(text)
+        os.utime(store / f"note-{number}.md", ns=(NOW_NS, NOW_NS))
+    made = FileCatalogue(tmp_path / "index.sqlite", lock_dir=tmp_path / "locks")
+    made.update(MuxHome(tmp_path / "home"), "home")
+    assert asked(made, "thing 93", 50)[0].rel == "note-7.md"
+    assert len(asked(made, "thing 93", 100)) == 60, "the others are found as well"
 
 
 def slow_hits(text: str, terms: tuple[Term, ...]) -> set[int]:

@@ -32,6 +32,8 @@ _COMMON = 1_000
 _CANDIDATES = 400
 _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0
+# What holds a word as it is typed comes before what holds one that begins like it.
+_WHOLE_WORD = 6.0
 # What a note that changed just now has before one of long ago.
 _FRESH = 0.5
 _DAY_NS = 86_400_000_000_000
@@ -136,6 +138,8 @@ class _Finder:
         if rare:
             ids = self._newest(every)
             relevance = self._relevance(" AND ".join(rare)) if ids else {}
+            for id_ in self._whole_words(every) if ids else ():
+                relevance[id_] = relevance.get(id_, 0.0) + _WHOLE_WORD
             return self._ranked(self._best(ids, relevance), relevance)
         named = self._looked_up("names", every, _CANDIDATES)
         relevance = {row[0]: _NAMED for row in named}
@@ -165,6 +169,12 @@ class _Finder:
             if len(rows) >= (_COMMON if self._limits.here else self._limits.count):
                 break
         return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
+
+    def _whole_words(self, every: str) -> Sequence[int]:
+        """The newest rows that hold the last word as it is typed; none where it is finished anyway."""
+        terms = self._query.terms
+        whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)
+        return () if whole == every else self._newest(whole)
 
     def _phrase(self, term: Term) -> str:
         """The FTS5 phrase for a term. A word that is common as it is typed counts as finished: its
