@@ -237,10 +237,14 @@ def test_a_file_that_is_not_text_is_read_only_with_the_reason(driver: Driver) ->
 
 
 def test_a_file_over_the_agents_limit_is_shown_and_not_written(windows: Windows, whole_home: Path) -> None:
+    (whole_home / "memory/global/large.md").write_text("word " * 800_000)
     driver = windows.open(whole_home)
     driver.open("/memories/project/reference/trace-dump.md")
     assert driver.pane.text.isReadOnly()
     assert driver.pane.gauge.over
+    driver.open("/memories/global/large.md")
+    assert driver.pane.gauge.over
+    assert "still fit" not in driver.pane.limit.text
 
 
 def test_a_new_memory_has_a_path_the_store_takes_and_is_made_selected_and_opened(

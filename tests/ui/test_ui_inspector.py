@@ -39,6 +39,23 @@ def test_a_warning_leads_to_its_line(windows: Windows, home: Path) -> None:
     assert driver.pane.text.textCursor().blockNumber() == int(warnings[0].property("line")) - 1
 
 
+def test_a_long_warning_is_no_wider_than_the_inspector_and_its_tool_tip_has_all_of_it(
+    windows: Windows, home: Path
+) -> None:
+    (home / "memory/global/testing.md").write_text("# Tests\n\nNo description stands above.\n")
+    driver = windows.open(home)
+    driver.window.resize(1500, 800)
+    driver.open(PATH)
+    inspector = driver.tab.inspector.inspector
+    driver.until(lambda: bool(inspector._warnings))
+    driver.settle()
+    (button,) = inspector._warnings
+    area = inspector.rect()
+    assert button.sizeHint().width() > area.width(), "else this shows nothing"
+    assert area.contains(button.mapTo(inspector, button.rect().bottomRight()))
+    assert button.toolTip() == button.accessibleName()
+
+
 def test_where_the_editor_would_be_too_narrow_it_shows_only_if_it_is_asked_for(
     windows: Windows, home: Path
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_pressed_memory_takes_the_place_of_the_list_and_back_returns_to_its_ro
     driver.until(lambda: driver.pane.file is not None)
     assert seen(driver) == (False, True)
     assert driver.tab.back.isVisible()
+    assert driver.window.focusWidget() is driver.tab.back, "and not the tabs"
     driver.tab.back.click()
     assert seen(driver) == (True, False)
     assert driver.tree.hasFocus()

@@ -666,16 +666,16 @@ class ChangeLogService:
         }
         found = []
         for steps in few:
-            # What only moved, as in a rename, is neither added nor removed.
-            gone, new = Counter(step.before for step in steps), Counter(step.after for step in steps)
             added = removed = 0
             for step in steps:
-                if (not step.after and new[step.before]) or (not step.before and gone[step.after]):
-                    continue
                 before, after = lines.get(step.before, Counter()), lines.get(step.after, Counter())
                 added += (after - before).total()
                 removed += (before - after).total()
-            found.append((added, removed))
+            # A file that only has another name is neither added nor removed.
+            made = Counter(step.after for step in steps if not step.before)
+            renamed = made & Counter(step.before for step in steps if not step.after)
+            same = sum(lines.get(blob, Counter()).total() * count for blob, count in renamed.items())
+            found.append((added - same, removed - same))
         return found
 
     # One change set

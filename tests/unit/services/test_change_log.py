@@ -99,6 +99,11 @@ def test_lines_are_counted_file_by_file_and_a_rename_changes_none(
     parts.snapshots.observe(source="test", dirty=[other, third])
     newest = log.page().changes[0]
     assert (newest.added, newest.removed) == (0, 0)
+    third.unlink()
+    one.write_text("---\n\nSame.\n")
+    parts.snapshots.observe(source="test", dirty=[one, third])
+    newest = log.page().changes[0]
+    assert (newest.added, newest.removed) == (3, 4), "its content in a file that was there is no rename"
 
 
 def test_one_hunk_is_taken_back_and_undone_while_later_edits_stay(

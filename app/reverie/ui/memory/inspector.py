@@ -135,8 +135,9 @@ class Inspector(QWidget):
         self._warnings = []
         self.warnings.setVisible(bool(findings))
         for finding in findings:
-            button = FitPushButton(headline(finding), headline(finding))
-            # As wide as there is room; what does not fit is in the tool tip.
+            text = headline(finding)
+            button = FitPushButton(text, text)
+            # As wide as there is room; the tool tip has all of it.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             button.setFlat(True)
             button.setProperty("line", max(1, finding.line))

@@ -155,7 +155,7 @@ class ColumnParts(QScrollArea):
         super().resizeEvent(event)
 
     def _follow(self) -> None:
-        """Which of them are seen. The focus does not stay in one that goes: it would land anywhere."""
+        """Show one of them or both. Back gets the focus of a column that goes: Qt may choose any widget."""
         focus = QApplication.focusWidget()
         goes = self._is_narrow and self._shows_right
         self._right.setVisible(not self._is_narrow or self._shows_right)
