@@ -179,7 +179,8 @@ class Database:
         try:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             yield connection
-        except sqlite3.Error as error:
+        # Python decodes what SQLite says of a damaged name, strictly.
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise Unavailable(
                 title,
                 cause=f"It is damaged, or of a version that is not known: {error}.",

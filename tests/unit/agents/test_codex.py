@@ -83,6 +83,7 @@ def fingerprint(root: Path) -> dict[str, tuple[int, int, str]]:
 def test_buckets_and_slugs_are_named_as_the_agent_names_them() -> None:
     assert bucket_of(GONE) == "8950e3e3787a400b4a327147df019c60e95955ab76fa9da4eeba96644f3a4399"
     assert bucket_of("/p/a?") != bucket_of("/p/a#")
+    assert bucket_of("/p/\ud800") != bucket_of("/p/\ud801"), "half a character, which JSON may hold"
     vectors = {
         "Fix: CI (again)!": "fix_ci_again",
         "Größe ändern": "gr_e_ndern",

@@ -13,7 +13,7 @@ import pytest
 from helpers.ordinary_user import without_power
 from reverie.errors import Unavailable
 from reverie.files.lease import Leases
-from reverie.files.sqlite import refuse_irregular, why
+from reverie.files.sqlite import Database, refuse_irregular, why
 
 GIVEN = ("SQLite says something.", "Check the disk.")
 
@@ -58,6 +58,17 @@ def test_where_the_modes_allow_writing_nobody_is_sent_to_look_at_them(tmp_path: 
     cause, next_step = why(refused(database, "ro"), *GIVEN, database)
     assert "although its modes allow writing" in cause
     assert next_step == "Check the disk, then try again."
+
+
+def test_a_damaged_name_that_is_no_text_makes_a_database_unreadable_and_nothing_worse(tmp_path: Path) -> None:
+    path = a_database(tmp_path)
+    data = bytearray(path.read_bytes())
+    row = data.index(b"tt\x02CREATE TABLE t (a)")  # name, table, page and text of a row of the schema
+    data[row : row + 1] = b"\xaa"
+    data[row + 18 : row + 21] = b"((,"
+    path.write_bytes(bytes(data))
+    with pytest.raises(Unavailable, match="was not read"):
+        Database(path, tmp_path / "cache").rows("t", ["a"])
 
 
 def test_another_error_keeps_the_sentence_of_who_met_it(tmp_path: Path) -> None:

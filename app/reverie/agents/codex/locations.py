@@ -36,7 +36,11 @@ _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 def bucket_of(cwd: str) -> str:
     """The directory in `memories/` for a normalised working directory, first generation; the next one uses
     its first 16 digits."""
-    return hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()
+    try:
+        name = cwd.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, which JSON may hold and no disk does
+        name = cwd.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name).hexdigest()
 
 
 def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:

@@ -598,11 +598,21 @@ def _result(output: Any) -> tuple[int | None, str]:
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
             code = as_object(output.get("metadata")).get("exit_code")
-            return (code if isinstance(code, int) else None), output["output"][-_LOOKED_AT_CHARS:]
+            return (code if isinstance(code, int) else None), _end_of(output["output"])
         failed, output = (1 if output.get("success") is False else None), output.get("content")
     text: str = content_text(output)
     found = _EXIT.search(text[:500]) or _EXIT.search(text[-500:])
-    return (int(found[1]) if found else failed), text[-_LOOKED_AT_CHARS:]
+    return (int(found[1]) if found else failed), _end_of(text)
+
+
+def _end_of(text: str) -> str:
+    """The last characters of `text`, without what would stand behind a cut `password=` and not be recognised
+    as a secret: two lines, or a word where it is one long line."""
+    if len(text) <= _LOOKED_AT_CHARS:
+        return text
+    end = text[-_LOOKED_AT_CHARS:]
+    lines = end.split("\n", 2)
+    return lines[2] if len(lines) == 3 else end.partition(" ")[2]
 
 
 def _last_line(text: str) -> str:

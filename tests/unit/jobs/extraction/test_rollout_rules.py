@@ -182,3 +182,16 @@ def test_no_line_ends_in_half_a_secret(tmp_path: Path, before: int) -> None:
     text = "x" * (before - 1) + " " + key
     output = told(tmp_path, said("user", text, 1), *shell("a", text, text, 1, 2))
     assert "Ab1" not in output.trace + output.summary
+
+
+@pytest.mark.parametrize("between", ["=", "=\n"])
+@pytest.mark.parametrize("fill", ["word ", "word\n"])
+def test_a_secret_whose_name_was_cut_off_with_the_beginning_of_an_output_is_not_kept(
+    tmp_path: Path, between: str, fill: str
+) -> None:
+    secret = "Kf9mQ2xvB7zQ4"
+    tail = f"{secret} {fill * 2_000}"[:7_998]
+    for cut in range(4):
+        printed = "x" * 3_000 + f" db_password{between}" + tail[: len(tail) - cut] + " " * 2
+        output = told(tmp_path, said("user", "Deploy.", 1), *shell("a", "./deploy", printed, 1, 2))
+        assert secret not in output.trace + output.summary
