@@ -439,3 +439,21 @@ def test_a_home_without_any_workspace_is_consolidated_as_it_is(windows: Windows,
     driver = windows.open(home)
     assert driver.consolidate() == "completed"
     driver.until(lambda: len(driver.paths(Scope.GLOBAL)) == 1)
+
+
+def test_a_project_is_consolidated_without_a_workspace(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    project = driver.session.info.contents.projects[0].path
+    assert driver.window.picker.pick_project(driver.session.info.id, project)
+    driver.settle()
+    assert driver.session.context is not None
+    assert driver.session.context.workspace_id is None
+    driver.until(driver.footer.button.isEnabled)
+    assert driver.consolidate() == "completed"
+
+
+def test_the_title_of_a_home_says_its_name_once(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    assert driver.window.picker.pick_home(driver.session.info.id)
+    driver.settle()
+    assert driver.window.windowTitle() == f"{driver.session.info.label}[*]"

@@ -467,6 +467,22 @@ def the_dialog_judges_a_path_as_the_store_would(driver: Driver) -> None:
         assert (dialog.problem() == "") == fine, rel
 
 
+@pytest.mark.parametrize(
+    ("typed", "made"),
+    [
+        ("plan", "plan.md"),
+        ("a/plan", "a/plan.md"),
+        ("v1.2/plan", "v1.2/plan.md"),
+        ("x.txt", "x.txt"),
+        (".x", ".x"),
+    ],
+)
+def test_a_name_without_an_ending_becomes_a_markdown_file(qtbot: Any, typed: str, made: str) -> None:
+    dialog = PathDialog("New", "Create", [Scope.GLOBAL], typed, lambda _path: False)
+    qtbot.addWidget(dialog)
+    assert dialog.path == f"/memories/global/{made}"
+
+
 def test_a_new_memory_is_offered_only_the_scopes_that_exist(
     windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from reverie.ui.window.actions import ACTIONS, ActionRow, ActionState, always
 from reverie.ui.window.palette import (
     MOST_FUZZY,
     MOST_MEMORIES,
+    Entry,
     Palette,
     PaletteModel,
     action_entries,
@@ -51,6 +52,17 @@ def test_among_very_many_lines_only_literal_ones_count() -> None:
     lines = [f"note {number}" for number in range(MOST_FUZZY + 1)]
     assert ranked("nite 7", lines) == []
     assert ranked("note 77", lines)[0][1] == 77
+
+
+def test_going_somewhere_a_place_comes_before_a_setting_of_that_name() -> None:
+    entries = [*setting_entries(), Entry("place", ("codex",), "~/.codex")]
+    model = PaletteModel(entries, ["/memories/global/codex.md"])
+    model.find("codex")
+    assert model.suggested is not None
+    assert model.suggested.kind in ("place", "memory")
+    kinds = [entry.kind for entry in model.entries if "codex" in entry.line]
+    assert kinds == sorted(kinds, key=lambda kind: kind == "setting")
+    assert "setting" in kinds
 
 
 def test_what_is_not_possible_says_what_it_waits_for() -> None:

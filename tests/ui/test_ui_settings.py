@@ -45,6 +45,7 @@ from reverie.ui.settings.fields import (
     schema,
     with_draft,
 )
+from reverie.ui.widgets.controls import WrapLabel
 
 HOME = "h1"
 
@@ -294,6 +295,18 @@ def test_a_test_asks_what_is_typed_and_shows_each_step_in_words(opened: Opened, 
     form.test_button.click()
     opened.wait()
     assert "Start the server." in form.results.texts[0]
+
+
+def test_a_failed_test_shows_its_whole_reason_and_no_step_that_was_not_tried(opened: Opened) -> None:
+    results = opened.dialog.models.results
+    reason = "Nobody answers at this address. " + "Start the server, or correct the address." * 6
+    results.resize(300, results.height())
+    results.say(
+        (("pass", "The service answers."), ("fail", reason), ("skip", "Not tried."), ("skip", "Not tried."))
+    )
+    assert results.texts == ("The service answers.", reason)
+    label = results.findChildren(WrapLabel)[-1]
+    opened.qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a:b"])

@@ -223,7 +223,11 @@ class PathDialog(JudgedDialog):
 
     @property
     def path(self) -> str:
-        return f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
+        """The memory path as typed; a name without an ending becomes a Markdown file."""
+        rel = self.rel.text().strip()
+        name = rel.rpartition("/")[2]
+        ending = "" if not name or "." in name else ".md"
+        return f"{ROOT}/{self.chosen_scope.value}/{rel}{ending}"
 
     def problem(self) -> str:
         """Why the path cannot be used; empty if it can."""
@@ -234,7 +238,10 @@ class PathDialog(JudgedDialog):
             return self.tr("Not a valid path: {problem}").format(problem=problem)
         if self.path.rpartition("/")[2].startswith("."):
             return self.tr("A name that begins with a dot is never listed.")
-        return self.tr("Something is there already.") if self._taken(self.path) else ""
+        # Whoever types the name of a folder means that folder, not a file beside it.
+        named = f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
+        taken = self._taken(named) or self._taken(self.path)
+        return self.tr("Something is there already.") if taken else ""
 
     @Slot()
     def judge(self) -> None:

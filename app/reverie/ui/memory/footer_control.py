@@ -281,10 +281,11 @@ class FooterControl(QObject):
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
-        # A home that has none is consolidated as it is, or by project, as the command does.
+        # As the command: a workspace or a project; a home that has no workspace as it is.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
-        if session.context.workspace_id is None and has_workspaces and not session.facts.keeps_records:
-            return self.tr("select a workspace")
+        is_named = session.context.workspace_id is not None or session.context.project_path
+        if has_workspaces and not is_named and not session.facts.keeps_records:
+            return self.tr("select a workspace or a project")
         running = session.status.running if session.status is not None else None
         if running is not None and not running.ours:
             return self.tr("another one is running (process {pid})").format(pid=running.owner.pid)

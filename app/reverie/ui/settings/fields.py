@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -629,13 +630,19 @@ class ProbeLines(QWidget):
         self.texts: tuple[str, ...] = ()
 
     def say(self, lines: Iterable[tuple[str, str]]) -> None:
-        """(state, sentence) of each; states other than those of a test have no sign."""
+        """Show the (state, sentence) of each step; states other than those of a test have no sign.
+
+        Steps that a failed one left untried are not shown: the failure explains them.
+        """
         for widget in self._made:
             self._grid.removeWidget(widget)
             widget.hide()
             widget.deleteLater()
-        self._made, texts = [], []
+        self._made, texts, failed = [], [], False
         for row, (state, sentence) in enumerate(lines):
+            if failed and state == "skip":
+                continue
+            failed = failed or state == "fail"
             sign, label = QLabel(), WrapLabel(sentence)
             name = probe_state(state)
             label.setAccessibleName(f"{name}: {label.text()}" if name else label.text())
@@ -649,8 +656,16 @@ class ProbeLines(QWidget):
             self._made += [sign, label]
             texts.append(label.text())
         self.texts = tuple(texts)
-        self.setMinimumHeight(_STEPS * (self.fontMetrics().height() + UNIT))
-        self.updateGeometry()
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Reserve the height of all steps, and more where a long sentence needs several lines."""
+        least = _STEPS * (self.fontMetrics().height() + UNIT)
+        self.setMinimumHeight(max(least, self._grid.heightForWidth(self.width())))
 
 
 class _Models(QComboBox):

@@ -486,8 +486,9 @@ class MainWindow(QMainWindow):
     def _say_title(self, place: Place) -> None:
         session = self._session
         if session is not None:
-            home = _literal(session.info.label)
-            title = self.tr("{place} – {home}").format(place=_literal(place.title), home=home)
+            home, name = _literal(session.info.label), _literal(place.title)
+            # A home without places is listed under its own name.
+            title = home if name == home else self.tr("{place} – {home}").format(place=name, home=home)
             self.setWindowTitle(title + "[*]")
 
     @Slot(object)

@@ -211,13 +211,15 @@ def memory_entry(path: str) -> Entry:
 _WAITING, _GUESSED = 3, 4
 
 
-def _order(entry: Entry, score: float) -> tuple[int, float]:
-    """What comes first: the group, and the better score within it."""
+def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
+    """Return the sort key of a line: its group, then the better score. Settings follow the kind `first`."""
     if score < INITIALS:
         return _GUESSED, -score
     if entry.why_not:
         return _WAITING, -score
-    return {"command": 0, "setting": 1}.get(entry.kind, 2), -score
+    if first == "command":
+        return {"command": 0, "setting": 1}.get(entry.kind, 2), -score
+    return (2 if entry.kind == "setting" else 0), -score
 
 
 class PaletteModel(QAbstractListModel):
@@ -228,6 +230,7 @@ class PaletteModel(QAbstractListModel):
         super().__init__(parent)
         self._all = entries
         self._paths = paths
+        self._first: Kind = "command" if any(each.kind == "command" for each in entries) else "place"
         self._lines = [each.line for each in entries]
         self._names = [path.removeprefix("/memories/").casefold() for path in paths]
         self.entries: list[Entry] = []
@@ -238,19 +241,19 @@ class PaletteModel(QAbstractListModel):
     def find(self, typed: str) -> None:
         """Show what fits. Nothing typed: everything but memories.
 
-        Commands come first where there are any, then the names by how well they fit, then what is not
-        possible now, then guesses. What is not possible, or takes something away, is listed only if a word of
-        it begins with what was typed.
+        Commands and settings come first where there are commands, else places and memories; then the other
+        names by how well they fit, then what is not possible now, then guesses. An entry that is not possible
+        or takes something away is listed only if a word of it begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
         for score, place in ranked(typed, self._lines) if typed else ():
             entry = self._all[place]
             if not entry.literal_only or score >= WORD_PREFIX:
-                found.append((_order(entry, score), entry))
+                found.append((_order(entry, score, self._first), entry))
         for score, place in ranked(typed, self._names)[:MOST_MEMORIES] if typed else ():
             entry = memory_entry(self._paths[place])
-            found.append((_order(entry, score), entry))
+            found.append((_order(entry, score, self._first), entry))
         found.sort(key=lambda each: each[0])
         self.beginResetModel()
         self.entries = [entry for _order, entry in found] if typed else list(self._all)
