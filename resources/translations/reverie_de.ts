@@ -1379,8 +1379,8 @@
         <translation>läuft</translation>
     </message>
     <message>
-        <source>select a workspace</source>
-        <translation>einen Workspace auswählen</translation>
+        <source>select a workspace or a project</source>
+        <translation>einen Workspace oder ein Projekt wählen</translation>
     </message>
 </context>
 <context>
