@@ -53,6 +53,11 @@ class FileDraft(ABC):
         return self._text
 
     @property
+    def base(self) -> str:
+        """The text on disk that the draft builds on."""
+        return self._base
+
+    @property
     def exists(self) -> bool:
         return self._before is not None or bool(self._edits)
 

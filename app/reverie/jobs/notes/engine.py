@@ -10,9 +10,10 @@ import contextlib
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -338,7 +339,7 @@ def _refused(cause: str, next_step: str) -> StoreError:
 class NotesTask(Struct, frozen=True):
     """One run. `path`: the notes, as the tool must name them; `messages`: the newest of the conversation;
     `prompt`: a person's own instructions, None for the built-in ones; `deadline` is on `time.monotonic`'s
-    clock."""
+    clock; `ours`: the keys of the lines that earlier runs by rules wrote (`own_lines`)."""
 
     run_id: str
     session_id: str
@@ -348,6 +349,7 @@ class NotesTask(Struct, frozen=True):
     prompt: str | None
     timeout_ms: int
     deadline: float
+    ours: frozenset[str] = frozenset()
 
 
 def _head(task: NotesTask, existing: str) -> TraceHead:
@@ -422,22 +424,19 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{between_words(text[:most], text)}… [cut]"
 
 
-# The rules: five sections filled from the transcript. Lines that the rules wrote are recognised by their
-# form, and the oldest of them go when a section is full; everything else stays. A line with a secret is left
-# out.
+# The rules: five sections filled from the transcript. Lines that earlier runs by rules wrote are known by
+# their keys, never by their form, since a person may write a line of the same form. They are updated, and the
+# oldest of them go when a section is full; every other line stays. A line with a secret is left out.
 
 
 _LINE_CHARS = 240
 _ROOM_TOKENS = SECTION_TOKENS - 200
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _LISTS = frozenset({"TodoWrite"})
-_STATE = re.compile(r"- (?:Asked last|Answered last|Open): ")
 _FILE = re.compile(r"- `(?P<path>[^`]+)` \(changed (?P<times>\d+) times?\)$")
-_FAILED = re.compile(r"- `[^`]+` failed: ")
-_CORRECTED = re.compile(r"- Corrected: ")
-_WORK = re.compile(r"- \d{4}-\d\d-\d\d \d\d:\d\d ")
 
 Lines = Sequence[str]
+_IsOurs = Callable[[str], bool]
 
 
 class Findings(Struct, frozen=True):
@@ -470,7 +469,7 @@ class RulesNotes:
         refused: StoreError | None = None
         before = draft.text
         try:
-            draft.edit(lambda text: filled(text, found))
+            draft.edit(lambda text: filled(text, found, task.ours))
         except StoreError as error:
             refused = error
         trace = self._trace(task, draft, refused, changed=draft.text != before)
@@ -531,15 +530,47 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
     return Findings(state=_safe(state), files=files, errors=_safe(errors), work=_safe(work))
 
 
-def filled(text: str, found: Findings) -> str:
-    """The notes with what was found, in their own line ends."""
+def line_key(section: str, line: str) -> str:
+    """Return the key by which a line of ours is remembered; it does not tell the text."""
+    return sha256(f"{section}\n{line}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def own_lines(before: str, after: str, ours: Collection[str]) -> frozenset[str]:
+    """Return the keys of the lines in `after` that runs by rules wrote: those of `ours` that still stand, and
+    those that this run added to `before`."""
+    old = _line_keys(before)
+    return frozenset(key for key in _line_keys(after) if key not in old or key in ours)
+
+
+def _line_keys(text: str) -> set[str]:
+    return {
+        line_key(section.name, line.rstrip("\r"))
+        for section in parse_sections(text)
+        for line in section.body.split("\n")
+        if line.startswith("- ")
+    }
+
+
+def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
+    """Return the notes with the findings in their sections, in the notes' own line ends. `ours`: the keys of
+    the lines that earlier runs wrote."""
     newline = "\r\n" if "\r\n" in text else "\n"
+    left = set(ours)
+    name = ""
+
+    def own(line: str) -> bool:
+        # A second line that reads the same is a person's copy.
+        key = line_key(f"# {name}", line)
+        known = key in left
+        left.discard(key)
+        return known
+
     changes: dict[str, Callable[[Lines], Lines]] = {
         "Session Title": lambda lines: [found.title] if found.title and not lines else lines,
-        "Current State": lambda lines: _replaced(lines, found.state, _STATE) if found.state else lines,
-        "Files and Functions": lambda lines: _files(lines, found.files or {}),
-        "Errors & Corrections": lambda lines: _added(lines, found.errors, _FAILED, _CORRECTED),
-        "Worklog": lambda lines: _added(lines, found.work, _WORK),
+        "Current State": lambda lines: _replaced(lines, found.state, own) if found.state else lines,
+        "Files and Functions": lambda lines: _files(lines, found.files or {}, own),
+        "Errors & Corrections": lambda lines: _added(lines, found.errors, own),
+        "Worklog": lambda lines: _added(lines, found.work, own),
     }
     done: set[str] = set()
     for section in parse_sections(text):
@@ -562,44 +593,52 @@ def filled(text: str, found: Findings) -> str:
     return text
 
 
-def _files(lines: Lines, files: Mapping[str, int]) -> Lines:
-    """The counts are of what the transcript shows now, or what was noted before, whichever is more."""
-    counts: dict[str, int] = {}
-    rest: list[str] = []
-    for line in lines:
-        match = _FILE.match(line)
-        if match is None:
-            rest.append(line)
-        else:
-            counts[match["path"]] = int(match["times"])
+def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
+    """Return the lines with the counts that the transcript shows now or that were noted before, whichever is
+    more. A path about which a person wrote such a line is left to the person."""
     if not files:
         return lines
+    counts: dict[str, int] = {}
+    rest: list[str] = []
+    theirs: set[str] = set()
+    for line in lines:
+        match = _FILE.match(line)
+        if match is not None and is_ours(line):
+            counts[match["path"]] = int(match["times"])
+        else:
+            rest.append(line)
+            theirs.update([match["path"]] if match is not None else [])
     for path, times in files.items():
-        counts[path] = max(times, counts.pop(path, 0))
-    lines = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
-    return _within([*rest, *_safe(lines)], _FILE)
+        if path not in theirs:
+            counts[path] = max(times, counts.pop(path, 0))
+    noted = [f"- `{path}` (changed {some(n, 'time')})" for path, n in counts.items()]
+    return _within(rest, _safe(noted), lambda _line: False)
 
 
-def _replaced(lines: Lines, new: Lines, form: re.Pattern[str]) -> Lines:
-    return [*(line for line in lines if not form.match(line)), *new]
+def _replaced(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
+    """Return `new` in place of our lines, in which a line that a person wrote the same way is not
+    repeated."""
+    kept = [line for line in lines if not is_ours(line)]
+    return [*kept, *(line for line in new if line not in kept)]
 
 
-def _added(lines: Lines, new: Lines, *forms: re.Pattern[str]) -> Lines:
+def _added(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
+    """Return the lines followed by those of `new` that do not stand there."""
     known = set(lines)
     fresh = [line for line in dict.fromkeys(new) if line not in known]
-    return _within([*lines, *fresh], *forms) if fresh else lines
+    return _within(lines, fresh, is_ours) if fresh else lines
 
 
-def _within(lines: Lines, *forms: re.Pattern[str]) -> Lines:
-    """The lines without the oldest of ours, so that they fit into a section."""
-    kept = list(lines)
-    tokens = rough_tokens("\n".join(kept))
-    for line in lines:
-        if tokens <= _ROOM_TOKENS:
-            break
-        if any(form.match(line) for form in forms):
-            kept.remove(line)
-            tokens -= rough_tokens(line)
+def _within(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
+    """Return `lines` followed by `new` without the oldest of ours, so that they fit into a section."""
+    every = [(line, is_ours(line)) for line in lines] + [(line, True) for line in new]
+    excess = rough_tokens("\n".join(line for line, _ in every)) - _ROOM_TOKENS
+    kept: list[str] = []
+    for line, own in every:
+        if own and excess > 0:
+            excess -= rough_tokens(f"{line}\n")
+        else:
+            kept.append(line)
     return kept
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.base import AgentNotes, Home
 from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
-from reverie.agents.reading import as_count, as_object, as_text
+from reverie.agents.reading import as_count, as_object, as_text, texts_of
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.errors import StoreError, UserError, user_error_from_os
@@ -42,10 +42,12 @@ from reverie.jobs.notes.engine import (
     NotesEngine,
     NotesProblem,
     NotesTask,
+    RulesNotes,
     current_template,
     is_template,
     newest,
     over_limits,
+    own_lines,
     own_text,
     problems_of,
     rough_tokens,
@@ -87,7 +89,8 @@ FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 
 
 class NotesRequest(Struct, frozen=True):
-    """What is to be done. `trigger`: `thresholds` or `manual`; `details` are kept in the record."""
+    """What is to be done. `trigger`: `thresholds` or `manual`; `details` are kept in the record; `ours`: see
+    `NotesTask`."""
 
     session_id: str
     title: str
@@ -97,6 +100,7 @@ class NotesRequest(Struct, frozen=True):
     trigger: str
     time_limit_s: float
     details: Mapping[str, Any] = field(default_factory=dict)
+    ours: frozenset[str] = frozenset()
 
 
 class NotesJob(Job[NotesDraft]):
@@ -121,6 +125,7 @@ class NotesJob(Job[NotesDraft]):
         self._files = RootedDirectory(request.place.root.directory)
         self._end = EngineResult("failed", attempts=0)
         self._written: bytes | None = None
+        self._ours = request.ours
         self.workspace_id = request.session_id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -132,6 +137,10 @@ class NotesJob(Job[NotesDraft]):
     def written(self, result: RunResult) -> str | None:
         """The hash of the notes as the run left them; None where it wrote nothing."""
         return sha256_of_bytes(self._written) if result.applied else None
+
+    def own_lines(self, result: RunResult) -> frozenset[str]:
+        """The keys of the lines in the notes that runs by rules wrote, this run included."""
+        return self._ours if result.applied else self._request.ours
 
     def ready(self) -> None:
         """Raises `EscapesRoot`."""
@@ -171,6 +180,9 @@ class NotesJob(Job[NotesDraft]):
         if is_new:
             make_private(home, place)
         self._written = draft.after
+        # The lines of a model are nobody's to remove; only the rules know theirs again.
+        before = draft.base if self.engine == RulesNotes.name else draft.text
+        self._ours = own_lines(before, draft.text, self._request.ours)
         too_long = over_limits(draft.text)
         summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
         mode = FILE_MODE if is_new else None
@@ -213,6 +225,7 @@ class NotesJob(Job[NotesDraft]):
             prompt=own_text(request.place.prompt),
             timeout_ms=round(request.time_limit_s * 1000),
             deadline=run.limits.deadline,
+            ours=request.ours,
         )
 
 
@@ -354,13 +367,15 @@ _SESSIONS = 2_000
 
 class NotesState(Struct, frozen=True):
     """One session. `written`: the hash of the notes as Reverie last wrote or saw them, None before;
-    `seen_uuid`: the last message that an update has seen; `run_id`, `updated_at` (UTC ms): of that update."""
+    `seen_uuid`: the last message that an update has seen; `run_id`, `updated_at` (UTC ms): of that update;
+    `ours`: the keys of the lines that runs by rules wrote (`jobs.notes.engine.own_lines`)."""
 
     counters: SessionCounters = field(default_factory=SessionCounters)
     written: str | None = None
     seen_uuid: str = ""
     run_id: str = ""
     updated_at: int | None = None
+    ours: frozenset[str] = frozenset()
 
 
 class NotesBook:
@@ -401,6 +416,7 @@ def _state(kept: object) -> NotesState:
         as_text(data.get("seen")),
         as_text(data.get("runId")),
         as_count(data.get("updatedAt")),
+        frozenset(texts_of(data.get("ours"))),
     )
 
 
@@ -414,6 +430,7 @@ def _data(state: NotesState) -> dict[str, Any]:
         "seen": state.seen_uuid,
         "runId": state.run_id,
         "updatedAt": state.updated_at,
+        "ours": sorted(state.ours),
     }
 
 
@@ -745,6 +762,7 @@ class NotesService:
             trigger=trigger,
             time_limit_s=settings.time_limit_s,
             details=numbers,
+            ours=looked.state.ours,
         )
         job = NotesJob(
             self._parts.run,
@@ -756,10 +774,10 @@ class NotesService:
         end = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         written = job.written(end)
         if end.succeeded:
-            self._succeeded(looked, end, written)
+            self._succeeded(looked, end, written, job.own_lines(end))
         return self._ended(looked, end, written, numbers, model=engine.name)
 
-    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None) -> None:
+    def _succeeded(self, looked: _Looked, end: RunResult, written: str | None, ours: frozenset[str]) -> None:
         current = written or self._sha256(looked.place)
         now = self._parts.run.clock()
 
@@ -773,6 +791,7 @@ class NotesService:
                 seen_uuid=looked.seen.last_uuid,
                 run_id=end.run_id,
                 updated_at=now,
+                ours=ours,
             )
 
         self._parts.book.change(looked.session_id, change)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from reverie.jobs.notes.engine import (
     found_in,
     newest,
     over_limits,
+    own_lines,
     parse_sections,
     structure_break,
 )
@@ -84,10 +86,47 @@ def test_once_more_changes_nothing_and_what_a_person_wrote_stays() -> None:
     text = filled(TEMPLATE, found)
     assert filled(text, found) == text
     own = text.replace("- Asked last:", "Mine: ask Ann\n- Asked last:", 1)
-    later = filled(own, found_in((*TALK, said("user", "Ship it", 9)), corrections))
+    ours = own_lines(TEMPLATE, text, ())
+    later = filled(own, found_in((*TALK, said("user", "Ship it", 9)), corrections), ours)
     assert body(later, "Current State")[0] == "Mine: ask Ann"
     assert body(later, "Current State")[1] == "- Asked last: Ship it"
+    assert body(later, "Current State")[2:] == ["- Answered last: Changed.", "- Open: Test it"]
     assert len(body(later, "Worklog")) == 2
+
+
+_OUR_FORMS = (
+    "- Open: the cable of the till",
+    "- Asked last: by Ann, on the phone",
+    "- Answered last: nobody",
+    "- Corrected: the port is 9000",
+    "- `make` failed: on my own machine",
+    "- `/p/till.py` (changed 7 times)",
+    "- 2026-11-20 09:00 called Ann",
+    "- Open: Test it",
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(SECTIONS[1:]), st.sampled_from(_OUR_FORMS)), max_size=8),
+    st.integers(0, 60),
+)
+@settings(max_examples=examples(75), deadline=None)
+def test_no_line_of_a_person_goes_whatever_its_form_and_however_full_the_section(
+    lines: list[tuple[str, str]], more: int
+) -> None:
+    text, ours = TEMPLATE, frozenset[str]()
+    for name, line in lines:
+        section = next(one for one in parse_sections(text) if one.name == f"# {name}")
+        text = f"{text[: section.end].rstrip()}\n{line}\n\n{text[section.end :]}"
+    theirs = [body(text, name) for name in SECTIONS]
+    long = [said("user", f"Ask {number} " + "x" * 120, number) for number in range(more)]
+    failed = [tool("Bash", command=f"c{number}", output="z" * 200, is_error=True) for number in range(more)]
+    for talk in (TALK, (*TALK, *long, *failed), (*TALK, said("user", "Ship it", 99))):
+        after = filled(text, found_in(talk, corrections), ours)
+        ours = own_lines(text, after, ours)
+        text = after
+        for name, before in zip(SECTIONS, theirs, strict=True):
+            assert not Counter(before) - Counter(body(text, name))
 
 
 def test_line_ends_stay_and_a_file_without_these_sections_is_left_alone() -> None:

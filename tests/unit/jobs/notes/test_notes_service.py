@@ -16,8 +16,9 @@ from helpers.benches import Time
 from helpers.claude_transcripts import SESSION, Chat, jsonl
 from helpers.notes_home import notes_file, notes_parts, parts_of, session_path, settle
 from reverie.errors import StoreError
-from reverie.jobs.notes.engine import NotesDraft, NotesTask, default_template, edit_tool, replaced
+from reverie.jobs.notes.engine import NotesDraft, NotesTask, RulesNotes, default_template, edit_tool, replaced
 from reverie.jobs.notes.service import NotesService, notes_lease_name
+from reverie.jobs.writer.engine import corrections
 from reverie.llm.client import EngineResult
 from reverie.services.background import open_notes
 from reverie.services.container import HomeContainer
@@ -367,6 +368,21 @@ def test_the_standing_says_what_is_missing_until_the_next_update(desk: Desk) -> 
     assert [(problem.kind, problem.section) for problem in after.problems] == [("missing", "# Workflow")]
     assert (after.gate, after.noted_tokens, after.running) == ("not-grown", 12_000, False)
     assert desk.notes.standing("0" * 8).gate == "unknown-session"
+
+
+def test_the_rules_know_their_lines_by_the_last_run_and_leave_a_persons_of_the_same_form(desk: Desk) -> None:
+    rules = replace(
+        open_notes(desk.parts)._parts, engine_for=lambda _context: RulesNotes(corrections, desk.time)
+    )
+    desk.turn(12_000, said="Fix the till")
+    assert NotesService(rules, desk.cancel).update_now(SESSION).outcome == "completed"
+    assert desk.text.count("- Asked last: ") == 1
+    desk.file.write_text(desk.text.replace("- Asked last", "- Open: call Ann\n- Asked last"))
+    for wish in ("Ship it", "Rest"):
+        desk.turn(20_000, said=wish)
+        assert NotesService(rules, desk.cancel).update_now(SESSION).outcome == "completed"
+        assert "- Open: call Ann\n" in desk.text
+        assert desk.text.count("- Asked last: ") == desk.text.count(f"- Asked last: {wish}") == 1
 
 
 def test_a_state_file_with_anything_in_it_is_read(desk: Desk) -> None:
