@@ -11,7 +11,10 @@ from PySide6.QtCore import Qt
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
+from helpers.claude_home import ClaudeHomeMaker
+from helpers.codex_home import CodexHomeMaker
 from reverie.agents.base import LostStore
+from reverie.agents.claude.locations import directory_of
 from reverie.agents.mux.config import project_dir_name
 from reverie.agents.scopes import Scope
 from reverie.memory.diff import lost_lines, union
@@ -352,3 +355,29 @@ def test_orphans_asked_for_before_the_first_look_are_shown_when_they_are_found(
     assert "Nothing is orphaned" not in driver.window.statusBar().currentMessage()
     driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
     assert len(page_of(driver).view.stores) == 3
+
+
+def test_the_orphans_of_a_claude_home_are_looked_for(windows: Windows, tmp_path: Path) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    there = tmp_path / "a_b"
+    there.mkdir()
+    maker.session(there, 1)
+    older = maker.projects / directory_of(str(there)).replace("a-b", "a_b") / "memory"
+    older.mkdir(parents=True)
+    (older / "mesh.md").write_text("Where the mesh lies.\n")
+    driver = windows.open(maker.root)
+    driver.do("view.orphans")
+    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    (view,) = page_of(driver).view.stores
+    assert view.best is not None
+    assert view.best.project_path == str(there)
+    assert str(there) in page_of(driver).reason.text()
+
+
+def test_a_home_whose_stores_cannot_be_orphaned_says_that(windows: Windows, tmp_path: Path) -> None:
+    maker = CodexHomeMaker(tmp_path / "codex")
+    maker.bucket(str(tmp_path))
+    maker.newest()
+    driver = windows.open(maker.root)
+    driver.do("view.orphans")
+    driver.until(lambda: "keeps no stores" in driver.window.statusBar().currentMessage())

@@ -332,7 +332,7 @@ class Companion(Struct, frozen=True):
 class Orphan(Struct, frozen=True):
     """A store that no project or workspace of the home points at."""
 
-    kind: Literal["project", "workspace", "older-layout"]
+    kind: Literal["project", "workspace", "older-layout", "older-name"]
     directory: Path
     label: str
     reason: str
@@ -341,8 +341,9 @@ class Orphan(Struct, frozen=True):
 class LostStore(Struct, frozen=True):
     """A store that nobody works on any more, with all that the home knows of it."""
 
-    kind: Literal["project", "workspace", "missing-project", "older-layout"]
-    """`missing-project`: the home lists its project, whose directory is not there now; else as `Orphan`."""
+    kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
+    """`missing-project`: the home lists its project, whose directory is not there now; `older-name`: the
+    agent keeps the memory of its project in another directory today; else as `Orphan`."""
     directory: Path
     label: str
     scope: Scope

@@ -269,6 +269,8 @@ def show_homes(session: Invocation) -> int:
         counts = ", ".join(f"{count} {scope}" for scope, count in home["counts"].items())
         print_text(f"{home['root']}  ({home['kind']}; memories: {counts})")
         print_table([row for project in home["projects"] for row in _rows(project)])
+        for orphan in home["orphans"]:
+            print_text(f"  orphaned: {printable(orphan['label'])}  ({printable(orphan['reason'])})")
         for problem in home["problems"]:
             answers.trouble(problem)
         for before in home["adoptable"]:

@@ -54,6 +54,8 @@ class HomeFacts(Struct, frozen=True):
     """It remembers failures and what was learnt of them."""
     keeps_session_notes: bool = False
     """It has notes of its sessions."""
+    may_lose_stores: bool = False
+    """It keeps stores that can be orphaned, and Reverie looks for these."""
 
 
 UnseenKind = Literal["new", "changed", "deleted"]

@@ -214,6 +214,7 @@ class Workbench(HomeServices):
             extracts=agent.extraction is not None,
             has_failures=agent.failures is not None,
             keeps_session_notes=agent.notes is not None,
+            may_lose_stores=agent.orphans is not None,
         )
 
     def add_note(self, context: ScopeContext, text: str) -> str:

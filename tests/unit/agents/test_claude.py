@@ -131,12 +131,14 @@ def test_projects_are_called_by_what_was_typed_in_them_or_by_their_directory(mak
     maker.session("/work/api", 1)
     maker.memory("/work/only-memory", {"MEMORY.md": ""})
     maker.file("projects/-work-empty/x.txt")
-    maker.file("projects/not a name/memory/MEMORY.md")
+    maker.file("projects/no name/memory/MEMORY.md")
+    maker.file("projects/.hidden/memory/MEMORY.md")
     contents = maker.home().contents()
-    unknown = str(maker.directory("/work/only-memory"))
+    unknown, odd = str(maker.directory("/work/only-memory")), str(maker.projects / "no name")
     assert {each.path: each.name for each in contents.projects} == {
         "/work/api": "api",
         unknown: "unknown directory -work-only-memory",
+        odd: "unknown directory no name",
     }
     assert contents.problems == ()
     (workspace,) = contents.workspaces()
@@ -253,7 +255,9 @@ def test_all_worktrees_are_one_project_with_the_memory_of_the_repository(maker: 
     assert home.scope_root(context, Scope.PROJECT).key == f"project/{memory.parent.name}"
     assert len(home.sources(str(repository))) == len(home.sources(str(tree))) == 3
     maker.memory(tree, {"old.md": "from before"})
-    assert [each.path for each in home.contents().projects] == [str(repository), str(maker.directory(tree))]
+    assert [each.path for each in home.contents().projects] == [str(repository)]
+    (lost,) = (each for each in home.lost_stores() if each.kind == "older-name")
+    assert (lost.owner, lost.directory) == (str(repository), maker.directory(tree) / "memory")
     assert names(home, maker.directory(tree)) == ["old.md"], "a memory that is not loaded any more is there"
 
 
@@ -515,7 +519,7 @@ def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker)
     for bad in ("project/../../etc", "project/@0000000000000000"):
         with pytest.raises(Unavailable):
             home.scope_root(ScopeContext(None, "x", None, store=bad), Scope.PROJECT)
-    for bad in ("..", "a b", "@0000000000000000"):
+    for bad in ("..", ".hidden", "a\\b", "@0000000000000000"):
         with pytest.raises(Unavailable):
             home.scope_root(home.context(project_path=f"{maker.projects}/{bad}"), Scope.PROJECT)
 

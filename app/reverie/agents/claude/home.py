@@ -26,6 +26,8 @@ from reverie.agents.base import (
     Companion,
     Home,
     HomeContents,
+    LostStore,
+    Orphan,
     Project,
     SessionPlace,
     TitlesRead,
@@ -88,7 +90,7 @@ from reverie.agents.claude.transcript import (
 )
 from reverie.agents.known_layouts import claude_root, refusals
 from reverie.agents.memory_index import INDEX, follow
-from reverie.agents.reading import directory_names
+from reverie.agents.reading import directory_names, entries_in
 from reverie.agents.scopes import (
     Caps,
     FileRole,
@@ -331,6 +333,7 @@ class ClaudeHome(Home):
         self.notes = self
         self.jobs = self
         self.consolidation = self
+        self.orphans = self
         self._machine = machine or Machine.this()
         self._known = ProjectCache(root, None if cache is None else cache / KIND)
         checkouts = Checkouts(None if cache is None else cache / KIND / "worktrees.json")
@@ -344,6 +347,7 @@ class ClaudeHome(Home):
         directories = self._listed(problems)
         problems = [*settings_problems(self._root), *self._stores.refusals(), *problems]
         projects: dict[str, list[Workspace]] = {}
+        orphans = []
         owner_of = cache(self._owner_of_path)  # asks the disk; thousands of sessions share a directory
         known = {one.name: self._known.paths(one.name) for one in directories}
         owned = {name: list(dict.fromkeys(map(self._stores.root_of, paths))) for name, paths in known.items()}
@@ -363,12 +367,48 @@ class ClaudeHome(Home):
                 cwd = self._known.cwd(each, one.name)
                 owner = owner_of(one.name, cwd) if owned[one.name] else owners[0]
                 projects.setdefault(owner, []).append(self._workspace(each, owner, paths, cwd))
-            if one.memory and not self._is_own(one.name, owners[0]):
-                projects.setdefault(str(one.path), [])
+            # Each session makes an empty memory, so that being there means nothing.
+            if one.memory and not self._is_own(one.name, owners[0]) and any(entries_in(one.path / "memory")):
+                reason = f"Claude Code of today loads the memory of {owners[0]} from another directory."
+                orphans.append(Orphan("older-name", one.path / "memory", one.name, reason))
         self._require_available()
         found = [Project(path, self._name(path), tuple(inner)) for path, inner in projects.items()]
         found.sort(key=lambda project: (project.name.casefold(), project.path))
-        return HomeContents(tuple(found), (), tuple(dict.fromkeys(problems)))
+        return HomeContents(tuple(found), tuple(orphans), tuple(dict.fromkeys(problems)))
+
+    def lost_stores(self) -> tuple[LostStore, ...]:
+        contents = self.contents()
+        found = []
+        for orphan in contents.orphans:
+            owner = self._owner(orphan.label)
+            root = self._stores.memory_root(orphan.label)
+            context = ScopeContext(None, None, ProjectGap.NO_PROJECT, store=root.key)
+            found.append(
+                LostStore(
+                    *("older-name", orphan.directory, orphan.label, Scope.PROJECT, root, context),
+                    name=self._name(owner),
+                    owner=owner,
+                    checkouts=(owner,),
+                )
+            )
+        for project in contents.projects:
+            path = Path(project.path)
+            if path.parent == self._stores.projects or not path.is_absolute() or is_directory(path):
+                continue
+            context = ScopeContext(None, project.path)
+            root = self.scope_root(context, Scope.PROJECT)
+            if is_directory(root.directory):
+                checkouts = dict.fromkeys((project.path, *(each.path for each in project.workspaces)))
+                found.append(
+                    LostStore(
+                        *("missing-project", root.directory, project.path, Scope.PROJECT, root, context),
+                        name=project.name,
+                        former_path=project.path,
+                        former_source="projects/",
+                        checkouts=tuple(checkouts),
+                    )
+                )
+        return tuple(found)
 
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False

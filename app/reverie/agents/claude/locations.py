@@ -21,8 +21,9 @@ SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECA
 """A session: the name of its transcript without the ending, and of its directory."""
 SIDECHAIN = re.compile(r"agent-[\w-]+\.jsonl")
 """What older versions kept of a sub-agent, beside the transcripts of sessions."""
-DIRECTORY = re.compile(r"[A-Za-z0-9-]+")
-"""A directory in `projects/`."""
+DIRECTORY = re.compile(r"[^./\\@\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*")
+"""A directory in `projects/`, by whichever version of the agent it was named: older ones changed fewer
+characters of the path. Hidden ones are none; `@` begins the keys of memories that settings put elsewhere."""
 MOST_SCANNED = 200
 """Memories of which the agent reads the description when it looks for some: those changed last."""
 SCANNED = r"(?s:(?!logs/)(?!(?:.*/)?(?:\.|MEMORY\.md\Z)).*\.md)"
@@ -44,20 +45,46 @@ _LOOKED_AT = 50
 
 
 def directory_of(path: str) -> str:
-    """The directory in `projects/` for a working directory, as builds on Node name it. Others name those of
-    more than 200 characters differently: `same_directory` tells."""
-    units = path.encode("utf-16-le", "surrogatepass")
-    codes = [units[at] | units[at + 1] << 8 for at in range(0, len(units), 2)]
-    name = "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else "-" for code in codes)
+    """Name the directory in `projects/` for a working directory, as builds on Node do. Others name those of
+    more than 200 characters differently: see `same_directory`."""
+    codes = _units(path)
+    name = "".join(map(_kept, codes))
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{_hash(codes)}"
 
 
 def same_directory(name: str, path: str) -> bool:
-    """Whether `name` may be the directory in `projects/` for a path, whichever build named it."""
+    """Return whether the agent of today may name the directory of a path so, whichever build it is."""
     own = directory_of(path)
     if len(own) <= LONGEST:
         return name == own
     return name.startswith(own[: LONGEST + 1]) and len(name) > LONGEST + 1
+
+
+def may_be_of(name: str, path: str) -> bool:
+    """Return whether any version of the agent may have named the directory of a path so. Older ones kept
+    characters that become `-` today."""
+    if same_directory(name, path):
+        return True
+    units, codes = _units(name), _units(path)
+    return len(units) == len(codes) and all(
+        unit == code or (unit == 0x2D and _kept(code) == "-") for unit, code in zip(units, codes, strict=True)
+    )
+
+
+def todays_name(name: str) -> str:
+    """Name the directory that the agent of today uses for the path of this one; the same for one of its own.
+    For a path of more than 200 characters only the first 200 count."""
+    return "".join(map(_kept, _units(name)))
+
+
+def _units(text: str) -> list[int]:
+    """Split a text into UTF-16 code units, which the agent counts in."""
+    data = text.encode("utf-16-le", "surrogatepass")
+    return [data[at] | data[at + 1] << 8 for at in range(0, len(data), 2)]
+
+
+def _kept(code: int) -> str:
+    return chr(code) if chr(code).isascii() and chr(code).isalnum() else "-"
 
 
 def existing_directory(names: Iterable[str], path: str) -> str:

@@ -33,7 +33,8 @@ from reverie.agents.claude.locations import (
     SESSION,
     SIDECHAIN,
     directory_of,
-    same_directory,
+    may_be_of,
+    todays_name,
 )
 from reverie.agents.claude.transcript import first_cwd, session_head
 from reverie.agents.reading import directory_names, entries_in, read_json
@@ -225,15 +226,16 @@ class ProjectCache:
 
     def paths(self, name: str) -> tuple[str, ...]:
         """The working directories of one directory: none known, one, or several whose names collide."""
-        typed = self._typed().get(name[:LONGEST], ())
-        found = (*self._all().paths.get(name, ()), *typed, *self._running.values())
-        return tuple(dict.fromkeys(path for path in found if same_directory(name, path)))
+        kept, today = self._all().paths, todays_name(name)
+        typed = self._typed().get(today[:LONGEST], ())
+        found = (*kept.get(name, ()), *kept.get(today, ()), *typed, *self._running.values())
+        return tuple(dict.fromkeys(path for path in found if may_be_of(name, path)))
 
     def cwd(self, session: StoredSession | str, name: str) -> str:
         """The working directory that a session in this directory names; empty where it is not known."""
         session_id = session if isinstance(session, str) else session.id
         told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
-        return told if told and same_directory(name, told) else ""
+        return told if told and may_be_of(name, told) else ""
 
     def title(self, session_id: str, updated_at: int | None = None) -> str:
         """The title a session had when it was last read; with `updated_at` only if it did not change since.
@@ -285,7 +287,7 @@ class ProjectCache:
         if session.transcript is not None:
             with contextlib.suppress(OSError, UserError):
                 cwd = first_cwd(session.transcript)
-        if not cwd or not same_directory(session.directory, cwd):
+        if not cwd or not may_be_of(session.directory, cwd):
             return False
         with self._lock:
             kept = self._all()
@@ -307,7 +309,7 @@ class ProjectCache:
         was not known before; that the transcript changed is not enough."""
         with self._lock:
             kept = self._all()
-            new_path = same_directory(name, cwd) and self._add_path(kept, name, cwd)
+            new_path = may_be_of(name, cwd) and self._add_path(kept, name, cwd)
             told = _SessionSummary(title, updated_at, cwd)
             before = kept.sessions.get(session_id, _NOTHING)
             new_title = bool(session_id) and kept.sessions.get(session_id) != told

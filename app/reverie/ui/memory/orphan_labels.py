@@ -33,6 +33,7 @@ def orphan_kind(store: LostStore) -> str:
         "workspace": tr("no such workspace"),
         "missing-project": tr("project not found"),
         "older-layout": tr("older layout"),
+        "older-name": tr("not loaded any more"),
     }[store.kind]
 
 
@@ -48,6 +49,9 @@ def orphan_reason(store: LostStore) -> str:
         return tr("The directory of its project, {path}, is not there now.").format(
             path=visible(store.former_path)
         )
+    if store.kind == "older-name":
+        text = tr("The agent of today loads the memory of {path} from another directory, not from this one.")
+        return text.format(path=visible(store.owner))
     return {
         "project": tr("No project that this home lists has this name."),
         "workspace": tr("This home lists no workspace of this id."),

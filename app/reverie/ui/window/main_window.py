@@ -730,6 +730,8 @@ class MainWindow(QMainWindow):
         if self.picker.pick_orphans(home):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
+        elif not self._session.facts.may_lose_stores:
+            self.say(self.tr("This agent keeps no stores that could be orphaned."))
         elif self.tab.orphans.has_looked(home):
             self.say(self.tr("Nothing is orphaned in this home."))
         else:
