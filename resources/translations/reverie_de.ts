@@ -1833,6 +1833,10 @@
         <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
     </message>
     <message>
+        <source>This agent keeps no stores that could be orphaned.</source>
+        <translation>Dieser Agent hat keine Ablagen, die verwaisen könnten.</translation>
+    </message>
+    <message>
         <source>This home could not be opened</source>
         <translation>Dieses Home konnte nicht geöffnet werden</translation>
     </message>
@@ -7147,6 +7151,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent dieses Homes lädt das nicht.</translation>
     </message>
     <message>
+        <source>The agent of today loads the memory of {path} from another directory, not from this one.</source>
+        <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
+    </message>
+    <message>
         <source>The agent puts lines of its own around each file.</source>
         <translation>Der Agent setzt um jede Datei eigene Zeilen.</translation>
     </message>
@@ -8597,6 +8605,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
+    </message>
+    <message>
+        <source>not loaded any more</source>
+        <translation>nicht mehr geladen</translation>
     </message>
     <message>
         <source>not loaded: the agent recalls single memories instead</source>

@@ -367,7 +367,7 @@ def test_the_orphans_of_a_claude_home_are_looked_for(windows: Windows, tmp_path:
     (older / "mesh.md").write_text("Where the mesh lies.\n")
     driver = windows.open(maker.root)
     driver.do("view.orphans")
-    driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
+    driver.until(lambda: driver.tab.orphans.page is not None and bool(page_of(driver).view.stores))
     (view,) = page_of(driver).view.stores
     assert view.best is not None
     assert view.best.project_path == str(there)
