@@ -1,12 +1,15 @@
-"""The measure of the house: files, code lines, who imports whom, circles, late imports, doubled class names.
+"""Measures of the source tree: code lines, imports, circles, banners, value classes, forwarders, docstrings.
 
-Run as a program it prints them: `PYTHONPATH=tests python -m helpers.house_measure [ROOT]`.
+`tests/unit/test_house.py` holds each measure as a ratchet that may only fall. Run as a program it
+prints them: `PYTHONPATH=tests python -m helpers.house_measure [ROOT]`.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import json
+import subprocess
 import sys
 import tokenize
 from collections import defaultdict
@@ -19,6 +22,52 @@ APP = Path(__file__).resolve().parents[2] / "app"
 _NO_CODE = frozenset(
     (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 )
+
+
+_VALUES = frozenset(("Struct", "NamedTuple", "dataclass"))
+
+
+def _forwards(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    body = function.body
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    if len(body) != 1 or not isinstance(body[0], (ast.Return, ast.Expr)):
+        return False
+    call = body[0].value
+    call = call.value if isinstance(call, ast.Await) else call
+    if not isinstance(call, ast.Call) or function.decorator_list:
+        return False
+    taken = function.args
+    own = {one.arg for one in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)} - {"self"}
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    names = {one.id for one in given if isinstance(one, ast.Name)}
+    return all(isinstance(one, ast.Name) for one in given) and names == own and _is_dotted(call.func)
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    """Whether an expression is a name with nothing but attributes after it."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def docstring_findings(root: Path) -> dict[str, int]:
+    """Count the findings of ruff's rules for docstrings that begin with a verb and a one-line summary."""
+    words = [
+        "check",
+        "--select",
+        "D401,D205",
+        "--output-format",
+        "json",
+        "--no-cache",
+        "--exit-zero",
+        str(root),
+    ]
+    done = subprocess.run([sys.executable, "-m", "ruff", *words], capture_output=True, text=True, check=True)
+    found = {"D205": 0, "D401": 0}
+    for finding in json.loads(done.stdout):
+        found[finding["code"]] += 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -64,6 +113,44 @@ class Module:
     @property
     def classes(self) -> Iterator[str]:
         return (node.name for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+
+    @cached_property
+    def banners(self) -> tuple[int, ...]:
+        """The first lines of comments at column 0 that head a chapter: blank lines before and after them."""
+        lines = ["", *self.text.splitlines(), ""]
+        head = self.tree.body[0].end_lineno or 0 if self.tree.body else 0
+        found, number = [], head + 1
+        while number < len(lines):
+            begins, after = number, number
+            while after < len(lines) and lines[after].startswith("#"):
+                after += 1
+            if (
+                after > begins
+                and not lines[begins - 1].strip()
+                and not lines[min(after, len(lines) - 1)].strip()
+            ):
+                found.append(begins)
+            number = max(after, begins + 1)
+        return tuple(found)
+
+    @cached_property
+    def value_classes(self) -> tuple[str, ...]:
+        """The classes that hold values: Structs, named tuples and dataclasses."""
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef):
+                marks = [ast.unparse(base) for base in (*node.bases, *node.decorator_list)]
+                if any(mark.split("(")[0].split(".")[-1] in _VALUES for mark in marks):
+                    found.append(node.name)
+        return tuple(found)
+
+    @cached_property
+    def forwarders(self) -> tuple[str, ...]:
+        """The functions that only pass their own arguments on to one other call."""
+        functions = (
+            node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        )
+        return tuple(node.name for node in functions if _forwards(node))
 
 
 def modules_of(app: Path = APP) -> dict[str, Module]:
@@ -119,15 +206,6 @@ def circles_of(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return circles
 
 
-def single_importers(graph: Mapping[str, set[str]]) -> dict[str, str]:
-    """Module -> the only one that imports it."""
-    importers: dict[str, set[str]] = defaultdict(set)
-    for name, others in graph.items():
-        for other in others:
-            importers[other].add(name)
-    return {name: next(iter(users)) for name, users in importers.items() if len(users) == 1}
-
-
 def doubled_classes(modules: Mapping[str, Module]) -> dict[str, list[str]]:
     """Class names that more than one module defines."""
     owners: dict[str, set[str]] = defaultdict(set)
@@ -159,18 +237,36 @@ def made_of_types_only(module: Module) -> set[str]:
     return {node.id for node in names if node.id in typed}
 
 
+def measures_of(modules: Mapping[str, Module]) -> dict[str, float]:
+    """Return each measure by name; less is better, but for the number of files, which is only told."""
+    each = modules.values()
+    lines = sum(module.code_lines for module in each)
+    sizes = sorted(module.code_lines for module in each)
+    return {
+        "files": len(modules),
+        "median code lines of a file": sizes[len(sizes) // 2],
+        "files under 100 code lines": sum(size < 100 for size in sizes),
+        "files over 400 code lines": sum(size > 400 for size in sizes),
+        "code lines": lines,
+        "banners": sum(len(module.banners) for module in each),
+        "value classes": sum(len(module.value_classes) for module in each),
+        "value classes per 1,000 lines": round(
+            1000 * sum(len(module.value_classes) for module in each) / lines, 2
+        ),
+        "forwarders": sum(len(module.forwarders) for module in each),
+        "late imports": sum(len(module.late_imports) for module in each),
+    }
+
+
 def main() -> None:
-    modules = modules_of(Path(sys.argv[1]) / "app" if len(sys.argv) > 1 else APP)
+    root = Path(sys.argv[1]) / "app" if len(sys.argv) > 1 else APP
+    modules = modules_of(root)
     graph = imports_of(modules)
-    longest = max((module.lines, module.name) for module in modules.values())
     report = [
-        f"files: {len(modules)}",
-        f"code lines: {sum(module.code_lines for module in modules.values())}",
-        f"longest file: {longest[1]}, {longest[0]} lines",
-        f"late imports: {sum(len(module.late_imports) for module in modules.values())}",
+        *(f"{name}: {value:g}" for name, value in measures_of(modules).items()),
+        *(f"{code}: {count}" for code, count in docstring_findings(root).items()),
         *(f"circle: {' '.join(circle)}" for circle in circles_of(graph)),
         *(f"class twice: {name}: {' '.join(places)}" for name, places in doubled_classes(modules).items()),
-        *(f"only {user} imports {name}" for name, user in sorted(single_importers(graph).items())),
     ]
     sys.stdout.write("\n".join(report) + "\n")
 
