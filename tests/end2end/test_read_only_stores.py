@@ -512,3 +512,18 @@ def test_the_writer_the_sweep_and_a_revert_say_why_in_activity(
     events = {entry.event for entry in world.parts.activity.read(20) if "does not know how" in entry.text}
     assert {"dream.skipped", "harvest.skipped", "revert.skipped"} <= events
     assert any(event.startswith("writer.") for event in events), events
+
+
+def test_the_writer_leaves_a_state_of_an_unknown_version_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World("mux", tmp_path, capsys)
+    state = world.root / "sessions/a1f3c9e2b7/system1-memory-writer-state.json"
+    DAMAGES["mux"]["state of the memory writer"][0](world.root)
+    world.reopen()
+    before = stamps(world.root)
+    assert writer_turn(world, None) == REASON
+    assert stamps(world.root) == before
+    world.parts.write_guard.permit(refusal for refusal, _permitted in world.parts.write_guard.unknown())
+    assert writer_turn(world, None) == ""
+    assert json.loads(state.read_bytes())["schemaVersion"] == 2

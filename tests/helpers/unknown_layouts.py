@@ -138,6 +138,11 @@ DAMAGES: Mapping[str, Mapping[str, tuple[Change, str]]] = {
     "mux": {
         "config version": (field("config.json", version=2), "config.json has version 2"),
         "config version as text": (field("config.json", version="1"), "version “1”"),
+        "projects of another type": (field("config.json", projects={"/p": {}}), "“projects” in config.json"),
+        "state of the memory writer": (
+            field("sessions/a1f3c9e2b7/system1-memory-writer-state.json", schemaVersion=2),
+            "system1-memory-writer-state.json has schemaVersion 2",
+        ),
         "usage version": (field("memory-meta.json", version=2), "memory-meta.json has version 2"),
         "coverage version": (field("memory-consolidation.json", version=3), "has version 3"),
         "locks": (put("locks/target-0f.lock"), "target-….lock"),
@@ -193,7 +198,6 @@ HARMLESS: Mapping[str, Mapping[str, Change]] = {
     "mux": {
         "nothing": lambda root: None,
         "known version": field("config.json", version=1),
-        "projects that the agent reads as none": field("config.json", projects={}),
         "usage that the agent reads as none": field("memory-meta.json", entries=[]),
         "fields to come": field("config.json", memoryLayout="x", migrations={"all": True}),
         "usage fields to come": field("memory-meta.json", version=1, more=[]),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 WHOLE_HOME = ""
 CODEX_MEMORIES = "memories"
 """What stands for all memory roots of a Codex home; its instructions are not part of them."""
+MUX_WRITER_STATE = "system1-memory-writer-state.json"
 
 _JSON_BYTES = 64 << 20
 _HEAD_BYTES = 4096
@@ -76,11 +77,11 @@ def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
 
 
 def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
-    """What holds for the whole home: its lists, its sidecars, and the locks and journals of a layout to come.
-    `session`: the directory of the session that is asked about, which is looked into whatever else there
-    is."""
-    # Lists of another type are damage that the agent reads as none, and so does Reverie.
+    """Refuse the home for what is unknown in its lists, its sidecars, and the locks and journals of a layout
+    to come. `session`: the directory of the session that is asked about, which is looked into whatever else
+    there is; its state of the memory writer counts as well."""
     found = [*_version(home / "config.json", known=(1,))]
+    found += _types(home / "config.json", {"projects": list}, shown="config.json")
     found += _version(home / "memory-meta.json", known=(1,))
     found += _version(home / "memory-consolidation.json", known=(1,))
     found += _foreign_parts(home / "memory", "memory/", "folders of Markdown files for each scope")
@@ -94,6 +95,8 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
             "locks/ holds “target-….lock”: the agent locks each change of a memory. Reverie knows the "
             "layout without these locks."
         )
+    if session is not None:
+        found += _version(session / MUX_WRITER_STATE, known=(1,), fields=("schemaVersion",))
     if _journaled(home, session):
         found.append(
             "sessions/…/durable-events.jsonl records each change of a memory. Reverie knows the layout "

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.capabilities import AgentWriterConfig, Thread
-from reverie.agents.scopes import ScopeContext
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
@@ -137,14 +137,18 @@ def writer_dependencies(
 
     require = parts.write_guard.require
 
-    def sidecar_in_home(path: Path) -> Sidecar:
-        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock, require=require)
+    def sidecar_of(workspace_id: str, path: Path) -> Sidecar:
+        def require_session() -> None:
+            context = parts.home.context(workspace_id=workspace_id)
+            require(parts.home.scope_root(context, Scope.WORKSPACE))
+
+        return Sidecar(path, lock_dir=parts.profile.locks, clock=parts.clock, require=require_session)
 
     return WriterDependencies(
         run=parts.run_dependencies,
         dumps=Dumps(parts.home.root, parts.own_sidecar("writer-dumps.json"), require),
         marks=OwnMarks(parts.own_sidecar("writer-marks.json")),
-        sidecar_for=sidecar_in_home,
+        sidecar_for=sidecar_of,
         lock_place=parts.own_sidecars,
         settings=lambda: parts.read_settings().system1,
         engine_for=engines.engine,

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import Project, Workspace
+from reverie.agents.known_layouts import MUX_WRITER_STATE
 from reverie.agents.reading import as_text, read_json
 from reverie.files.directory import is_directory, is_file, read_regular
 from reverie.text.summaries import JS_SPACE
@@ -499,7 +500,6 @@ def model_string(value: object) -> str | None:
 # interval: it is handed on as it is, so that the scheduler can say what is wrong with it.
 
 
-STATE_FILE = "system1-memory-writer-state.json"
 AGENT = "system1_memory_writer"
 INTERVAL = "memoryWriterIntervalMessages"
 _INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
@@ -515,7 +515,7 @@ def writer_place(
     # Where the agent works first; the project's own directory for one that was never checked out.
     checkouts = [Path(path) for path in (listed.path if listed else "", project_path or "") if path]
     return WriterPlace(
-        state_file=root / "sessions" / workspace_id / STATE_FILE,
+        state_file=root / "sessions" / workspace_id / MUX_WRITER_STATE,
         dump_directory=root / "debug_obj" / workspace_id / AGENT,
         memory_file=root / "memories" / f"{identity}.md" if identity else None,
         memory_id=identity,

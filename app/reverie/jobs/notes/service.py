@@ -396,7 +396,7 @@ class NotesBook:
             table = dict(as_object(data.get("sessions")))
             made.append(make(_state(table.pop(session_id, None))))
             kept = dict(list(table.items())[-(_SESSIONS - 1) :])
-            return {**data, "version": 1, "sessions": {**kept, session_id: _data(made[-1])}}
+            return {**data, "sessions": {**kept, session_id: _data(made[-1])}}
 
         self._sidecar.update(change)
         return made[-1]

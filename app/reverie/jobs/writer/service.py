@@ -120,9 +120,9 @@ class TurnCounter:
         self._marks = parts.marks
         self._clock = parts.run.clock
 
-    def read(self, state_file: Path) -> StateRead:
+    def read(self, workspace_id: str, state_file: Path) -> StateRead:
         """The state as the file has it; coerced where it is damaged."""
-        return self._file(state_file).read()
+        return self._file(workspace_id, state_file).read()
 
     def in_flight(self, workspace_id: str) -> bool:
         """Whether a run of this workspace is at work, in any process."""
@@ -130,7 +130,7 @@ class TurnCounter:
 
     def advanced_by_others(self, workspace_id: str, state_file: Path) -> bool:
         """Whether the state file is no longer as Reverie left it."""
-        return _is_foreign(self._marks.of(workspace_id), self.read(state_file))
+        return _is_foreign(self._marks.of(workspace_id), self.read(workspace_id, state_file))
 
     def count(self, place: Workplace, turn: Turn) -> RunStart | Waiting:
         """Count one completed turn; a run that is due begins here."""
@@ -138,7 +138,7 @@ class TurnCounter:
             marks = self._marks.of(place.workspace_id)
             if marks.has_counted(turn.id, turn.sequence, turn.timestamp):
                 return Waiting("counted", turn.id)
-            found = self.read(place.state_file)
+            found = self.read(place.workspace_id, place.state_file)
             # The turn first: should this process die here, it is lost, which beats counting it twice.
             marks = marks.counting(turn.id, turn.sequence, turn.timestamp)
             foreign = _is_foreign(marks, found)
@@ -164,7 +164,8 @@ class TurnCounter:
         newest = turns[-1]
         with self._alone(place.workspace_id):
             marks = self._marks.of(place.workspace_id)
-            new = _uncounted(turns, marks, self.read(place.state_file).state)
+            found = self.read(place.workspace_id, place.state_file)
+            new = _uncounted(turns, marks, found.state)
             for turn in new:
                 marks = marks.counting(turn.id, turn.sequence, turn.timestamp)
             self._marks.change(place.workspace_id, lambda _old: marks)
@@ -196,7 +197,7 @@ class TurnCounter:
             self._marks.change(workspace_id, ended)
             foreign = self.advanced_by_others(workspace_id, state_file)
             now = self._clock()
-            sha256 = self._file(state_file).change(
+            sha256 = self._file(workspace_id, state_file).change(
                 lambda state: completing(state, started_at=start.started_at, now=now)
             )
             if not foreign:
@@ -204,7 +205,7 @@ class TurnCounter:
 
     def _decided(self, place: Workplace, message_id: str, decide: _Decide) -> RunStart | Waiting:
         """Write what was decided into the state file, with the lease in hand where a run starts."""
-        workspace_id, file = place.workspace_id, self._file(place.state_file)
+        workspace_id, file = place.workspace_id, self._file(place.workspace_id, place.state_file)
         in_flight, lease = self.in_flight(workspace_id), None
         if not in_flight and decide(file.read().state, in_flight=False).gate is None:
             lease = self._lease(workspace_id)
@@ -243,8 +244,8 @@ class TurnCounter:
         with file_lock(parts.run.guard.lock_dir, parts.lock_place / f"writer-{workspace_id}"):
             yield
 
-    def _file(self, state_file: Path) -> StateFile:
-        return StateFile(self._parts.sidecar_for(state_file))
+    def _file(self, workspace_id: str, state_file: Path) -> StateFile:
+        return StateFile(self._parts.sidecar_for(workspace_id, state_file))
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
@@ -454,13 +455,14 @@ def _worked(execution: Mapping[str, Any]) -> bool:
 class WriterDependencies(Struct, frozen=True):
     """What the writer of one home works with. `settings` is read anew for each turn. `engine_for` chooses by
     context and the model of the turn, and raises `UserError` where a model that a person named cannot be
-    asked. `debugging`: whether gates are looked for, so that failures leave a dump whatever the settings
+    asked. `sidecar_for` gives the state file of a workspace, which its home may refuse to have written.
+    `debugging`: whether gates are looked for, so that failures leave a dump whatever the settings
     say."""
 
     run: RunDependencies
     dumps: Dumps
     marks: OwnMarks
-    sidecar_for: Callable[[Path], Sidecar]
+    sidecar_for: Callable[[str, Path], Sidecar]
     lock_place: Path
     settings: Callable[[], System1Settings]
     engine_for: Callable[[ScopeContext, AgentWriterConfig, str | None], WriterEngine]
@@ -577,7 +579,11 @@ class WriterService:
     def state(self, workspace_id: str) -> StateRead:
         """The state file as it stands. Raises `UserError`."""
         place = self._place(workspace_id)
-        return StateRead(WriterState(), None) if place is None else self._counters.read(place.state_file)
+        return (
+            StateRead(WriterState(), None)
+            if place is None
+            else self._counters.read(workspace_id, place.state_file)
+        )
 
     def in_flight(self, workspace_id: str) -> bool:
         """Whether a run of this workspace is at work, in any process."""

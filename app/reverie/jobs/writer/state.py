@@ -56,8 +56,8 @@ def coerced(data: Mapping[str, Any]) -> WriterState:
 
 
 def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
-    """`state` as the file's object, on top of what was in it."""
-    data = {**before, "schemaVersion": 1, "turnsSinceLastRun": state.turns}
+    """Return `state` as the file's object, on top of its fields before; a version that stands there stays."""
+    data = {"schemaVersion": 1, **before, "turnsSinceLastRun": state.turns}
     for name, value in (
         ("lastRunStartedAt", state.started_at),
         ("lastRunCompletedAt", state.completed_at),

@@ -57,6 +57,13 @@ def test_unknown_fields_survive(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes()) == {"schemaVersion": 1, "turnsSinceLastRun": 2, "later": {"x": [1]}}
 
 
+def test_a_version_that_is_not_known_stays_as_it_is(tmp_path: Path) -> None:
+    file, path = state_file(tmp_path)
+    path.write_text('{"schemaVersion": 2, "turnsSinceLastRun": 1}')
+    file.change(lambda state: WriterState(state.turns + 1))
+    assert json.loads(path.read_bytes()) == {"schemaVersion": 2, "turnsSinceLastRun": 2}
+
+
 def test_a_broken_file_counts_from_zero_and_is_kept_aside(tmp_path: Path) -> None:
     file, path = state_file(tmp_path)
     path.write_text('{"turnsSince')
