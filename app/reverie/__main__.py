@@ -38,26 +38,12 @@ def main() -> None:
     """Run the command line and exit with its code. The path is made safe before anything of ours is imported,
     and of the engine and the commands only what is asked for."""
     if sys.argv[1:2] == ["_engine"]:
-        if "--names" in sys.argv:
-            tell_names()
         from reverie.engine.process import main as engine_main
 
         sys.exit(engine_main(sys.argv[2:]))
     from reverie.cli.main import main as run
 
     sys.exit(run(sys.argv[1:]))
-
-
-def tell_names() -> None:
-    """Tell a window that starts what it shows first, before the engine loads what else it needs."""
-    from pathlib import Path
-
-    from reverie.engine.first_names import tell
-    from reverie.profile import Profile
-
-    at = sys.argv.index("--names")
-    _options, wanted = sys.argv.pop(at), sys.argv.pop(at)
-    tell(Profile(*map(Path, sys.argv[2:6])), wanted)
 
 
 if __name__ == "__main__":

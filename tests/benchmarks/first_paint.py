@@ -1,8 +1,7 @@
 """One process, one measurement: seconds from the start of the process to the first painted tree.
 
 `first_paint.py bare ROWS` is a plain Qt window with a tree of as many rows; `first_paint.py reverie HOME
-PROFILE names|whole|both` is the program as `reverie --home HOME` starts it; `both` goes on after the
-names and says on stderr when they are painted.
+PROFILE` is the program as `reverie --home HOME` starts it, until the whole, usable window shows the memories.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
-PAINTED = "names are painted"
 
 
 def since_start() -> float:
@@ -41,51 +38,30 @@ def bare(rows: int) -> None:
     view.viewport().repaint()
 
 
-def reverie(home: str, profile: str, until: str) -> None:
-    """The program as `reverie --home HOME` starts it, until the names are painted, or until the whole window
-    shows them."""
+def reverie(home: str, profile: str) -> None:
+    """Start the program as `reverie --home HOME` does, until its window has painted the memories."""
     from reverie.cli.main import main
     from reverie.engine import start as starting
 
     started = starting.StartingEngine
 
     def start(*command: Any) -> Any:
-        """The first thing a window does; Qt is loaded behind it, as always."""
+        """Start the engine, as the first thing a window does, then watch the window that is built."""
         engine = started(*command)
         from reverie.ui.window.main_window import MainWindow
-        from reverie.ui.window.splash_tree import SplashTree
 
-        # The splash tree loads the window as soon as the names are painted.
-        if until == "both":
-            _before(SplashTree, "load", lambda: sys.stderr.write(PAINTED + "\n"))
-        if until == "names":
-            _before(SplashTree, "load", done)
-        else:
-            _after(MainWindow, "_reveal", done)
+        take_session = MainWindow._take_session
+
+        def watched(window: MainWindow, session: Any) -> None:
+            take_session(window, session)
+            if session is not None:
+                session.tree_changed.connect(lambda _update: (window.tab.tree.viewport().repaint(), done()))
+
+        MainWindow._take_session = watched  # type: ignore[method-assign]
         return engine
 
     starting.StartingEngine = start  # type: ignore[assignment,misc]
     main(["--home", home, "--profile", profile, "--offscreen"])
-
-
-def _before(owner: type, name: str, first: Callable[[], object]) -> None:
-    plain = getattr(owner, name)
-
-    def both(itself: object) -> None:
-        first()
-        plain(itself)
-
-    setattr(owner, name, both)
-
-
-def _after(owner: type, name: str, then: Callable[[], object]) -> None:
-    plain = getattr(owner, name)
-
-    def both(itself: object) -> None:
-        plain(itself)
-        then()
-
-    setattr(owner, name, both)
 
 
 def done() -> None:

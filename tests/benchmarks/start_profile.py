@@ -1,4 +1,4 @@
-"""What a start imports and when: before the names are painted, and after, until the whole window shows them.
+"""What a start imports until the whole window shows the memories.
 
 One start in a process of its own under `python -X importtime`. Own time only, without what a module imports
 in its turn, so that the rows add up; what makes a start slow is said where it is paid. Importing under the
@@ -12,20 +12,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.first_paint import PAINTED
-
 MOST = 15
 _CHILD = Path(__file__).parent / "first_paint.py"
 _LINE = "import time:"
 
 
 def profile_lines(home: Path, profile: Path) -> Iterator[str]:
-    """The two tables, line by line."""
-    command = [sys.executable, "-X", "importtime", str(_CHILD), "reverie", str(home), str(profile), "both"]
+    """Return the table, line by line."""
+    command = [sys.executable, "-X", "importtime", str(_CHILD), "reverie", str(home), str(profile)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    before, _, after = done.stderr.partition(PAINTED + "\n")
-    yield from _table("imported before the names are painted", before)
-    yield from _table("imported after that, until the whole window shows them", after)
+    yield from _table("imported until the window shows the memories", done.stderr)
 
 
 def _table(title: str, said: str) -> Iterator[str]:

@@ -59,7 +59,6 @@ class _Person:
         room: Room,
         disk: SlowDisk,
         *,
-        build_ui: bool = True,
         patience_ms: int = PATIENCE_MS,
         found: bool = False,
     ) -> None:
@@ -82,7 +81,7 @@ class _Person:
         self.timer.start(10)
         homes = () if found else (room.home,)
         beginning, profile = StartupOptions(homes, ACME, engine=True), Profile.under(room.profile)
-        self.window = MainWindow(profile, system_clock, Icons(), beginning, build_ui=build_ui)
+        self.window = MainWindow(profile, system_clock, Icons(), beginning)
         self.window.show()
         self.window.start()
 
@@ -221,7 +220,7 @@ def _drafts(room: Room) -> list[str]:
 def _opened_while_hanging(room: Room, disk: SlowDisk) -> None:
     """A window that is opened on such a home is one, and shows the home once it answers."""
     disk.hang()
-    person = _Person(room, disk, build_ui=False)
+    person = _Person(room, disk)
     person.until("there is a window all the same", lambda: hasattr(person.window, "homes"))
     person.until("it says what it waits for", lambda: person.told)
     disk.go()

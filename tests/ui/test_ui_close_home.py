@@ -14,8 +14,6 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.agents.base import TroubledPlace
-from reverie.engine.first_names import find_names
-from reverie.engine.start import NamesWanted
 from reverie.errors import UserError
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui import dialogs
@@ -124,10 +122,6 @@ def test_a_closed_home_that_is_found_again_stays_closed_until_it_is_asked_for(
     assert (kept.home, kept.homes, kept.closed) == (str(other), (str(other),), (str(found),))
     beginning = with_remembered(StartupOptions(), kept)
     assert beginning.closed == (found,)
-    assert find_names(NamesWanted((), "", beginning.closed)) is None
-    listed = find_names(NamesWanted())
-    assert listed is not None
-    assert [file for listing in listed.scopes.values() for file in listing.files]
 
     again = windows.begin(other, "", and_found=True, closed=beginning.closed)
     store = SessionStore(again.window, kept, place=True)

@@ -42,8 +42,8 @@ def stuck(self):
 main_window.MainWindow.shut_down = stuck
 build_ui = main_window.MainWindow._build_views
 
-def build_and_close(self, engine):
-    build_ui(self, engine)
+def build_and_close(self):
+    build_ui(self)
     self.lazy_tabs.built.connect(self.close)
 
 main_window.MainWindow._build_views = build_and_close

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from reverie.engine.start import StartingEngine
 from reverie.ui import app
-from reverie.ui.appearance import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.window import parts as patience
 from reverie.ui.window.parts import SlowDiskIndicator
-from reverie.ui.window.splash_tree import SplashTree
 
 
 class Disk:
@@ -98,21 +94,6 @@ def test_a_long_job_on_a_disk_that_answers_accuses_nobody(lane: Lane, disk: Disk
     over.set()
     qtbot.waitUntil(lambda: not label.text())
     assert not said
-
-
-def test_where_the_names_do_not_come_the_window_is_loaded_without_them(lane: Lane, qtbot: Any) -> None:
-    silent = StartingEngine([sys.executable, "-c", "import time; time.sleep(60)"], "names")
-    look = SplashTree(Icons(), lane)
-    try:
-        with qtbot.waitSignal(look.loaded):
-            look.begin_with(silent)
-        assert look.model.rowCount() == 0
-        assert look.whole is None
-        assert look._starting is None, "what did not tell its first line is not waited for again"
-    finally:
-        silent._process.kill()
-        silent._process.communicate()
-        look.view.deleteLater()
 
 
 def test_the_home_seen_last_is_opened_where_its_disk_does_not_answer_and_not_where_it_is_gone(

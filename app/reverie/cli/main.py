@@ -427,12 +427,11 @@ def _window(session: Invocation) -> int:
     starting = None
     alone = arguments.screenshot is not None or arguments.demo or session.clock is not system_clock
     if not alone and hasattr(os, "fork"):
-        # Before Qt is loaded, so that the names of the memories are there when it is.
-        from reverie.engine.start import NamesWanted, StartingEngine, engine_command
+        # Before Qt is loaded, so that the engine answers when the window is there.
+        from reverie.engine.start import StartingEngine, engine_command
 
-        wanted = NamesWanted(tuple(arguments.home or ()), arguments.workspace or "", restore=True)
         with suppress(UserError):  # who needs the engine says so
-            starting = StartingEngine(engine_command(session.profile), wanted.as_text())
+            starting = StartingEngine(engine_command(session.profile))
     from reverie.ui.app import run_window
 
     return run_window(

@@ -10,13 +10,9 @@ is no address.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -38,60 +34,21 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
     return [*(program or (sys.executable, "-P", "-m", "reverie")), "_engine", *places]
 
 
-class NamesWanted(Struct, frozen=True):
-    """Where a window begins."""
-
-    homes: tuple[Path, ...] = ()
-    """The homes it opens; the first counts."""
-    workspace: str = ""
-    closed: tuple[Path, ...] = ()
-    """Homes that are not taken where none of `homes` is given."""
-    restore: bool = False
-    """Without `homes`: where the last window of the profile ended."""
-
-    def as_text(self) -> str:
-        """For the command line of the engine."""
-        paths = {"homes": list(map(str, self.homes)), "closed": list(map(str, self.closed))}
-        return json.dumps(paths | {"workspace": self.workspace, "restore": self.restore})
-
-    @classmethod
-    def from_text(cls, text: str) -> NamesWanted:
-        """What `as_text` made."""
-        told = json.loads(text)
-        homes, closed = (tuple(map(Path, told[key])) for key in ("homes", "closed"))
-        return cls(homes, told["workspace"], closed, told["restore"])
-
-
 class StartingEngine:
     """An engine that was started. Its process leaves this one once it can be reached."""
 
-    def __init__(self, command: Sequence[str], names: str = "") -> None:
-        """`names`: which names it is to tell first (`engine.first_names`). Raises `Unavailable`."""
-        self._told = b""
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start the engine. Raises `Unavailable`."""
         try:
             self._process = subprocess.Popen(
-                [*command, *(("--names", names) if names else ())],
+                command,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE if names else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
         except OSError as error:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
-
-    def line(self, limit_s: float) -> bytes:
-        """The next line of the names that it was to tell; empty where it did not come within `limit_s`
-        seconds."""
-        until = time.monotonic() + limit_s
-        stream = self._process.stdout
-        while stream is not None and b"\n" not in self._told:
-            ready, _writable, _failed = select.select([stream], [], [], max(0.0, until - time.monotonic()))
-            piece = os.read(stream.fileno(), 1 << 20) if ready else b""
-            if not piece:
-                return b""
-            self._told += piece
-        line, _end, self._told = self._told.partition(b"\n")
-        return line
 
     def wait(self) -> None:
         """Until it can be reached, or another one is there. Raises `Unavailable`."""

@@ -626,7 +626,7 @@ def run_window(
 ) -> int:
     """Show the window on `homes` (none: those that are found) and on those of the machines `hosts`. With
     `screenshot`: save a picture and end. Where a window of the profile is open already, it is asked to show
-    them. `starting`: the engine of `profile`, which tells the first names."""
+    them. `starting`: the engine of `profile`, if it was started already."""
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     scratch = demo_place(at_once=demo)
@@ -680,7 +680,7 @@ def run_window(
 def make_application() -> QApplication:
     """The application."""
     existing = QApplication.instance()
-    # Fusion is what our style is drawn over; the window puts that on with its parts.
+    # Our style, which the window sets, is a proxy over Fusion.
     arguments = ["reverie", "-style", "fusion"]
     application = existing if isinstance(existing, QApplication) else QApplication(arguments)
     application.setApplicationName("reverie")
@@ -707,30 +707,23 @@ def _run(
     look.begin(read_window_style(profile.settings_file))
     icons = Icons()
     application.setWindowIcon(icons.icon("reverie"))
-    window = MainWindow(profile, clock, icons, options, build_ui=screenshot is not None)
-
+    window = MainWindow(profile, clock, icons, options)
+    gc.freeze()  # what a window is made of stays: no collection need look at it
+    let_sources_go()
     stores: list[SessionStore] = []
 
     def start_log() -> None:
         window.lanes.history.submit("start the log file", logged.start_in_job, done=_nothing_more)
 
-    def ui_ready() -> None:
-        gc.freeze()  # what a window is made of stays: no collection need look at it
-        let_sources_go()
-        if screenshot is None:
-            stores.append(SessionStore(window, remembered, place=options.and_found))
-        window.dialogs.window_style_changed.connect(look.apply)
-        window.lazy_tabs.built.connect(let_sources_go)
-        QTimer.singleShot(LOG_AFTER_MS, start_log)
-        if instance is not None:
-            instance.asked.connect(window.handle_request)
-            window.lazy_tabs.built.connect(instance.listen)
-            QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
-
     if screenshot is None:
-        window.ui_ready.connect(ui_ready)
-    else:
-        ui_ready()
+        stores.append(SessionStore(window, remembered, place=options.and_found))
+    window.dialogs.window_style_changed.connect(look.apply)
+    window.lazy_tabs.built.connect(let_sources_go)
+    QTimer.singleShot(LOG_AFTER_MS, start_log)
+    if instance is not None:
+        instance.asked.connect(window.handle_request)
+        window.lazy_tabs.built.connect(instance.listen)
+        QTimer.singleShot(LISTEN_LATEST_MS, instance.listen)
     restore_geometry(window, remembered)
     window.show()
     if screenshot is None:

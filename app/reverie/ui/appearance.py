@@ -541,7 +541,7 @@ class StartupOptions(Struct, frozen=True):
     hosts: tuple[MachineAddress, ...] = ()
     """Other machines whose homes are opened as well."""
     starting: StartingEngine | None = None
-    """The engine, if it was started already and tells the first names."""
+    """The engine, if it was started already."""
 
 
 # Theme, font size and language: read from `[window]` in the settings file, and applied.

@@ -264,8 +264,6 @@ class HomeSession(QObject):
         self.context: ScopeContext | None = None
         self.status: StatusView | None = None
         self._choice = Choice()
-        self.first_view: MemoryView | None = None
-        """The names of a context of this home as the starting engine told them; for the first selection."""
         self.arrangement = BY_NAME
         self._update: TreeUpdate | None = None
         self._everything = False
@@ -363,14 +361,10 @@ class HomeSession(QObject):
 
     def _names_job(self, choice: Choice) -> Work[TreeUpdate]:
         workbench = self.workbench
-        first, self.first_view = self.first_view, None
 
         async def work(_control: JobControl) -> TreeUpdate:
             context = await ask(workbench.context, choice.workspace_id, choice.project_path)
-            if first is not None and first.context == context:
-                view = first
-            else:
-                view = named(await ask(workbench.names, context))
+            view = named(await ask(workbench.names, context))
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
         return work

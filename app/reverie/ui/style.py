@@ -2,7 +2,7 @@
 
 Colours come from `theme_of` the palette of what is drawn, sizes from its font, so that dark palettes, high
 contrast and large fonts hold without more. There is no style sheet: it would wrap this style and forget
-changes of the palette. A window that starts puts the style on with its parts: the names before it need none.
+changes of the palette.
 
 Threading: GUI thread. Failure: none of its own; what is not drawn here is Fusion's.
 """

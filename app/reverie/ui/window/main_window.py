@@ -1,10 +1,7 @@
 """The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
 
 Owns the worker threads (lanes), the sessions and the action registry; each action of the registry names a
-slot here or in one of the parts. `start`, which the first paint triggers, opens the homes. A window created
-with `build_ui=False` first shows the names of the memories (`splash_tree`) while the modules of its parts are
-imported on a worker: those are therefore imported inside methods here, and the parts exist only after
-`ui_ready`.
+slot here or in one of the parts. `start`, which the first paint triggers, opens the homes.
 
 Closing goes in stages: ask for unsaved text, stop the watchers, stop the lanes (two seconds each at most).
 
@@ -20,32 +17,29 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.start import MachineAddress, NamesWanted
+from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
 from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import Lane, Lanes, repeating
-from reverie.ui.window.splash_tree import SplashTree
+from reverie.ui.window import parts
 from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.services.views import SearchHit
-    from reverie.ui.engine_link import EngineLink
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import OpenRequest
     from reverie.ui.window.homes import Place
 
 log = logging.getLogger("reverie.window")
-ALT = 0x01000023
-"""`Qt.Key.Key_Alt`: by number, as the enums of Qt are made after the first names are painted."""
 PICKER_WIDTH = 220
 """Of the list of homes at first, at the usual size of type."""
 
@@ -70,12 +64,9 @@ class GarbageCollection(QObject):
         self._stopped = False
         self._all_at = time.monotonic()
         self._timer = repeating(self, COLLECT_MS, self.collect)
+        self._timer.start()
         GarbageCollection._alive += 1
         gc.disable()
-
-    def begin(self) -> None:
-        """Collect from now on. Not before: what a starting window makes is there to stay."""
-        self._timer.start()
 
     @Slot()
     def collect(self) -> None:
@@ -97,22 +88,16 @@ class GarbageCollection(QObject):
 
 
 class MainWindow(QMainWindow):
-    """`ui_ready()`: the parts of the window exist. `chosen_by_hand()`: a person asked for the place that is
-    shown next."""
+    """The window. Signal: `chosen_by_hand()`, when a person asked for the place that is shown next."""
 
-    ui_ready = Signal()
     chosen_by_hand = Signal()
 
-    def __init__(
-        self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions, *, build_ui: bool = True
-    ) -> None:
+    def __init__(self, profile: Profile, clock: Clock, icons: Icons, options: StartupOptions) -> None:
         super().__init__()
         self._options = options
         self._icons = icons
         self._profile = profile
         self._clock = clock
-        self._splash: SplashTree | None = None
-        self._is_ui_ready = False
         self._session: HomeSession | None = None
         self._chosen = False
         self._wanted: set[Path | MachineAddress] = set()
@@ -124,29 +109,17 @@ class MainWindow(QMainWindow):
         self._closed = False
         # The home whose orphaned stores were asked for before anyone had looked for them.
         self._orphans_of = ""
-        self.engine: EngineLink | None = None
         self.lanes = Lanes(
             Lane("scan", self),
             Lane("history", self),
             Lane("writer", self, own_thread=True),
             Lane("consolidator", self, own_thread=True),
         )
-        self._garbage = GarbageCollection(self)
         show_mnemonics(self, False)
         for lane in self.lanes.all():
             lane.unclaimed.connect(self._on_unclaimed)
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
-        if build_ui:
-            self._build_views(self._build_homes())
-
-    def _build_homes(self) -> EngineLink:
-        """Create the link to the engine, which is returned, and what opens homes. When a window starts with
-        the splash tree, the modules of its parts are imported by then."""
-        # Late: a window that starts shows the names before it loads what it is made of.
-        from reverie.ui.window import parts
-
-        clock, profile, options = self._clock, self._profile, self._options
         self.engine = parts.EngineLink(
             profile, clock, self, own_process=options.engine, starting=options.starting
         )
@@ -160,18 +133,18 @@ class MainWindow(QMainWindow):
             asking=options.asking,
             left_closed=options.closed,
         )
-        return self.engine
+        self._build_views()
+        # Not before: the objects of a window that is being built are there to stay.
+        self._garbage = GarbageCollection(self)
 
-    def _build_views(self, engine: EngineLink) -> None:
-        """Create what is seen."""
-        from reverie.ui.window import parts  # late, as above
-
+    def _build_views(self) -> None:
+        """Create the widgets and the actions, and connect them."""
         self._leave_pane = parts.go_to_pane
         icons, clock, profile = self._icons, self._clock, self._profile
         parts.use_calm_style()
         self.picker = parts.Picker(icons)
         self.tab = parts.MemoryTab(self.lanes, icons, clock, profile)
-        self.tab.search.use_engine(engine)
+        self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
@@ -189,7 +162,7 @@ class MainWindow(QMainWindow):
         self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
         self.watch_label = parts.WatchLabel()
         self.dialogs = parts.WindowDialogs(
-            self, icons, profile, engine, self.picker, self.tab, lambda: self._session
+            self, icons, profile, self.engine, self.picker, self.tab, lambda: self._session
         )
         self.actions_ = parts.Actions(self, icons)
         self.dialogs.use_actions(self.actions_)
@@ -200,10 +173,7 @@ class MainWindow(QMainWindow):
         )
         self._lay_out()
         self._connect()
-        self._is_ui_ready = True
         self._update_actions()
-        self.ui_ready.emit()
-        self._garbage.begin()
 
     def _lay_out(self) -> None:
         """Put the parts in their places, fill the menus, and set the order of the Tab key."""
@@ -216,7 +186,7 @@ class MainWindow(QMainWindow):
         self.splitter.setSizes([width, max(1, self.width() - width)])
         self.splitter.setCollapsible(1, False)
         self.picker.setMinimumWidth(120)
-        self._set_central()
+        self.setCentralWidget(self.splitter)
         bar = self.statusBar()
         bar.addPermanentWidget(self.slow_disk)
         bar.addPermanentWidget(self.watch_label)
@@ -227,26 +197,6 @@ class MainWindow(QMainWindow):
         QWidget.setTabOrder(self.tab.search.field, self.tab.tree)
         QWidget.setTabOrder(self.tab.tree, self.tab.footer.button)
         QWidget.setTabOrder(self.tab.footer.button, self.tab.pane.text)
-
-    def _set_central(self) -> None:
-        """Show the parts; where the splash tree is shown, once they have something to show (`_reveal`)."""
-        splash = self.takeCentralWidget()
-        if splash is None:
-            self.setCentralWidget(self.splitter)
-            return
-        pages = QStackedWidget()
-        pages.addWidget(splash)
-        pages.addWidget(self.splitter)
-        self.setCentralWidget(pages)
-        pages.show()
-
-    @Slot()
-    def _reveal(self) -> None:
-        if self._splash is not None:
-            self.setCentralWidget(self.splitter)
-            self.splitter.show()
-            self._splash.deleteLater()
-            self._splash = None
 
     def _connect(self) -> None:
         self.dialogs.home_wanted.connect(self._open_wanted)
@@ -290,32 +240,6 @@ class MainWindow(QMainWindow):
         if self._started:
             return
         self._started = True
-        if self._is_ui_ready:
-            self._open()
-        else:
-            self._show_splash()
-
-    def _show_splash(self) -> None:
-        """Show the names, load the parts meanwhile."""
-        options = self._options
-        self._splash = SplashTree(self._icons, self.lanes.scan, self)
-        self._splash.loaded.connect(self._on_loaded)
-        self.setCentralWidget(self._splash.view)
-        if options.open_demo or options.choosing:
-            self._splash.load()
-        elif options.starting is not None:
-            self._splash.begin_with(options.starting)
-        else:
-            self._splash.begin(NamesWanted(options.homes, options.workspace, options.closed))
-
-    @Slot()
-    def _on_loaded(self) -> None:
-        if not self._closed:
-            engine = self._build_homes()
-            self._open()  # the engine does, while the views are built
-            self._build_views(engine)
-
-    def _open(self) -> None:
         if self._options.open_demo:
             self.open_demo()
         for path in self._options.homes:
@@ -324,11 +248,6 @@ class MainWindow(QMainWindow):
             self.homes.discover()
         for address in self._options.hosts:
             self.homes.open_machine(address)
-
-    @property
-    def splash(self) -> SplashTree | None:
-        """The splash tree; None once the parts show something."""
-        return self._splash
 
     @property
     def gave_up(self) -> bool:
@@ -452,7 +371,6 @@ class MainWindow(QMainWindow):
             return  # another home was found: the focus stays where it is
         self.lazy_tabs.load()
         self.tab.show_no_home()
-        self._reveal()
         self.tab.no_home.focus()
 
     @Slot(str)
@@ -543,12 +461,6 @@ class MainWindow(QMainWindow):
             session.status_changed.connect(self._on_status)
         self.tab.set_session(session)
         self.lazy_tabs.set_session(session)
-        if self._splash is not None and session is not None:
-            whole = self._splash.whole
-            if whole is not None and session.is_here and whole[0] == session.info.root:
-                session.first_view = whole[1]
-            session.tree_changed.connect(self._reveal)
-            session.trouble.connect(self._reveal)
 
     @Slot(object)
     def _on_status(self, _status: object) -> None:
@@ -602,7 +514,7 @@ class MainWindow(QMainWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         super().keyPressEvent(event)
-        if event.key() == ALT:
+        if event.key() == Qt.Key.Key_Alt:
             show_mnemonics(self, True)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
@@ -747,7 +659,7 @@ class MainWindow(QMainWindow):
     # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._closed or not self._is_ui_ready:
+        if self._closed:
             self.shut_down()
             event.accept()
             return
@@ -763,20 +675,21 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
-        if self._is_ui_ready:
-            self.homes.close()
-            self.dialogs.stop()
-            self.lazy_tabs.stop()
-            self.tab.keeper.stop()
-            self.tab.search.stop()
-            self.tab.lint.stop()
-            self.tab.stale.stop()
-            self.tab.worth.stop()
-            self.tab.duplicates.stop()
-            self.tab.orphans.stop()
-            self.homes.disconnect_machines()
-        if self.engine is not None:
-            self.engine.stop()
+        self.homes.close()
+        for part in (
+            self.dialogs,
+            self.lazy_tabs,
+            self.tab.keeper,
+            self.tab.search,
+            self.tab.lint,
+            self.tab.stale,
+            self.tab.worth,
+            self.tab.duplicates,
+            self.tab.orphans,
+        ):
+            part.stop()
+        self.homes.disconnect_machines()
+        self.engine.stop()
         for lane in self.lanes.all():
             lane.stop()
         self._garbage.stop()

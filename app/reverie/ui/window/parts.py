@@ -1,15 +1,12 @@
 """What a window is made of, and the dialogs that it opens; of its frame the splitter, the indicator of a slow
 disk, and the watcher's state.
 
-A window that starts shows the names of the memories first and loads this module meanwhile, so everything that
-is not needed for the names is imported here, and nowhere late.
-
 F6 leads from one pane of the window to the next as they stand, from the left to the right. A pane is a list,
 a tree or a text that one sees and that takes the focus, or an area to scroll with controls in it. Nobody
 lists them: what a tab shows now is asked of its widgets each time; without a pane the focus stays where it
 is.
 
-Threading: GUI thread; imported in a job; nothing here reads a file (`DiskCheck` uses threads of its own).
+Threading: GUI thread; nothing here reads a file (`DiskCheck` uses threads of its own).
 Failure: none of its own.
 """
 
