@@ -3355,13 +3355,6 @@
     </message>
 </context>
 <context>
-    <name>SplashView</name>
-    <message>
-        <source>Memories</source>
-        <translation>Notizen</translation>
-    </message>
-</context>
-<context>
     <name>StaleControl</name>
     <message>
         <source>Alt+Enter replaces it</source>
