@@ -10,6 +10,7 @@ import pytest
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
+from helpers.claude_home import ClaudeHomeMaker, session_id, topic
 from helpers.samples import copy_sample, snapshot
 from reverie.services.views import HomeInfo
 from reverie.ui.window.homes import Place
@@ -97,3 +98,29 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     driver.settle()
     assert problems(driver.window) == []
     assert snapshot(claude) == before
+
+
+def test_signs_filter_and_inspector_say_how_much_of_each_file_is_loaded(
+    windows: Windows, tmp_path: Path
+) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    project = maker.repository("demo")
+    (project / "CLAUDE.md").write_text("root\n")
+    maker.session(project, 1)
+    maker.memory(project, {"MEMORY.md": "- [A](a.md)\n", "a.md": topic("a"), "b.md": topic("b")})
+    driver = windows.open(maker.root, session_id(1))
+    model = driver.tab.model
+    memory = "/memories/project"
+    driver.until(lambda: model.loaded_at(f"{memory}/a.md") == "line")
+    assert model.loaded_at(f"{memory}/MEMORY.md") == model.loaded_at(str(project / "CLAUDE.md")) == "full"
+    assert model.loaded_at(f"{memory}/b.md") == "needed"
+    driver.tab.chips.chips["loaded"].click()
+    driver.until(lambda: not model.index_at(f"{memory}/a.md").isValid())
+    shown = {str(model.data(index)) for index in model.walk()}
+    assert {"MEMORY.md", "CLAUDE.md"} <= shown
+    assert not {"a.md", "b.md"} & shown
+    driver.tab.chips.chips["all"].click()
+    driver.until(lambda: model.index_at(f"{memory}/a.md").isValid())
+    driver.open(f"{memory}/a.md")
+    driver.tab.inspector.toggle()
+    driver.until(lambda: "line in the index" in driver.tab.inspector.inspector.about.lines[0].text())

@@ -93,7 +93,8 @@ def test_files_beside_the_memories_are_shown_where_they_belong_to_the_question(
         for name in ("here.md", "not-yet.md")
     )
     view = replace(project_view(["a.md"]), companions=beside)
-    tree = build_tree(view, arrangement=Arrangement(show=show))
+    only = frozenset({"/p/here.md"} if show == "loaded" else ())
+    tree = build_tree(view, arrangement=Arrangement(show=show, only=only))
     assert {key.removeprefix("c:") for key in rows(tree.root) if key.startswith("c:")} == shown
 
 

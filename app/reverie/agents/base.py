@@ -296,9 +296,9 @@ class TranscriptSource(Struct, frozen=True):
     """The name that a person gave its project; empty for none."""
 
 
-LoadState = Literal["full", "part", "listed"]
-"""How much of a memory the agent loads when it starts: all of its text, a part of it, or only its name and
-description."""
+LoadState = Literal["full", "part", "line", "listed", "needed"]
+"""How much of a file a new session of the agent loads: all of its text, a part of it, the line that names it
+in an index, only its name and description, or nothing until it is needed."""
 
 
 Loading = Literal[

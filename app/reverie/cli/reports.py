@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,16 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
 from reverie.cli.homes import every_home, the_context, the_home
 from reverie.compose import doctor_hooks, open_parts
-from reverie.context.view import PARTS, ContextEntry, ContextPart, ContextView, Gauge, notes, reason
+from reverie.context.view import (
+    PARTS,
+    ContextEntry,
+    ContextPart,
+    ContextView,
+    Gauge,
+    load_states,
+    notes,
+    reason,
+)
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory, is_there
 from reverie.jobs.consolidate.findings import RelatedNote
@@ -35,6 +44,7 @@ from reverie.text.summaries import some
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reverie.agents.base import LoadState
     from reverie.cli.main import Invocation
     from reverie.doctor.findings import Finding
 
@@ -165,7 +175,7 @@ def _escaped_bytes(char: str) -> str:
 # (empty elsewhere); `parts` is everything that is loaded, whatever the agent, with the text of each.
 
 
-_LOAD_MARKS = {"in": "in  ", "cut": "cut ", "out": "out "}
+_LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
@@ -199,7 +209,7 @@ def context_json(view: ContextView) -> dict[str, Any]:
         "totalTokens": view.tokens,
         "index": _index(view.part("index")),
         "hotSet": _hot_set(view.part("hot-set")),
-        "parts": [_part(part) for part in view.parts],
+        "parts": [_part(part, load_states(view)) for part in view.parts],
     }
 
 
@@ -212,7 +222,8 @@ def context_lines(view: ContextView) -> Iterator[str]:
             yield f"  ({printable(note)})"
         for entry in part.entries:
             name = entry.path if entry.file is None else str(entry.file)
-            yield f"  {_LOAD_MARKS[entry.state]}{printable(name)}  {printable(_figures(entry))}"
+            mark = _LOAD_MARKS["line" if entry.reason == "line" else entry.state]
+            yield f"  {mark}{printable(name)}  {printable(_figures(entry))}"
         if part.text:
             yield ""
             for number, line in enumerate(part.text.expandtabs().split("\n"), 1):
@@ -293,7 +304,7 @@ def _skipped(part: ContextPart) -> list[dict[str, Any]]:
     ]
 
 
-def _part(part: ContextPart) -> dict[str, Any]:
+def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:
     return {
         "key": part.key,
         "title": PARTS[part.key],
@@ -308,6 +319,7 @@ def _part(part: ContextPart) -> dict[str, Any]:
                 "path": entry.path,
                 "file": None if entry.file is None else str(entry.file),
                 "state": entry.state,
+                "loaded": states.get(entry.path if entry.is_memory else str(entry.file)),
                 "reason": reason(entry),
                 "code": entry.reason,
                 "size": entry.size,

@@ -626,6 +626,8 @@ RECIPES: Mapping[str, Callable[[ContextFacts, int, Mapping[str, str]], ContextVi
     "mux": mux_context,
 }
 """By the kind of home; the one place that a new recipe is added to."""
+_READS_LATER = frozenset({"codex", "loki"})
+"""Agents whose view does not name the memories that they read only when they need them."""
 AGENTS = frozenset(RECIPES)
 """Whose contexts are known."""
 
@@ -638,10 +640,16 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
 
 
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
-    """How much of each memory is loaded at the time `at` (UTC ms), by memory path; see `load_states`."""
+    """Return how much of each file a session that starts at `at` (UTC ms) loads; see `load_states`."""
     if facts.agent == "mux":
         # It never looks beyond its cap, and there may be a hundred times as much.
         cap = facts.caps.files_per_scope
         listings = {scope: replace(each, files=each.files[:cap]) for scope, each in facts.listings.items()}
         facts = replace(facts, listings=listings)
-    return load_states(assemble(facts, at))
+    states = load_states(assemble(facts, at))
+    if facts.agent in _READS_LATER and not facts.off:
+        for scope in SCOPES:
+            for file in facts.files(scope):
+                if file.seen_by_agent:
+                    states.setdefault(str(memory_path(scope, file.rel)), "needed")
+    return states

@@ -340,20 +340,38 @@ def _kind(old: object, state: str, size: int) -> ChangeKind | None:
     return "resized" if old[1] != size else None
 
 
+_OFF: frozenset[Note] = frozenset({"memory-off", "codex-off", "lessons-off", "loads-nothing"})
+"""Notes of a part of which the agent loads nothing; it is shown as what would be loaded."""
+_WHEN_NEEDED: frozenset[Reason] = frozenset({
+    "unused", "bytes", "tokens", "items", "tries", "falls-off", "unlisted", "on-demand", "newest-only",
+    "recalled", "recall-index", "recall-long",
+})  # fmt: skip
+_MOST_FIRST: tuple[LoadState, ...] = ("full", "part", "line", "listed", "needed")
+
+
+def load_state(entry: ContextEntry) -> LoadState | None:
+    """Return how much of an entry's file a new session loads; None where it loads nothing of it, ever."""
+    if entry.reason == "credential":
+        return "full"  # it is loaded, although Reverie does not open it
+    if entry.state == "out":
+        return "needed" if entry.reason in _WHEN_NEEDED else None
+    if entry.reason in ("line", "listed"):
+        return "line" if entry.reason == "line" else "listed"
+    return "part" if entry.state == "cut" or entry.reason == "lesson" else "full"
+
+
 def load_states(view: ContextView) -> dict[str, LoadState]:
-    """How much of each memory is loaded, by memory path; one that is not loaded at all is not named."""
+    """Return how much of each file a new session loads, by memory path, or by the path on disk of a file
+    beside the memories. A file that no session loads anything of is left out."""
     found: dict[str, LoadState] = {}
     for part in view.parts:
-        if part.key == "recorded":
+        if part.key == "recorded" or not _OFF.isdisjoint(part.notes):
             continue
         for entry in part.entries:
-            if not entry.is_memory or entry.state == "out":
-                continue
-            state: LoadState = "part" if entry.state == "cut" else "full"
-            if part.key == "index":
-                state = found.get(entry.path, "listed")
-            if found.get(entry.path) != "full":
-                found[entry.path] = state
+            key = entry.path if entry.is_memory else str(entry.file or "")
+            state = load_state(entry)
+            if key and state is not None:
+                found[key] = min(state, found.get(key, state), key=_MOST_FIRST.index)
     return found
 
 

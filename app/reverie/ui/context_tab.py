@@ -28,6 +28,7 @@ from reverie.context.view import (
     Gauge,
     Note,
     Since,
+    load_state,
     since,
 )
 from reverie.engine.asking import ask
@@ -37,7 +38,7 @@ from reverie.ui.display_text import age, as_tooltip, counted, tr, visible
 from reverie.ui.display_text import translatable as _
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
-from reverie.ui.tree.view import headline
+from reverie.ui.tree.view import headline, loaded_words
 from reverie.ui.widgets.controls import FitPushButton, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
@@ -104,7 +105,9 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    return {"in": tr("loaded"), "cut": tr("loaded in part"), "out": tr("not loaded")}[entry.state]
+    """Word how much of an entry's file is loaded."""
+    loaded = load_state(entry)
+    return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
 
 def note_lines(part: ContextPart) -> str:

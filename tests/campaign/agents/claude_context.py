@@ -23,7 +23,7 @@ from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.instruction_text import loaded_text
 from reverie.agents.claude.settings import Machine, companions, managed_directory
 from reverie.agents.scopes import Scope
-from reverie.context.view import ContextEntry, ContextView
+from reverie.context.view import ContextEntry, ContextView, load_states
 
 Loaded = list[tuple[str, str]]
 """Paths and texts, in order."""
@@ -125,6 +125,18 @@ def _cases() -> Iterator[Case]:
             "memory/a.md": "a",
         },
         least=10,
+    )
+    lines = [f"- a line {number}" for number in range(260)]
+    lines[3], lines[230] = "- [A](a.md)", "- [B](b.md)"
+    yield Case(
+        "memories listed, cut off and not listed",
+        {
+            "memory/MEMORY.md": "\n".join(lines),
+            **{f"memory/{name}.md": f"---\nname: {name}\ndescription: d\n---\ntext" for name in "abc"},
+            "CLAUDE.md": "root",
+            ".claude/rules/limited.md": "---\npaths: src/**\n---\nlimited",
+        },
+        least=2,
     )
     yield Case(
         "a subdirectory",
@@ -570,8 +582,33 @@ def _problems(program: ClaudeProgram, case: Case) -> Iterator[str]:
         said = _with_added(said, program, case, root, cwd)
     yield from _differences("recorded", recorded, said)
     yield from _differences("sent", [each for each in sent if each[1]], said)
+    if not case.added:  # only the command line of that session tells of those
+        yield from _states(home, answer.session, dict(recorded))
     if len(recorded) < case.least:
         yield f"only {len(recorded)} files were loaded; the case needs {case.least}"
+
+
+def _states(home: ClaudeHome, session: str, sent: Mapping[str, str]) -> Iterator[str]:
+    """Compare the state of each file with what was sent of it: `sent` has the texts by path."""
+    context = home.context(workspace_id=session)
+    directory = home.scope_root(context, Scope.PROJECT).directory
+    prefix = "/memories/project/"
+    index = sent.get(str(directory / "MEMORY.md"), "")
+    for key, state in load_states(view_at(home, context, 0)).items():
+        path = str(directory / key.removeprefix(prefix)) if key.startswith(prefix) else key
+        if (state in ("full", "part")) != (path in sent):
+            yield f"{path} is “{state}”, but it was {'' if path in sent else 'not '}sent"
+        elif state in ("full", "part") and Path(path).is_file():
+            whole = loaded_text(Path(path).read_bytes().decode("utf-8", "replace"))
+            is_whole = _bytes(sent[path]) == _bytes(whole)
+            if (state == "full") != is_whole:
+                yield f"{path} is “{state}”, but {'all' if is_whole else 'a part'} of it was sent"
+        if (state == "line") != (key.startswith(prefix) and f"]({key.removeprefix(prefix)})" in index):
+            yield f"{path} is “{state}”; its line was {'not ' if state == 'line' else ''}sent"
+    named = {key if not key.startswith(prefix) else "" for key in load_states(view_at(home, context, 0))}
+    for path in sent:
+        if path not in named and path != str(directory / "MEMORY.md"):
+            yield f"{path} was sent, but has no state"
 
 
 def _outside(program: ClaudeProgram) -> Iterator[str]:

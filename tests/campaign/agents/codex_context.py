@@ -26,12 +26,12 @@ from campaign.agents.codex_program import (
     make_project,
 )
 from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.store import memory_pieces, version_in_use
+from reverie.agents.codex.store import memory_pieces, trimmed, version_in_use
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.compose import open_parts
 from reverie.context.gather import gather
 from reverie.context.recipes import assemble
-from reverie.context.view import ContextView
+from reverie.context.view import ContextView, load_states
 from reverie.llm.provider import Message as AgentMessage
 from reverie.llm.provider import ModelRequest, ModelTurn, Provider, ToolResult, ToolSpec, UserMessage
 from reverie.profile import Profile
@@ -283,10 +283,35 @@ def _compared(sent: Request, view: ContextView, way: _Way, store: Path) -> Itera
     shown = part.text if part is not None else ""
     if shown != loaded:
         yield f"Codex sent {_short(loaded)}, Reverie shows {_short(shown)}"
+    yield from _states_of_store(view, store, loaded, is_sent=bool(block))
     if max(0, end - first) != memory_pieces("v1" if way.version == "v1" else "v2", store, loaded):
         yield f"Codex sent {end - first} pieces"
     if block and not others:
         yield "nothing followed the memory block"
+
+
+def _states_of_store(view: ContextView, store: Path, loaded: str, *, is_sent: bool) -> Iterator[str]:
+    """Compare the state of the summary with what was sent of it."""
+    state = load_states(view).get("/memories/global/memory_summary.md")
+    said = (store / "memory_summary.md").read_bytes().decode("utf-8", "replace")
+    right = None if not is_sent else "full" if loaded == trimmed(said) else "part"
+    if state != right:
+        yield f"the summary is “{state}”, but “{right}” of it was sent"
+
+
+def _states_of_files(view: ContextView, sent: str) -> Iterator[str]:
+    """Compare the state of each file of instructions with the message that was sent."""
+    for key, state in load_states(view).items():
+        path = Path(key)
+        if key.startswith("/memories/") or not path.is_file():
+            continue
+        text = trimmed(path.read_bytes().decode("utf-8", "replace"))
+        if state == "full" and text not in sent:
+            yield f"{path} is “full”, but not all of it was sent"
+        if state == "part" and (text in sent or text[:20] not in sent):
+            yield f"{path} is “part”, but all or nothing of it was sent"
+        if state not in ("full", "part") and text and text in sent:
+            yield f"{path} is “{state}”, but it was sent"
 
 
 def _short(text: str) -> str:
@@ -317,7 +342,7 @@ def _instructions(codex: Path, directory: Path) -> Iterator[Outcome]:
             view, changed = _view(program.home, cwd, base)
             part = view.part("instructions")
             shown = part.text if part is not None else ""
-            problems += [f"{name}: {each}" for each in changed]
+            problems += [f"{name}: {each}" for each in (*changed, *_states_of_files(view, loaded))]
             if shown != loaded:
                 problems.append(f"{name}: Codex sent {loaded[:200]!r}, Reverie shows {shown[:200]!r}")
     yield Outcome("the instructions are shown as Codex sends them", len(INSTRUCTIONS), tuple(problems))

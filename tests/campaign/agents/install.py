@@ -52,7 +52,7 @@ class Published:
 
 
 CODEX = Published("Codex", "@openai/codex", "codex", "0.169.0")
-CLAUDE = Published("Claude Code", "@anthropic-ai/claude-code", "claude", "2.1.330")
+CLAUDE = Published("Claude Code", "@anthropic-ai/claude-code", "claude", "2.1.331")
 BUN = Published("bun", "bun", "bun", "1.4.5")
 LOKI = Published("loki-mode", "loki-mode", "loki", "9.22.12")
 

@@ -22,8 +22,9 @@ from typing import Any
 from reverie.agents.transcripts import Boundary
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
-from reverie.context.recipes import hot_set, mux_context
+from reverie.context.recipes import hot_set, loaded, mux_context
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands
@@ -186,11 +187,24 @@ def _hot_sets(programs: Programs, place: Path) -> Outcome:
                 ours = hot_set(facts, now, {}).block
                 if not _same_block(ours, theirs["block"] if theirs["items"] else ""):
                     problems.append(f"seed {seed}, {workspace_id}: the hot sets differ")
+                problems += [
+                    f"seed {seed}, {workspace_id}: {each}" for each in _states(facts, now, theirs, index)
+                ]
                 part = mux_context(facts, now, {}).part("index")
                 lines = [line for line in index["text"].split("\n") if line.startswith("- /memories/")]
                 if part is None or part.text != "\n".join(lines):
                     problems.append(f"seed {seed}, {workspace_id}: the index lines differ")
     return Outcome("hot sets and index lines are mux's own, byte for byte", cases, tuple(problems))
+
+
+def _states(facts: ContextFacts, now: int, hot: Mapping[str, Any], index: Mapping[str, Any]) -> Iterator[str]:
+    """Compare the state of each memory with the hot set and the index of the services."""
+    theirs = {each["path"]: "listed" for each in index["entries"]}
+    theirs |= {each["path"]: "part" if each.get("truncated") else "full" for each in hot["items"]}
+    ours = loaded(facts, now)
+    for path in sorted(theirs.keys() | {path for path in ours if path.startswith("/memories/")}):
+        if ours.get(path) != theirs.get(path):
+            yield f"{path} is “{ours.get(path)}”, the services load “{theirs.get(path)}”"
 
 
 def _same_block(ours: str, theirs: str) -> bool:

@@ -150,3 +150,38 @@ def test_what_a_setting_excludes_and_what_waits_for_approval_is_listed_and_not_o
     assert [(entry.reason, entry.size) for entry in part.entries[1:]] == [("approval", 0), ("excluded", 0)]
     assert "mine" not in part.text
     assert "xxx" not in part.text
+
+
+def states_of(maker: ClaudeHomeMaker, project: Path, env: dict[str, str] | None = None) -> dict[str, str]:
+    """The state of each file, by its name."""
+    states = words.load_states(view_of(maker, project, env))
+    return {path.rpartition("/")[2]: state for path, state in states.items()}
+
+
+def test_the_state_of_a_file_is_how_much_of_it_a_new_session_loads(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "- [A](a.md)\n" + "x\n" * 200 + "- [C](c.md)\n")
+    maker.memory(project, {"c.md": topic("c")})
+    (project / "CLAUDE.md").write_text("root\n")
+    (project / "CLAUDE.local.md").write_text("<!-- nothing -->\n")
+    (project / ".claude" / "rules").mkdir(parents=True)
+    (project / ".claude" / "rules" / "ts.md").write_text("---\npaths: '**/*.ts'\n---\ntypes\n")
+    assert states_of(maker, project) == {
+        "MEMORY.md": "part",
+        "a.md": "line",
+        "b.md": "needed",
+        "c.md": "needed",
+        "CLAUDE.md": "full",
+        "ts.md": "needed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variable", "left"),
+    [("CLAUDE_CODE_DISABLE_AUTO_MEMORY", {"CLAUDE.md": "full"}), ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", {})],
+)
+def test_what_is_switched_off_is_not_loaded(
+    maker: ClaudeHomeMaker, variable: str, left: dict[str, str]
+) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    (project / "CLAUDE.md").write_text("root\n")
+    assert states_of(maker, project, {variable: "1"}) == left

@@ -251,7 +251,7 @@ class FilterControl(QObject):
         )
 
     def _set_loaded(self, states: Mapping[str, LoadState] | None) -> None:
-        """How much of each memory the agent loads, by memory path; None: that is not known."""
+        """Show how much of each file the agent loads; None: that is not known."""
         self._loaded = states
         self._model.set_loaded(states or {})
         self._soon.start()
@@ -266,7 +266,8 @@ class FilterControl(QObject):
 
     def _paths(self, show: Show) -> frozenset[str]:
         if show == "loaded":
-            return frozenset(path for path, state in (self._loaded or {}).items() if state != "listed")
+            states = (self._loaded or {}).items()
+            return frozenset(path for path, state in states if state in ("full", "part"))
         if show == "stale":
             return self._model.stale_paths()
         return self._model.warned_paths() if show == "warnings" else frozenset()

@@ -46,7 +46,7 @@ QUIET_MS = 600
 _HIGHLIGHTS = "stale"
 _SHORT_COMMIT = 10
 _DAY = len("2026-01-31")
-_MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "listed": 2}
+_MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, "listed": 2}
 
 
 def claim_words(claim: CheckedClaim) -> str:

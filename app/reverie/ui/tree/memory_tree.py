@@ -325,7 +325,7 @@ class Arrangement(NamedTuple):
 
     def shows(self, companion: Companion) -> bool:
         """Whether it shows this file beside the memories."""
-        return self.show == "all" or (self.show == "loaded" and companion.exists)
+        return self.show == "all" or (self.show == "loaded" and str(companion.path) in self.only)
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
         """Most of it first; equal ones keep the order of their names."""

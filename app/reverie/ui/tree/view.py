@@ -39,6 +39,7 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
+from reverie.memory.paths import ROOT
 from reverie.memory.store import rule_under
 from reverie.ui.appearance import GAP, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import (
@@ -194,13 +195,13 @@ class MemoryTreeModel(NodeModel):
         self.warnings_changed.emit()
 
     def set_loaded(self, states: Mapping[str, LoadState]) -> None:
-        """How much of each memory the agent loads, by memory path; what is not named is not known."""
+        """Show how much of each file the agent loads; see `context.view.load_states`."""
         before, self._loaded = self._loaded, states
         self._touch_differing(before, states)
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """How much of a memory the agent loads; empty for what is not known."""
+        """Return how much of a file the agent loads; empty for nothing, or where it is not known."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -221,7 +222,8 @@ class MemoryTreeModel(NodeModel):
         self, before: Mapping[str, object], after: Mapping[str, object], *, everything: bool = False
     ) -> None:
         changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
-        if len(changed) > _FEW or everything:
+        beside = any(not path.startswith(f"{ROOT}/") for path in changed)
+        if len(changed) > _FEW or beside or everything:
             self.touch_all()
             return
         for path in changed:
@@ -369,11 +371,14 @@ class MemoryTreeModel(NodeModel):
                     warning=not file.seen_by_agent and not data.names_only,
                     modified=data.path in self._modified,
                     flag=self._is_flagged(data),
-                    loaded=self._loaded.get(data.path, ""),
+                    loaded=_drawn(self._loaded.get(data.path)),
                     lock=sign_of(self._rule(data)),
                 )
             case FolderData():
                 return plain_look(data, lock=sign_of(self._rule(data)))
+            case CompanionData():
+                loaded = _drawn(self._loaded.get(str(data.companion.path)))
+                return plain_look(data)._replace(loaded=loaded)
         return plain_look(data)
 
     def _is_flagged(self, data: FileData) -> bool:
@@ -413,8 +418,10 @@ class MemoryTreeModel(NodeModel):
             case ScopeData():
                 return [scope_name(data.scope), data.reason, *data.problems]
             case CompanionData():
+                loaded = self._loaded.get(str(data.companion.path))
                 only_shown = bool(data.companion.read_only)
                 said = "" if only_shown else self.tr("The agent reads it beside its memories.")
+                said = _capital(loaded_words(loaded)) if loaded else said
                 return [line for line in (str(data.companion.path), said, data.companion.note) if line]
             case NoticeData():
                 return [data.text]
@@ -481,12 +488,23 @@ class MemoryTreeModel(NodeModel):
         return ", ".join(part for part in parts if part)
 
 
+def _drawn(loaded: LoadState | None) -> LoadState | Literal[""]:
+    """Return the state that a row has a sign for; what is loaded only when it is needed has none."""
+    return "" if loaded in (None, "needed") else loaded
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def loaded_words(loaded: LoadState) -> str:
-    """How much of a memory the agent loads, in a few words."""
+    """Word how much of a file the agent loads."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),
+        "line": tr("only its line in the index is loaded"),
         "listed": tr("only its name is loaded"),
+        "needed": tr("loaded only when it is needed"),
     }[loaded]
 
 

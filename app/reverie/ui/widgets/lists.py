@@ -424,12 +424,13 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
-    """A full dot, half a dot or a ring."""
+    """Draw a full dot, half a dot, a dotted ring for a line in an index, or a ring for a name."""
     size = area.width() / 2
     circle = QRectF(0, 0, size, size)
     circle.moveCenter(QRectF(area).center())
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(colour, 1.2))
+    style = Qt.PenStyle.DotLine if loaded == "line" else Qt.PenStyle.SolidLine
+    painter.setPen(QPen(colour, 1.2, style))
     painter.setBrush(colour if loaded == "full" else Qt.BrushStyle.NoBrush)
     painter.drawEllipse(circle)
     if loaded == "part":
