@@ -8464,10 +8464,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>aufgeführt</translation>
     </message>
     <message>
-        <source>loaded</source>
-        <translation>geladen</translation>
-    </message>
-    <message>
         <source>loaded in full</source>
         <translation>vollständig geladen</translation>
     </message>
@@ -8485,7 +8481,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message>
         <source>loaded only when it is needed</source>
-        <translation>nur bei Bedarf geladen</translation>
+        <translation>wird nur bei Bedarf geladen</translation>
     </message>
     <message>
         <source>loaded, but it may hold credentials: Reverie never opens it</source>
@@ -8678,6 +8674,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>one of the newest lessons</source>
         <translation>eine der neuesten Lehren</translation>
+    </message>
+    <message>
+        <source>only its line in the index is loaded</source>
+        <translation>nur seine Zeile im Index wird geladen</translation>
     </message>
     <message>
         <source>only its name is loaded</source>
