@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
+from reverie.text import matching as sequence_matching
 from reverie.ui.editor import text_merge as co_editing
 from reverie.ui.editor.text_merge import Merged, decided, merge, open_conflicts, settled
 
@@ -135,7 +136,8 @@ def test_long_texts_that_repeat_stay_lossless(monkeypatch: pytest.MonkeyPatch) -
     base = ["-", *(f"line {number}" for number in range(300)), *["same"] * 300]
     mine = ["mine", *base[:150], *base[151:]]
     theirs = [*base[:40], "theirs", *base[40:], *["same"] * 5, "end"]
-    monkeypatch.setattr(co_editing, "_PAIRS", 50)
+    monkeypatch.setattr(co_editing, "_LEAST_STEPS", 2_500)
+    monkeypatch.setattr(sequence_matching, "STEPS_PER_ELEMENT", 0)
     merged = merge("\n".join(base), "\n".join(mine), "\n".join(theirs))
     assert not merged.conflicts
     assert merged.text.split("\n") == [

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reverie.jobs.consolidate.review import Hunk, ReviewedFile, build_review
-from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView, RunSummary
+from reverie.services.run_views import line_marks, review_group
+from reverie.services.views import ReviewFile, ReviewHunk, ReviewView, RunSummary
+from reverie.values import replace
 
 A, B, C, D = (f"/memories/global/{name}.md" for name in "abcd")
 KEPT = "Line that stays.\n"
@@ -41,8 +43,7 @@ def view(
     ]
     plan = build_review(ops, before, after, reasons=reasons, **rails)
     groups = tuple(
-        ReviewGroup(group.index, group.kind, group.reason,
-                    tuple(_file(file) for file in group.files))
+        replace(review_group(group), files=tuple(_file(file) for file in group.files))
         for group in plan.groups
     )  # fmt: skip
     why = "" if can_apply else "It is on disk already."
@@ -74,4 +75,5 @@ def _file(file: ReviewedFile) -> ReviewFile:
 def _hunk(hunk: Hunk) -> ReviewHunk:
     removed = tuple(("-", line.rstrip("\r\n")) for line in hunk.removed)
     added = tuple(("+", line.rstrip("\r\n")) for line in hunk.added)
-    return ReviewHunk(hunk.index, hunk.start, (*removed, *added))  # type: ignore[arg-type]
+    lines = (*removed, *added)
+    return ReviewHunk(hunk.index, hunk.start, lines, line_marks(lines))  # type: ignore[arg-type]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Generic, TypeVar
 
 from reverie.memory.front_matter import split
+from reverie.text.matching import differing, matching, ratio
 from reverie.values import Struct
 
 _T = TypeVar("_T", str, bytes)
@@ -23,8 +23,8 @@ CONTEXT_LINES = 3
 _BINARY_PREFIX_BYTES = 8000
 _MODE = "100644"
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_WORDS = 4_000
-"""Longer texts are not compared word by word: that takes the square of it."""
+_LEAST_STEPS = 4_000
+"""Steps (see `text.matching`) for the words of any two lines, however short: there may be thousands."""
 WordSpans = tuple[tuple[int, int], ...]
 """(start, length) of parts of a text, in characters."""
 _NO_NEWLINE = "\\ No newline at end of file\n"
@@ -41,18 +41,19 @@ class ChangedSpan(Struct, frozen=True):
 
 
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
-    """The words of each that the other lacks; nothing where less than the share `alike` is in common, or the
-    texts are very long."""
+    """Find the words of each text that the other lacks; none where they share less than `alike` (0 to 1).
+
+    The work is linear in the texts: where words repeat too much to be matched one by one, all of the stretch
+    counts as differing.
+    """
     texts = _WORD.findall(old), _WORD.findall(new)
-    if max(map(len, texts)) > _MOST_WORDS:
+    runs = matching(*texts, least=_LEAST_STEPS)
+    if ratio(runs, *texts) < alike:
         return (), ()
-    matcher = SequenceMatcher(None, *texts, autojunk=False)
-    if matcher.ratio() < alike:
-        return (), ()
-    differing = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+    places = differing(runs, *texts)
     return (
-        _in_characters(texts[0], [(start, end) for _tag, start, end, _, _ in differing]),
-        _in_characters(texts[1], [(start, end) for _tag, _, _, start, end in differing]),
+        _in_characters(texts[0], [(start, end) for start, end, _, _ in places]),
+        _in_characters(texts[1], [(start, end) for _, _, start, end in places]),
     )
 
 
@@ -132,16 +133,8 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
 
 
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
-    """Where the two differ, in order. Equal ends are cut off first: most edits touch a few lines of many."""
-    shorter = min(len(old), len(new))
-    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    end = next((i for i in range(shorter - start) if old[-1 - i] != new[-1 - i]), shorter - start)
-    matcher = SequenceMatcher(None, old[start : len(old) - end], new[start : len(new) - end])
-    return [
-        ChangedSpan(start + old_start, start + old_end, start + new_start, start + new_end)
-        for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes()
-        if tag != "equal"
-    ]
+    """Find where the two differ, in order. Run records name hunks by their number here."""
+    return [ChangedSpan(*places) for places in differing(matching(old, new), old, new)]
 
 
 def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
@@ -360,25 +353,42 @@ def _missing_once(kept: Counter[str], line: str) -> bool:
 _LEAST_NEAR = 55.0
 _PART = 0.9
 """From which likeness on lines are near, in percent, and what a likeness to a part of them is worth."""
-_MOST_NEAR, _MOST_LINES = 200, 20_000
+_MOST_NEAR = 200
+_LONGEST_PART = 2_000
+MOST_PAIRS = 10_000_000_000
+"""Pairs of characters to be compared in all; `rapidfuzz` does 64 of them in one step."""
 
 
 def nearest_lines(text: str, wanted: str) -> str:
-    """As many lines of `text` in a row as `wanted` has, those most like it; empty where none are."""
+    """Find as many lines of `text` in a row as `wanted` has, those most like it; empty where none are, or
+    where none of the first are and comparing more would take too long."""
     # Late: most traces have no such edit.
     from rapidfuzz import fuzz
 
     lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
     if not wanted.strip() or count > _MOST_NEAR:
         return ""
-    best, found = _LEAST_NEAR, ""
-    for start in range(min(max(1, len(lines) - count + 1), _MOST_LINES)):
+    best, found, left = _LEAST_NEAR, "", MOST_PAIRS
+    for start in range(max(1, len(lines) - count + 1)):
         window = "\n".join(lines[start : start + count])
-        # As part of it, too: words left out change a short line most.
-        score = max(
-            fuzz.ratio(wanted, window, score_cutoff=best),
-            _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART),
-        )
+        left -= _pairs_compared(wanted, window)
+        if left < 0:
+            break
+        score = fuzz.ratio(wanted, window, score_cutoff=best)
+        if _is_short(wanted, window):
+            # As part of it, too: words left out change a short line most.
+            score = max(score, _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART))
         if score > best:
             best, found = score, window
     return found
+
+
+def _pairs_compared(wanted: str, window: str) -> int:
+    """Estimate the pairs of characters that `nearest_lines` compares for one place."""
+    whole = len(wanted) * len(window) + len(window) + 1_000
+    return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
+
+
+def _is_short(wanted: str, window: str) -> bool:
+    """Tell whether the two are compared in parts, too, which takes the cube of their length."""
+    return max(len(wanted), len(window)) <= _LONGEST_PART

@@ -29,18 +29,21 @@ from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.coverage import status_of
 from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.review import (
+    LEAST_ALIKE,
     Hunk,
+    MergedLine,
     ReviewedFile,
     ReviewedGroup,
     ReviewSelection,
     build_review,
     came_to_pass,
+    merged_lines,
     named_parts,
     text_of,
 )
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.writer.service import writer_lease_name
-from reverie.memory.diff import is_binary, text_lines
+from reverie.memory.diff import WordSpans, is_binary, text_lines, word_spans
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.scope_files import sha256_of_bytes
@@ -371,9 +374,19 @@ class ReviewService:
 
 
 def review_group(group: ReviewedGroup) -> ReviewGroup:
-    """A group as it is shown."""
+    """Give a group as it is shown."""
     files = tuple(_file(file) for file in group.files)
-    return ReviewGroup(group.index, group.kind, group.reason, files)
+    merged = _merged(files) if group.kind == "merge" else {}
+    return ReviewGroup(group.index, group.kind, group.reason, files, merged)
+
+
+def _merged(files: Sequence[ReviewFile]) -> dict[str, tuple[MergedLine, ...]]:
+    kept = [file for file in files if file.verb != "delete"]
+    if len(kept) != 1:
+        return {}
+    before, after = kept[0].before or "", kept[0].after or ""
+    gone = (file for file in files if file.verb == "delete")
+    return {file.path: merged_lines(before, file.before or "", after) for file in gone}
 
 
 def _file(file: ReviewedFile) -> ReviewFile:
@@ -408,7 +421,17 @@ def _hunk(
         *(("+", _shown(line)) for line in hunk.added),
         *((" ", _shown(line)) for line in context[end:stop]),
     ]
-    return ReviewHunk(hunk.index, hunk.start, tuple(lines))
+    return ReviewHunk(hunk.index, hunk.start, tuple(lines), line_marks(lines))
+
+
+def line_marks(lines: Sequence[tuple[str, str]]) -> tuple[WordSpans, ...]:
+    """Find, by line of a hunk, the words that differ from the line in whose place it is."""
+    removed = [number for number, (kind, _text) in enumerate(lines) if kind == "-"]
+    added = [number for number, (kind, _text) in enumerate(lines) if kind == "+"]
+    marks: list[WordSpans] = [()] * len(lines)
+    for one, other in zip(removed, added, strict=False):
+        marks[one], marks[other] = word_spans(lines[one][1], lines[other][1], alike=LEAST_ALIKE)
+    return tuple(marks) if any(marks) else ()
 
 
 def _shown(line: str) -> str:

@@ -72,7 +72,7 @@ from reverie.llm.trace_reader import (
     read_dump,
     value_of,
 )
-from reverie.memory.diff import nearest_lines, unified
+from reverie.memory.diff import WordSpans, nearest_lines, unified, word_spans
 from reverie.memory.listing import no_check
 from reverie.services.views import ConsentView, ReplayRequest
 from reverie.text.summaries import Phrase, plain
@@ -194,6 +194,9 @@ class MissedEdit(Struct, frozen=True):
     wanted: str
     found: str
     new: str
+    wanted_marks: WordSpans = ()
+    found_marks: WordSpans = ()
+    """The words of either that the other lacks."""
 
 
 class TraceDetail(Struct, frozen=True):
@@ -519,7 +522,8 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
     for call, old, new in _replayed(facts)[1]:
         given = new if old or new else words_of(call.input)[:_VALUE_CHARS]
         near = nearest_lines(facts.existing_memory, old)
-        made.append(MissedEdit(call.attempt, call.name, call.problem, old, near, given))
+        marks = word_spans(old, near) if near else ((), ())
+        made.append(MissedEdit(call.attempt, call.name, call.problem, old, near, given, *marks))
     return tuple(made)
 
 

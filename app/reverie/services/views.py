@@ -18,7 +18,8 @@ from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
-from reverie.jobs.consolidate.review import GroupKind, Review
+from reverie.jobs.consolidate.review import GroupKind, MergedLine, Review
+from reverie.memory.diff import WordSpans
 from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
@@ -230,6 +231,8 @@ class ReviewHunk(Struct, frozen=True):
     index: int
     start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
+    marks: tuple[WordSpans, ...] = ()
+    """By line: the words that differ from the line in whose place it is. Empty: no line has any."""
 
 
 class ReviewFile(Struct, frozen=True):
@@ -251,6 +254,8 @@ class ReviewGroup(Struct, frozen=True):
     kind: GroupKind
     reason: str
     files: tuple[ReviewFile, ...]
+    merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
+    """Of a merge, by the path of each memory that goes: where its lines are then."""
 
 
 class ReviewView(Struct, frozen=True):

@@ -17,11 +17,11 @@ with `surrogateescape` (`text_of`, `bytes_of`), so nothing is lost on the way.
 from __future__ import annotations
 
 import functools
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Literal, TypeVar
 
-from reverie.memory.diff import changed_spans, text_lines
+from reverie.memory.diff import WordSpans, changed_spans, text_lines, word_spans
 from reverie.memory.front_matter import split
 from reverie.runs.guard import (
     DRY_RUN_NOTE,
@@ -32,6 +32,7 @@ from reverie.runs.guard import (
     scope_name,
 )
 from reverie.runs.record import Parts, require_parts, whole_where_complete
+from reverie.text.matching import matching, ratio
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 
@@ -607,12 +608,15 @@ class MergedLine(Struct, frozen=True):
     fate: Fate
     match: str = ""
     """The line that says the same, where its words differ."""
+    marks: WordSpans = ()
+    """Of a reworded line: its words that the other line lacks."""
 
 
 def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
-    """Where each line of `gone` is once it was merged into `kept`, which gave `result`."""
+    """Find where each line of `gone` is once it was merged into `kept`, which gave `result`."""
     before = {_folded(line): line for line in kept.splitlines()}
     after = {_folded(line): line for line in result.splitlines() if _folded(line)}
+    alike = _AlikeLines(after)
     block = split(gone)
     head = gone[: block.body_start].count("\n") if block is not None else 0
     found = []
@@ -625,19 +629,47 @@ def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
             fate: Fate = "same" if words in before else "moved"
             found.append(MergedLine(line, fate, match if match != line else ""))
         else:
-            like = _most_alike(words, after)
-            found.append(MergedLine(line, "reworded", after[like]) if like else MergedLine(line, "gone"))
+            like = after.get(alike.most_alike(words), "")
+            marks = word_spans(line, like, alike=LEAST_ALIKE)[0] if like else ()
+            found.append(MergedLine(line, "reworded" if like else "gone", like, marks))
     return tuple(found)
 
 
-def _most_alike(words: str, others: Mapping[str, str]) -> str:
-    """The line with most of the same words, if that is half of them at least; else empty."""
-    best, most = "", 0.5
-    for other in others:
-        ratio = SequenceMatcher(None, words.split(), other.split()).ratio()
-        if ratio >= most:
-            best, most = other, ratio
-    return best
+LEAST_ALIKE = 0.4
+"""Lines that share less are not marked word by word."""
+_MOST_OF_A_WORD, _MOST_COMPARED, _LEAST_STEPS = 50, 4, 4_000
+
+
+class _AlikeLines:
+    """The lines of a text by their words, to find the one that is most like another line.
+
+    A line is compared with the few that share most of its words; words of more than `_MOST_OF_A_WORD` lines
+    do not count for that. So the work is linear in the lines that are looked for.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = list(lines)
+        self._words = [Counter(line.split()) for line in self._lines]
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for number, words in enumerate(self._words):
+            for word in words:
+                self._places[word].append(number)
+
+    def most_alike(self, line: str) -> str:
+        """Give the line with most of the same words, if that is half of them at least; else empty."""
+        words, shared = line.split(), Counter[int]()
+        for word, count in Counter(words).items():
+            places = self._places.get(word, ())
+            if len(places) <= _MOST_OF_A_WORD:
+                for number in places:
+                    shared[number] += min(count, self._words[number][word])
+        best, most = "", 0.5
+        for number in sorted(number for number, _count in shared.most_common(_MOST_COMPARED)):
+            other = self._lines[number].split()
+            likeness = ratio(matching(words, other, _LEAST_STEPS), words, other)
+            if likeness >= most:
+                best, most = self._lines[number], likeness
+        return best
 
 
 def standing(review: Review, taken: Parts) -> ReviewSelection:

@@ -27,8 +27,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.jobs.consolidate.review import MergedLine, merged_lines
-from reverie.memory.diff import WordSpans, word_spans
+from reverie.jobs.consolidate.review import MergedLine
 from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, row_height, theme_of
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
@@ -52,26 +51,14 @@ if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.services.run_views import LoggedChange
     from reverie.services.timeline import BlameView, LineAuthor, TimelineTarget
-    from reverie.services.views import ReviewFile, ReviewHunk
+    from reverie.services.views import ReviewFile
     from reverie.services.workbench import Workbench
 
 MOST_LINES = 4_000
 PAUSE_MS = 250
 _LEAST_BUTTON = 24
-_ALIKE = 0.4
-"""Lines that have less in common are not marked word by word."""
 _MOST_NOTES = 12
 _NOTE_CHARS = 160
-
-
-def hunk_spans(hunk: ReviewHunk) -> dict[int, WordSpans]:
-    """By the number of a hunk's line: the words that differ from the line in whose place it is."""
-    removed = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "-"]
-    added = [number for number, (kind, _text) in enumerate(hunk.lines) if kind == "+"]
-    found: dict[int, WordSpans] = {}
-    for one, other in zip(removed, added, strict=False):
-        found[one], found[other] = word_spans(hunk.lines[one][1], hunk.lines[other][1], alike=_ALIKE)
-    return found
 
 
 class ReadOnlyText(QTextEdit):
@@ -234,12 +221,12 @@ class HunkView(ReadOnlyText):
             shown.append(ShownHunk(file.path, hunk.index, at, block.blockNumber()))
             for note in notes.get(hunk.index, ())[:_MOST_NOTES]:
                 self.line(f"  {shortened(note, _NOTE_CHARS)}", theme.dim if off or gone else theme.warn_text)
-            spans = hunk_spans(hunk)
             for number, (kind, text) in enumerate(hunk.lines):
                 colour, ground, mark = _colours(theme, kind)
                 if off or gone:
                     colour, ground, mark = theme.dim, None, None
-                marks = [(start + 2, length) for start, length in spans.get(number, ())]
+                found = hunk.marks[number] if hunk.marks else ()
+                marks = [(start + 2, length) for start, length in found]
                 self.line(
                     f"{kind} {text}".rstrip(),
                     colour,
@@ -387,9 +374,7 @@ class MergeView(Column):
             return False
         chosen = [file for file in gone if part is not None and part.file is file] or gone
         into = kept[0]
-        lines = [
-            (file, merged_lines(into.before or "", file.before or "", into.after or "")) for file in chosen
-        ]
+        lines = [(file, group.merged.get(file.path, ())) for file in chosen]
         self.summary.say(merge_words([line for _file, found in lines for line in found]))
         self.kept_name.say(self.tr("{name} (stays)").format(name=_name(into.old_path or into.path)))
         names = ", ".join(_name(file.path) for file, _found in lines)
@@ -411,12 +396,11 @@ class MergeView(Column):
             if len(files) > 1:
                 self.gone.line(_name(file.path), theme.text, theme.accent_back)
             for line in lines[:MOST_LINES]:
-                marks = word_spans(line.text, line.match, alike=_ALIKE)[0] if line.fate == "reworded" else ()
                 self.gone.line(
                     f"{_SIGNS[line.fate]} {line.text}",
                     theme.dim if line.fate in ("same", "") else theme.text,
                     backs.get(line.fate),
-                    marks=[(start + 2, length) for start, length in marks],
+                    marks=[(start + 2, length) for start, length in line.marks],
                     mark=mixed(theme.warn, theme.warn_back, 0.25),
                 )
         self.gone.end()

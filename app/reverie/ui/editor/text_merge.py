@@ -18,18 +18,17 @@ change, which makes a conflict larger but loses nothing.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator
 from typing import Literal
 
+from reverie.text.matching import differing, matching
 from reverie.values import Struct
 
 Side = Literal["mine", "theirs", "both"]
 _Kind = Literal["mine", "theirs", "same", "conflict"]
-# A stretch of at most this many line pairs is matched line by line; above it by lines that occur once.
-_PAIRS = 10_000
+_LEAST_STEPS = 20_000
+"""Steps (see `text.matching`) for any two texts: a person types meanwhile."""
 # Above this size a person decides about the whole file; merging it would hold up the typing.
 MERGE_CHARS = 500_000
 
@@ -105,13 +104,11 @@ def chosen(conflict: MergeConflict, side: Side) -> list[str]:
 
 def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
     """Where `new` differs from `old`: lines in old, lines in new."""
-    found: list[tuple[Region, Region]] = []
-    old_at = new_at = 0
-    for old_start, new_start, length in [*_matching(old, new), (len(old), len(new), 0)]:
-        if old_start > old_at or new_start > new_at:
-            found.append((Region(old_at, old_start), Region(new_at, new_start)))
-        old_at, new_at = old_start + length, new_start + length
-    return found
+    runs = matching(old, new, _LEAST_STEPS)
+    return [
+        (Region(start, end), Region(new_start, new_end))
+        for start, end, new_start, new_end in differing(runs, old, new)
+    ]
 
 
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
@@ -190,67 +187,6 @@ def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_C
         yield _Change(kind, Region(start, end), in_mine, in_theirs)
 
 
-def _matching(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Runs of equal lines in order: (place in old, place in new, length)."""
-    runs: list[tuple[int, int, int]] = []
-    waiting = [(0, len(old), 0, len(new))]
-    while waiting:
-        low, high, new_low, new_high = waiting.pop()
-        head = low
-        while low < high and new_low < new_high and old[low] == new[new_low]:
-            low, new_low = low + 1, new_low + 1
-        if low > head:
-            runs.append((head, new_low - (low - head), low - head))
-        tail = high
-        while high > low and new_high > new_low and old[high - 1] == new[new_high - 1]:
-            high, new_high = high - 1, new_high - 1
-        if tail > high:
-            runs.append((high, new_high, tail - high))
-        if low == high or new_low == new_high:
-            continue
-        if (high - low) * (new_high - new_low) <= _PAIRS:
-            matcher = SequenceMatcher(None, old[low:high], new[new_low:new_high], autojunk=False)
-            runs += [
-                (low + block.a, new_low + block.b, block.size)
-                for block in matcher.get_matching_blocks()
-                if block.size
-            ]
-            continue
-        edges = _edges(old, low, high, new, new_low, new_high)
-        if edges:
-            starts = [(low, new_low), *((at + 1, new_at + 1) for at, new_at in edges)]
-            runs += [(at, new_at, 1) for at, new_at in edges]
-            ends = [*edges, (high, new_high)]
-            waiting += [(a, c, b, d) for (a, b), (c, d) in zip(starts, ends, strict=True)]
-    return sorted(runs)
-
-
-def _edges(
-    old: Sequence[str], low: int, high: int, new: Sequence[str], new_low: int, new_high: int
-) -> list[tuple[int, int]]:
-    """Lines that occur once on either side, in the longest order that both have (patience)."""
-    counts, new_counts = Counter(old[low:high]), Counter(new[new_low:new_high])
-    places = {new[at]: at for at in range(new_low, new_high) if new_counts[new[at]] == 1}
-    pairs = [(at, places[old[at]]) for at in range(low, high) if counts[old[at]] == 1 and old[at] in places]
-    tops: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
-    for index, (_, new_at) in enumerate(pairs):
-        pile = bisect_left(tops, new_at)
-        before.append(last[pile - 1] if pile else -1)
-        if pile == len(tops):
-            tops.append(new_at)
-            last.append(index)
-        else:
-            tops[pile], last[pile] = new_at, index
-    chain: list[tuple[int, int]] = []
-    at = last[-1] if last else -1
-    while at >= 0:
-        chain.append(pairs[at])
-        at = before[at]
-    return chain[::-1]
-
-
 # Between a file's text and a text widget that knows only one kind of line break. Pure.
 #
 # A widget turns every line break into its own and gives back `\n`. What was not edited must reach the disk
@@ -285,7 +221,7 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
         return edited.replace("\n", newline) if newline != "\n" else edited
     old, new = _BREAK.split(original), edited.split("\n")
     endings: list[str] = [newline] * (len(new) - 1)
-    for old_at, new_at, length in _matching(old, new):
+    for old_at, new_at, length in matching(old, new, _LEAST_STEPS):
         for offset in range(length):
             if new_at + offset < len(endings) and old_at + offset < len(breaks):
                 endings[new_at + offset] = breaks[old_at + offset]

@@ -7,9 +7,7 @@ Threading: GUI thread; an answer that nobody waits for any more is dropped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -31,7 +29,7 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.memory.diff import changed_spans, lost_lines
+from reverie.memory.diff import changed_spans, lost_lines, word_spans
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, scaled, theme_of
@@ -61,11 +59,8 @@ if TYPE_CHECKING:
 # Two texts beside each other, line by line, with the words that differ. Pure and without Qt.
 
 
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
 # A page with two texts: narrower, nobody can compare them, and the trees give way to it.
 NARROWEST = 320
-# Longer lines are marked as a whole: word by word would cost more than it shows.
-_LONGEST = 2_000
 # Lines less alike than this are not taken for two wordings of one.
 _ALIKE = 0.3
 
@@ -175,30 +170,12 @@ def _changed(
 
 
 def word_marks(left: str, right: str) -> tuple[Spans, Spans]:
-    """The parts of two lines that differ, by word; the whole lines where they have little in common."""
-    whole = (((0, len(left)),), ((0, len(right)),))
-    if max(len(left), len(right)) > _LONGEST:
-        return whole
-    one, other = _WORD.findall(left), _WORD.findall(right)
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.ratio() < _ALIKE:
-        return whole
-    starts, other_starts = _starts(one), _starts(other)
-    marks: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "equal":
-            if b > a:
-                marks[0].append((starts[a], starts[b]))
-            if d > c:
-                marks[1].append((other_starts[c], other_starts[d]))
-    return tuple(marks[0]), tuple(marks[1])
-
-
-def _starts(words: Sequence[str]) -> list[int]:
-    starts = [0]
-    for word in words:
-        starts.append(starts[-1] + len(word))
-    return starts
+    """Find the parts of two lines that differ, by word; the whole lines where they have little in common."""
+    spans = word_spans(left, right, alike=_ALIKE)
+    if left != right and not any(spans):
+        return ((0, len(left)),), ((0, len(right)),)
+    one, other = ([(start, start + length) for start, length in side] for side in spans)
+    return tuple(one), tuple(other)
 
 
 # Two memories beside each other: lines that differ are tinted, the words that differ marked, both sides

@@ -44,7 +44,7 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.llm.trace_facts import Timeline, TimeSpan
 from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
-from reverie.memory.diff import WordSpans, word_spans
+from reverie.memory.diff import WordSpans
 from reverie.ui.appearance import GAP, UNIT, Icons, mixed, readable, row_height, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
 from reverie.ui.traces.feed import TraceFeed
@@ -696,15 +696,12 @@ class MissedView(QPlainTextEdit):
             why = visible(edit.problem) or self.tr("The text to replace is not in the memory.")
             cursor.insertText("\n\n" * bool(number) + visible(name) + ": ", heading)
             cursor.insertText(why, QTextCharFormat())
-            wanted, found = word_spans(edit.wanted, edit.found)
             if edit.wanted:
                 cursor.insertText("\n" + self.tr("The model wanted to replace"), note)
-                self._insert(
-                    cursor, edit.wanted, theme.removed_back, theme.removed, wanted if edit.found else ()
-                )
+                self._insert(cursor, edit.wanted, theme.removed_back, theme.removed, edit.wanted_marks)
             if edit.found:
                 cursor.insertText("\n" + self.tr("The memory has"), note)
-                self._insert(cursor, edit.found, theme.added_back, theme.added, found)
+                self._insert(cursor, edit.found, theme.added_back, theme.added, edit.found_marks)
             elif edit.wanted:
                 cursor.insertText("\n" + self.tr("Nothing in the memory is like it."), note)
             if edit.new:

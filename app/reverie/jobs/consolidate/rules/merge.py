@@ -76,6 +76,8 @@ _STEM = 5
 # About a second of comparing. Beyond it, as with two logs of the same line over and over, nobody can say in
 # time whether a merge doubles something, and the notes stay apart.
 _MOST_STEPS = 20_000_000
+_MOST_PAIRS = 1_000_000
+"""Pairs of passages that are compared word by word."""
 
 
 def would_double(target: str, source: str) -> bool:
@@ -94,6 +96,8 @@ def would_double(target: str, source: str) -> bool:
         return True
     more_one = [one[number] for number in missing_passages(_body(source), _body(target))]
     more_other = [other[number] for number in missing_passages(_body(target), _body(source))]
+    if len(more_one) * len(other) + len(more_other) * len(one) > _MOST_PAIRS:
+        return True
     return any(
         _any_worded_alike(more, there) or _any_code_alike(more, there)
         for more, there in ((more_one, other), (more_other, one))
@@ -154,19 +158,33 @@ _END = -1
 
 
 class _Index:
-    """Where each line of a body stands, by its fold, with what it stands under."""
+    """The passages of a body by their folded lines, with what each stands under. Each question about them
+    takes the same time however often a line is repeated."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
         self._is_flat = not any(passage.section for passage in passages)
-        self._where: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._code: dict[str, list[int]] = defaultdict(list)
+        self._where: dict[tuple[str, ...], dict[tuple[str | None, str | None], int]] = defaultdict(dict)
+        self._code: dict[tuple[str, ...], int] = {}
+        self.in_section: dict[str, list[int]] = defaultdict(list)
+        self.by_first = {passage.first: passage for passage in passages}
+        self.by_end = {passage.end: passage for passage in passages}
+        self.block_starts, self.block_ends = list(range(len(passages))), list(range(len(passages)))
         for number, passage in enumerate(passages):
+            self.in_section[passage.section.casefold()].append(number)
+            if number and _is_one_block(passages[number - 1], passage):
+                self.block_starts[number] = self.block_starts[number - 1]
             if passage.kind == "code":
-                self._code[passage.lines[0].rstrip()].append(number)
+                self._code.setdefault(_code_of(passage), number)
                 continue
             for line in _own_lines(passage):
-                self._where[_group(passage), _folded(passage, line)].append(number)
+                places = self._where[_key(passage, line)]
+                for section in (None, passage.section.casefold()):
+                    for parent in (None, passage.parent):
+                        places.setdefault((section, parent), number)
+        for number in range(len(passages) - 2, -1, -1):
+            if _is_one_block(passages[number], passages[number + 1]):
+                self.block_ends[number] = self.block_ends[number + 1]
 
     def find(self, wanted: Passage) -> int | None:
         """The passage that holds all lines of `wanted` under nothing else, -1 for what needs no place, or
@@ -174,39 +192,37 @@ class _Index:
         if wanted.kind == "rule":
             return -1
         if wanted.kind == "code":
-            lines = _code_of(wanted)
-            numbers = self._code.get(lines[0], ())
-            return next((each for each in numbers if _code_of(self.passages[each]) == lines), None)
-        found = [
-            next(
-                (
-                    each
-                    for each in self._where.get((_group(wanted), _folded(wanted, line)), ())
-                    if self._fits(each, wanted)
-                ),
-                None,
-            )
-            for line in _own_lines(wanted)
-        ]
+            return self._code.get(_code_of(wanted))
+        found = [self._first(wanted, line) for line in _own_lines(wanted)]
         return None if any(each is None for each in found) else found[-1]
 
-    def _fits(self, number: int, wanted: Passage) -> bool:
-        """Whether a line there means what it means here: under the same heading, entry and table head."""
-        there = self.passages[number]
-        if wanted.kind == "row" and there.table != wanted.table:
-            return False
-        if wanted.section and not self._is_flat and there.section.casefold() != wanted.section.casefold():
-            return False
-        return there.parent == wanted.parent or not wanted.parent or (not there.parent and not wanted.nested)
+    def _first(self, wanted: Passage, line: str) -> int | None:
+        """Find the first passage with this line that means what it means here: under the same heading, entry
+        and table head."""
+        places = self._where.get(_key(wanted, line), {})
+        section = wanted.section.casefold() if wanted.section and not self._is_flat else None
+        if not wanted.parent:
+            return places.get((section, None))
+        parents = (wanted.parent,) if wanted.nested else (wanted.parent, "")
+        return min((places[section, each] for each in parents if (section, each) in places), default=None)
 
 
-def _code_of(passage: Passage) -> list[str]:
-    """Its lines as they are, but for blank ones."""
-    return [line.rstrip() for line in passage.lines if line.strip()]
+def _key(passage: Passage, line: str) -> tuple[str, ...]:
+    kind = passage.kind if passage.kind in ("heading", "row", "head") else "text"
+    table = (passage.table,) if kind == "row" else ()
+    return (kind, _folded(passage, line), *table)
 
 
-def _group(passage: Passage) -> str:
-    return passage.kind if passage.kind in ("heading", "row", "head") else "text"
+def _is_one_block(here: Passage, after: Passage) -> bool:
+    """Tell whether two neighbours are of one paragraph or of one table."""
+    if after.kind == "row":
+        return here.kind in ("row", "head")
+    return here.kind == after.kind == "prose" and not after.gap
+
+
+def _code_of(passage: Passage) -> tuple[str, ...]:
+    """Give its lines as they are, but for blank ones."""
+    return tuple(line.rstrip() for line in passage.lines if line.strip())
 
 
 def _own_lines(passage: Passage) -> tuple[str, ...]:
@@ -266,7 +282,7 @@ class _Carrier:
         ):
             return passages[following].first
         section = passage.section.casefold()
-        inside = [each for each, there in enumerate(passages) if there.section.casefold() == section]
+        inside = self._there.in_section.get(section, [])
         if not inside:
             return _END if section else passages[0].first
         first = next((passages[each] for each in inside if passages[each].kind != "heading"), None)
@@ -286,15 +302,10 @@ class _Carrier:
                 found = self._there.find(after)
                 if found is None or found < 0:
                     return None
-                while (
-                    found > 0
-                    and self._there.passages[found].kind == "prose"
-                    and not self._there.passages[found].gap
-                ):
-                    if self._there.passages[found - 1].kind != "prose":
-                        break
-                    found -= 1
-                return found if self._there.passages[found].kind not in ("row", "head") else None
+                there = self._there.passages[found]
+                if there.kind in ("row", "head"):
+                    return None
+                return self._there.block_starts[found] if there.kind == "prose" else found
         return None
 
     def _place_title(self, number: int) -> int:
@@ -310,8 +321,12 @@ class _Carrier:
         """Behind a passage and what hangs on it: nested entries, the rest of its paragraph or table."""
         passages = self._there.passages
         here = passages[number]
+        if here.kind in ("row", "head"):
+            return passages[number if passage.kind in ("row", "head") else self._there.block_ends[number]].end
+        if here.kind == "prose":
+            return passages[self._there.block_ends[number]].end
         nested = passage.kind == "item" and here.kind == "item" and passage.level > here.level
-        while not nested and number + 1 < len(passages) and _hangs_on(here, passages[number + 1], passage):
+        while not nested and number + 1 < len(passages) and _hangs_on(here, passages[number + 1]):
             number += 1
         return passages[number].end
 
@@ -321,15 +336,18 @@ class _Carrier:
         crlf = "\r" if newline_of(self._text) == "\r\n" else ""
         if self._new_sections:
             self._runs[passages[-1].end if passages else 0] += self._new_sections
-        for at in sorted(self._runs, reverse=True):
-            before = next((each for each in passages if each.end == at), None)
-            after = next((each for each in passages if each.first == at), None)
+        joined: list[str] = []
+        done = 0
+        for at in sorted(self._runs):
+            before, after = self._there.by_end.get(at), self._there.by_first.get(at)
             added = [line + crlf for line in self._spaced(before, self._runs[at], after)]
+            joined += lines[done:at]
             if at == len(lines):
-                lines[-1] += crlf
+                joined[-1] += crlf
                 added[-1] = added[-1].removesuffix("\r")
-            lines[at:at] = added
-        return "\n".join(lines)
+            joined += added
+            done = at
+        return "\n".join([*joined, *lines[done:]])
 
     def _spaced(self, before: Passage | None, run: Sequence[Passage], after: Passage | None) -> list[str]:
         lines: list[str] = []
@@ -356,15 +374,11 @@ class _Carrier:
         return _needs_gap(before, after) or (not self._compact and _looks_better_apart(before, after))
 
 
-def _hangs_on(here: Passage, after: Passage, passage: Passage) -> bool:
-    """Whether what comes after a passage has to stay with it when something is put behind it."""
-    if after.kind == "heading":
+def _hangs_on(here: Passage, after: Passage) -> bool:
+    """Tell whether what follows an entry of a list has to stay with it when something is put behind it."""
+    if here.kind != "item" or after.kind == "heading":
         return False
-    if here.kind == "item":
-        return after.lines[0][:1].isspace() and (after.kind != "item" or after.level > here.level)
-    if here.kind in ("row", "head"):
-        return after.kind == "row" and passage.kind not in ("row", "head")
-    return here.kind == "prose" and after.kind == "prose" and not after.gap
+    return after.lines[0][:1].isspace() and (after.kind != "item" or after.level > here.level)
 
 
 def _needs_gap(before: Passage, after: Passage) -> bool:

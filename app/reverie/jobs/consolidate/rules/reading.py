@@ -446,6 +446,8 @@ _SENTENCES = re.compile(
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
+_LONGEST_ENDING = 12
+"""Characters that are enough to know an abbreviation or an ordinal at the end of a text."""
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
 CONTRADICTION = re.compile(CONTRADICTION_CUES, re.IGNORECASE)
@@ -640,25 +642,29 @@ def _sentence(
 
 def split_sentences(text: str) -> list[str]:
     """Sentences and clauses ended by a semicolon; abbreviations and ordinals do not end one."""
-    pieces: list[str] = []
+    sentences: list[list[str]] = []
     for piece in _SENTENCES.split(text):
-        is_ordinal = pieces and _ORDINAL.search(pieces[-1]) and (piece[:1].islower() or _MONTH.match(piece))
-        if pieces and (is_ordinal or _ABBREVIATION.search(pieces[-1])):
-            pieces[-1] += f" {piece}"
+        before = sentences[-1][-1][-_LONGEST_ENDING:] if sentences else ""
+        is_ordinal = _ORDINAL.search(before) and (piece[:1].islower() or _MONTH.match(piece))
+        if sentences and (is_ordinal or _ABBREVIATION.search(before)):
+            sentences[-1].append(piece)
         elif piece and piece.strip():
-            pieces.append(piece.strip())
-    return [part for piece in pieces for part in _parts(piece)]
+            sentences.append([piece.strip()])
+    return [part for pieces in sentences for part in _parts(" ".join(pieces))]
 
 
 def _parts(text: str) -> Iterator[str]:
     """A text in pieces short enough to be compared word by word, cut between words."""
-    while len(text) > _LONGEST:
-        cut = text.rfind(" ", _LONGEST // 2, _LONGEST)
-        cut = cut if cut > 0 else _LONGEST
-        yield text[:cut]
-        text = text[cut:].lstrip()
-    if text:
-        yield text
+    at = 0
+    while len(text) - at > _LONGEST:
+        cut = text.rfind(" ", at + _LONGEST // 2, at + _LONGEST)
+        cut = cut if cut > 0 else at + _LONGEST
+        yield text[at:cut]
+        at = cut
+        while at < len(text) and text[at].isspace():
+            at += 1
+    if at < len(text):
+        yield text[at:]
 
 
 # Tools keep a block of their own in every instruction file, between two comments.

@@ -10,10 +10,12 @@ Pure; linear in the text.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from reverie.resources import resource_table
@@ -296,7 +298,7 @@ class Wording(Struct, frozen=True):
         return frozenset(token.canon for token in self.tokens)
 
 
-_CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_CODE_SPAN = re.compile(r"(?<!`)`+([^`]+)`+")
 _FUNCTION = FUNCTION_WORDS | PREPOSITIONS
 _WEAK = frozenset(WEAK_WORDS | {word(text) for text in WEAK_WORDS if len(text) > 3})
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -375,10 +377,11 @@ class _WordingReader:
             self._take(match, text)
         self._end_clause()
         negations = self._negations()
-        covered = Counter(number for group in negations for number in group.reach)
+        turns = Counter(end for group in negations for end in (group.reach.start, group.reach.stop))
+        covering = accumulate(turns[number] for number in range(len(self._tokens)))
         tokens = tuple(
-            token._replace(negated=True) if covered[number] % 2 else token
-            for number, token in enumerate(self._tokens)
+            token._replace(negated=True) if count % 2 else token
+            for token, count in zip(self._tokens, covering, strict=True)
         )
         return Wording(
             tokens=tokens,
@@ -417,9 +420,7 @@ class _WordingReader:
         # The outermost group: of nested ones it is closed last.
         kind = match.lastgroup or ""
         whole = match.group(kind)
-        code = self._code or (
-            bool(self._spans) and any(start <= match.start() < end for start, end in self._spans)
-        )
+        code = self._code or self._is_in_code(match.start())
         if kind == "clause":
             if not code:
                 self._end_clause()
@@ -446,6 +447,10 @@ class _WordingReader:
             self._word(whole, code, self._is_initial(match.start(), text))
         else:
             self._identifier(kind, whole, code)
+
+    def _is_in_code(self, at: int) -> bool:
+        number = bisect_right(self._spans, (at, sys.maxsize)) - 1
+        return number >= 0 and at < self._spans[number][1]
 
     def _identifier(self, kind: str, whole: str, code: bool) -> None:
         canon = whole.casefold().strip(_EDGES.get(kind))
@@ -584,8 +589,9 @@ class _WordingReader:
         return tuple(group for group in groups if group.reach)
 
     def _is_initial(self, start: int, text: str) -> bool:
-        before = text[:start].rstrip(" \"'(*_-")
-        return not before or before[-1] in ".!?:;|>]"
+        while start and text[start - 1] in " \"'(*_-":
+            start -= 1
+        return not start or text[start - 1] in ".!?:;|>]"
 
     def _marks(self, text: str) -> frozenset[str]:
         if self._code:

@@ -1,0 +1,134 @@
+"""Finding the elements that two sequences share in the same order, with a bound on the work.
+
+`difflib` visits every pair of equal elements, again after each match: for two lines of minified JSON, which
+are full of quotes and commas, that is minutes. Here each visit is counted, and a stretch that is too dear is
+divided at the elements that occur once on either side, or is left without a match. So the work grows with
+the length of the sequences, whatever is in them. Where nothing is too dear the answer is `difflib`'s.
+
+Pure; any thread.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from difflib import Match, SequenceMatcher
+from itertools import accumulate
+
+Run = tuple[int, int, int]
+"""Place in the old sequence, place in the new one, length."""
+STEPS_PER_ELEMENT = 16
+LEAST_STEPS = 1_000_000
+"""Steps (visits of an element or of a pair of equal ones) that each element pays for, and those that are
+always allowed: a few tenths of a second."""
+
+
+class _TooDear(Exception):
+    """The steps are used up."""
+
+
+class _CountedMatcher(SequenceMatcher[Hashable]):
+    """A matcher that counts its steps, and stops before it exceeds `most`."""
+
+    def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable], most: int) -> None:
+        super().__init__(None, old, new)
+        self.steps = 0
+        self._most, self._sizes = most, (len(old), len(new))
+        places: dict[Hashable, list[int]] = self.b2j  # type: ignore[attr-defined]
+        self._costs = [0, *accumulate(1 + len(places.get(each, ())) for each in old)]
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> Match:
+        end = self._sizes[0] if ahi is None else ahi
+        self.steps += self._costs[end] - self._costs[alo]
+        if self.steps > self._most:
+            raise _TooDear
+        return super().find_longest_match(alo, end, blo, self._sizes[1] if bhi is None else bhi)
+
+
+def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
+    """Give the runs of equal elements, in order.
+
+    `least`: steps that are allowed however short the two are.
+    """
+    left = max(least, STEPS_PER_ELEMENT * (len(old) + len(new)))
+    runs: list[Run] = []
+    waiting = [(0, len(old), 0, len(new))]
+    while waiting:
+        low, high, new_low, new_high = waiting.pop()
+        head = low
+        while low < high and new_low < new_high and old[low] == new[new_low]:
+            low, new_low = low + 1, new_low + 1
+        if low > head:
+            runs.append((head, new_low - (low - head), low - head))
+        tail = high
+        while high > low and new_high > new_low and old[high - 1] == new[new_high - 1]:
+            high, new_high = high - 1, new_high - 1
+        if tail > high:
+            runs.append((high, new_high, tail - high))
+        size = high - low + new_high - new_low
+        left -= size
+        if low == high or new_low == new_high or left <= 0:
+            continue
+        # Half of what is left: a stretch that is too dear leaves enough for its parts.
+        matcher = _CountedMatcher(old[low:high], new[new_low:new_high], left // 2)
+        try:
+            blocks = matcher.get_matching_blocks()
+        except _TooDear:
+            blocks = []
+            edges = _edges(old, low, high, new, new_low, new_high)
+            if edges:
+                runs += [(at, new_at, 1) for at, new_at in edges]
+                starts = [(low, new_low), *((at + 1, new_at + 1) for at, new_at in edges)]
+                ends = [*edges, (high, new_high)]
+                waiting += [(a, c, b, d) for (a, b), (c, d) in zip(starts, ends, strict=True)]
+        left -= min(matcher.steps, left // 2)
+        runs += [(low + block.a, new_low + block.b, block.size) for block in blocks if block.size]
+    return sorted(runs)
+
+
+def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> float:
+    """The share of the elements of both that is in the runs, from 0 to 1."""
+    size = len(old) + len(new)
+    return 2 * sum(length for _at, _new_at, length in runs) / size if size else 1.0
+
+
+def differing(
+    runs: Sequence[Run], old: Sequence[object], new: Sequence[object]
+) -> list[tuple[int, int, int, int]]:
+    """The stretches between the runs, as (start, end) in the old sequence and (start, end) in the new one."""
+    found: list[tuple[int, int, int, int]] = []
+    at = new_at = 0
+    for start, new_start, length in [*runs, (len(old), len(new), 0)]:
+        if start > at or new_start > new_at:
+            found.append((at, start, new_at, new_start))
+        at, new_at = start + length, new_start + length
+    return found
+
+
+def _edges(
+    old: Sequence[Hashable], low: int, high: int, new: Sequence[Hashable], new_low: int, new_high: int
+) -> list[tuple[int, int]]:
+    """Give the elements that occur once on either side, in the longest order that both have (patience)."""
+    counts, new_counts = Counter(old[low:high]), Counter(new[new_low:new_high])
+    places = {new[at]: at for at in range(new_low, new_high) if new_counts[new[at]] == 1}
+    pairs = [(at, places[old[at]]) for at in range(low, high) if counts[old[at]] == 1 and old[at] in places]
+    tops: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for index, (_, new_at) in enumerate(pairs):
+        pile = bisect_left(tops, new_at)
+        before.append(last[pile - 1] if pile else -1)
+        if pile == len(tops):
+            tops.append(new_at)
+            last.append(index)
+        else:
+            tops[pile], last[pile] = new_at, index
+    chain: list[tuple[int, int]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
