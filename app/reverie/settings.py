@@ -152,7 +152,7 @@ class ExtractSettings(_Section):
     """`rules`, `PROVIDER:MODEL`; empty: what a consolidation would use."""
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
     """Rollouts at once; the others come the next time."""
-    concurrency: Annotated[int, Field(ge=1, le=16)] = 4
+    concurrency: Annotated[int, Field(ge=1, le=16)] = 8
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
     """A rollout that changed within this time is still in use."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,32 @@ def test_a_second_run_selects_nothing_and_a_touched_thread_is_selected_again(
     index = (memory_of(home) / "memory_summary.md").read_text()
     assert index.index(thread_id(2)) < index.index(thread_id(3)), "it is the newest now"
     assert traces_of(home) == ids(1, 2, 3), "one file per thread"
+
+
+@pytest.mark.parametrize("told_by", ["database", "traces"])
+def test_what_codex_extracted_itself_is_not_done_again(tmp_path: Path, profile: Path, told_by: str) -> None:
+    maker = small_home(tmp_path / "codex")
+    maker.bucket(CWD, threads=(1, 2, 3))
+    for trace in (memory_of(maker.root) / "trace_summaries").iterdir():
+        number = ids(1, 2, 3).index(trace.name.partition("_")[0]) + 1
+        at = datetime.fromtimestamp(START + number * 60, UTC).isoformat()
+        text = trace.read_text().replace("2026-02-09T10:00:00Z", at)
+        trace.write_text(text if told_by == "traces" else text.replace("updated_at:", "seen_at:"))
+    if told_by == "database":
+        rows = [f"('{thread}', 'x', 's', {START + n * 60})" for n, thread in enumerate(ids(1, 2, 3), 1)]
+        maker.database(
+            "state.sqlite",
+            "CREATE TABLE thread_memory"
+            " (thread_id TEXT, trace_summary TEXT, memory_summary TEXT, updated_at INTEGER)",
+            f"INSERT INTO thread_memory VALUES {', '.join(rows)}",
+        )
+    before = contents(maker.root)
+    result = extract(maker.root, profile)
+    assert {each.reason for each in result.skipped} == {"up-to-date"}
+    assert (result.summary, contents(maker.root)) == ("Nothing to extract.", before)
+    # What went on since is.
+    age(next(maker.root.rglob(f"rollout-*{thread_id(2)}.jsonl")), 9)
+    assert [end.id for end in extract(maker.root, profile).rollouts] == ids(2)
 
 
 def test_a_rollout_that_still_grows_is_left_for_the_next_time(home: Path, profile: Path) -> None:

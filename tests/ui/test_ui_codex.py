@@ -552,7 +552,8 @@ def test_nothing_is_sent_before_a_person_agreed_and_a_run_can_be_cancelled(
         driver.until(lambda: not control.running)
         assert "Nothing was sent." in dialog.message.text
         assert server.requests == []
-        assert "Thread 1" in asked[0].files
+        assert "Thread 4" in asked[0].files
+        assert "Thread 1" not in asked[0].files, "Codex found nothing to remember in it"
         monkeypatch.setattr(desk, "_destination", lambda _engine: "")
         dialog.run.click()
         driver.until(lambda: bool(server.requests))

@@ -557,7 +557,16 @@ class Extraction(Protocol):
         """Every thread, those of sub-agents too."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """How new each thread was (UTC ms) when the agent itself extracted its memory, by its id."""
+        """Return how new each thread was (UTC ms) when the agent itself extracted its memory, or found
+        nothing to remember in it, by its id."""
+
+    def left_to_agent(self, now_ms: int) -> frozenset[str]:
+        """Return the ids of the threads that the agent will extract by itself. Another extraction of them
+        would be learnt twice."""
+
+    def extraction_model(self) -> str | None:
+        """Return the model that the agent's settings name for extraction, as `provider:model`; None for
+        none."""
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
         """See `StoreRules.note_path`."""

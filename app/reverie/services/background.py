@@ -370,11 +370,18 @@ class ExtractionService:
         )
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
-        """The engine for a wish (`auto`, `rules`, `PROVIDER:MODEL`). `before_consent`: named although a
-        person has still to agree to it."""
-        if requested == AUTO and self._parts.read_settings().extract.model:
-            return ModelChoice(self._parts.read_settings().extract.model, "The settings say so.")
-        return self._models.choose(None, requested, before_consent=before_consent)
+        """Return the engine of stage one for a wish (`auto`, `rules`, `PROVIDER:MODEL`). `before_consent`: it
+        is named although a person has still to agree to it."""
+        setting = self._parts.read_settings().extract.model
+        if requested == AUTO and setting:
+            return ModelChoice(setting, "The settings say so.")
+        return self._models.choose_extraction(requested, before_consent=before_consent)
+
+    def _choose_stage_two(self, requested: str) -> ModelChoice:
+        """Return the engine of stage two, for which the agent names a model of its own."""
+        if requested == AUTO and not self._parts.read_settings().extract.model:
+            return self._models.choose(None, requested)
+        return self.choose(requested)
 
     def run(
         self,
@@ -389,20 +396,21 @@ class ExtractionService:
         """Both stages; blocks until all of it has its outcome. `by_hand`: whoever asks has named the model
         itself, by option or in the settings, so that it needs no further consent. Raises `StoreError` (reason
         "consent") for a destination that nobody has agreed to, and `ProviderError`."""
-        choice = self.choose(engine)
-        if choice.engine != RULES:
-            self._models.provider(choice.engine)  # what is wrong with it is said before the run begins
+        one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
+        for name in {one, two} - {RULES}:
+            self._models.provider(name)  # what is wrong with it is said before the run begins
             if not by_hand:
-                self._models.require_consent(choice.engine)
+                self._models.require_consent(name)
         request = self._request(project_path, trigger=trigger)
-        return self._service().run(request, self._engines(choice.engine), cancel=cancel, progress=progress)
+        return self._service().run(request, self._engines(one, two), cancel=cancel, progress=progress)
 
-    def _engines(self, name: str) -> Engines:
-        if name == RULES:
-            return Engines(RULES, lambda: RulesStageOne(_statements), RulesMerge)
-
-        asking = self._models.asking(name)
-        return Engines(name, lambda: ModelStageOne(asking), lambda: ModelStageTwo(asking))
+    def _engines(self, one: str, two: str) -> Engines:
+        """Return the engines of both stages by their names."""
+        return Engines(
+            one,
+            lambda: RulesStageOne(_statements) if one == RULES else ModelStageOne(self._models.asking(one)),
+            lambda: RulesMerge() if two == RULES else ModelStageTwo(self._models.asking(two)),
+        )
 
     def _request(self, project_path: str | None, *, trigger: str = "manual") -> ExtractRequest:
         settings = self._parts.read_settings().extract

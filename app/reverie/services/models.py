@@ -248,14 +248,23 @@ class Models(ModelServices):
     def choose(
         self, context: ScopeContext | None, requested: str, *, before_consent: bool = False
     ) -> ModelChoice:
-        """The engine for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With `before_consent` the model is
-        named although a person has still to agree to it."""
+        """Return the engine of a consolidation for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With
+        `before_consent` the model is named although a person has still to agree to it."""
+        return self._chosen(self._config(context), requested, before_consent=before_consent)
+
+    def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
+        """Return the engine of an extraction; see `choose`."""
+        extraction = self._parts.home.extraction
+        model = None if extraction is None else extraction.extraction_model()
+        return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
+
+    def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
+        """Return the engine for a wish, where the agent's files say `config`."""
         if requested != AUTO:
             return ModelChoice(requested, phrase("It was asked for."))
         setting = self._parts.settings.dream.engine
         if setting != AUTO:
             return ModelChoice(setting, phrase("The settings say so."))
-        config = self._config(context)
         if config.model is None:
             return ModelChoice(RULES, phrase("No model is configured."))
         if not config.enabled:

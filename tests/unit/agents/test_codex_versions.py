@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.codex_home import NOW_S, CodexHomeMaker, thread_id
+from helpers.codex_home import JOBS_TABLE, NOW_S, OUTPUTS_TABLE, CodexHomeMaker, thread_id
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.store import (
@@ -453,6 +453,52 @@ def test_extracting_again_skips_what_codex_itself_extracted(maker: CodexHomeMake
     assert reasons["Tests of beta"] == "up-to-date"
     assert extract_at_launch(parts, threading.Event()) is None
     assert "extracts memories by itself" in parts.activity.read()[0].text
+
+
+def test_a_thread_that_codex_will_extract_or_has_read_is_left_to_it(
+    maker: CodexHomeMaker, tmp_path: Path
+) -> None:
+    from helpers.codex_home import talk
+    from helpers.extraction import parts_of as extraction_parts
+    from reverie.services.background import ExtractionService
+
+    maker.version_two()
+    now, hour = NOW_S + 100 * 24 * 3600, 3600
+    ages = {1: hour, 2: 24 * hour, 3: 24 * hour, 4: 24 * hour, 5: 24 * hour, 6: 30 * 24 * hour}
+    for number, seconds in ages.items():
+        path = maker.rollout(number, talk(number, "/projects/demo"), archived=number == 5)
+        os.utime(path, (now - seconds, now - seconds))
+    read = now - ages[3]
+    maker.database(
+        "memories_v2_1.sqlite",
+        JOBS_TABLE,
+        OUTPUTS_TABLE,
+        "INSERT INTO jobs (kind, job_key, status, finished_at, input_watermark, last_success_watermark)"
+        f" VALUES ('memory_stage1', '{thread_id(3)}', 'done', {now}, {read}, {read})",
+        "INSERT INTO jobs (kind, job_key, status, finished_at, retry_at, last_error)"
+        f" VALUES ('memory_stage1', '{thread_id(4)}', 'error', {now}, {now + hour}, 'no JSON')",
+    )
+    maker.file("config.toml", "[features]\nmemories = true\n")
+    parts = extraction_parts(maker.root, tmp_path / "profile", now * 1000)
+    desk = ExtractionService(parts)
+    reasons = {each.thread_id: each.reason for each in desk.candidates()}
+    assert reasons == {
+        thread_id(1): "by-agent",
+        thread_id(2): "by-agent",
+        thread_id(3): "up-to-date",
+        thread_id(4): "by-agent",
+        thread_id(5): "archived",
+        thread_id(6): "",
+    }
+    home = CodexHome(maker.root, tmp_path / "cache", now=lambda: now)
+    sessions = next(each for each in home.checks(home.context()) if each.check == "codex-sessions")
+    assert sessions.evidence.startswith(
+        "1 ready. 1 done. 1 archived. 1 waiting for another try. 1 still in use. 1 too old."
+    )
+    # Where Codex makes no memories, nobody else will.
+    maker.file("config.toml", "[features]\nmemories = true\n[memories]\ngenerate_memories = false\n")
+    reasons = {each.thread_id: each.reason for each in desk.candidates()}
+    assert sorted(reasons.values()) == ["", "", "", "", "archived", "up-to-date"]
 
 
 # Homes that Codex itself made

@@ -112,12 +112,16 @@ def test_a_dream_that_the_home_switched_off_is_not_done_by_its_model(
         ("", None),
     ],
 )
-def test_an_extraction_uses_what_codex_would_and_nothing_where_it_names_none(
+def test_each_phase_uses_the_model_that_codex_would_and_none_where_it_names_none(
     tmp_path: Path, config: str, model: str | None
 ) -> None:
-    (tmp_path / "config.toml").write_text(config)
-    assert CodexHome(tmp_path).dream_config(None).model == model
-    assert CodexHome(tmp_path / "gone").dream_config(None).model is None
+    file = tmp_path / "config.toml"
+    file.write_text(config)
+    home, gone = CodexHome(tmp_path), CodexHome(tmp_path / "gone")
+    assert (home.extraction_model(), home.dream_config(None).model) == (model, None)
+    file.write_text(config.replace("extract_model", "consolidation_model"))
+    assert (home.extraction_model(), home.dream_config(None).model) == (None, model)
+    assert (gone.extraction_model(), gone.dream_config(None).model) == (None, None)
 
 
 def test_nothing_goes_away_before_a_person_agreed_and_then_it_may(
@@ -303,6 +307,7 @@ base_url = "https://x.example.com"
 base_url = 7
 [memories]
 extract_model = "small"
+consolidation_model = "large"
 """
 
 
@@ -326,7 +331,8 @@ def test_the_services_of_codex_are_offered_with_their_addresses_and_keys(tmp_pat
     assert offered["token"].key_source == "missing", "a token in the settings is never used"
     assert not {"login", "azure", "no:name", "nowhere", "odd", "listed"} & offered.keys()
     assert found.provider("far:m").destination == "https://models.example.com"
-    assert found.choose(None, AUTO).engine == "work:small", "the model that Codex itself would extract with"
+    assert found.choose_extraction(AUTO).engine == "work:small"
+    assert found.choose(None, AUTO).engine == "work:large"
 
 
 def test_headers_of_a_service_are_taken_and_never_printed(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ Failure: as `agents.base` says.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -50,19 +52,24 @@ from reverie.agents.codex.locations import (
     config,
     database_names,
     normalised_cwd,
+    thread_of_trace,
 )
 from reverie.agents.codex.store import project_companions, project_files, sibling_names, siblings, was_reset
 from reverie.agents.codex.threads import (
     Books,
     CodexFacts,
     MemoryBooks,
+    Standing,
     checks,
     database_places,
+    due_of,
     jobs_of,
+    makes_memories,
     read_books,
     read_memory_books,
     rollout_finder,
     source_of,
+    standings,
     status_lines,
     threads,
 )
@@ -258,9 +265,35 @@ class CodexHome(Home):
         return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
 
     def extracted_at(self) -> Mapping[str, int]:
-        """How new each thread was (UTC ms) when Codex itself extracted its memory, by its id. Its books hold
-        whole seconds: the end of each counts."""
-        return {thread_id: at + 999 for thread_id, at in self._memory_books().outputs.items()}
+        books = self._memory_books()
+        found = {**books.empty, **books.outputs}
+        for thread_id, at in self._traces_at():
+            found[thread_id] = max(at, found.get(thread_id, 0))
+        # Books and traces hold whole seconds: the end of each counts.
+        return {thread_id: at + 999 for thread_id, at in found.items()}
+
+    def left_to_agent(self, now_ms: int) -> frozenset[str]:
+        if not makes_memories(self._root):
+            return frozenset()
+        threads = self._threads()
+        jobs = jobs_of(self._memory_books(), threads, now_ms)
+        due = due_of(codex_store.settings(self._root))
+        found = standings(threads, self.extracted_at(), jobs, due, now_ms)
+        waiting: tuple[Standing, ...] = ("ready", "still in use", "waiting for another try")
+        return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
+
+    def _traces_at(self) -> Iterator[tuple[str, int]]:
+        """The threads of which traces of the first generations lie here, and how new each was then (UTC
+        ms)."""
+        for bucket in self._buckets([]):
+            directory = self._memories / bucket / "memory" / "trace_summaries"
+            for name in file_names(directory, []):
+                with contextlib.suppress(OSError, ValueError, OverflowError):
+                    status = (directory / name).stat()
+                    header = _header(directory / name, status.st_mtime_ns, status.st_size)
+                    at = datetime.fromisoformat(header.get("updated_at", ""))
+                    if (thread_id := thread_of_trace(name)) and at.tzinfo is not None:
+                        yield thread_id.lower(), int(at.timestamp() * 1000)
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
         return codex_store.note_path(title, at_ms, source)
@@ -283,10 +316,13 @@ class CodexHome(Home):
 
         books, threads, now_ms = self._memory_books(), self._threads(), int(self._now() * 1000)
         jobs = jobs_of(books, threads, now_ms)
-        return checks(CodexFacts(self._root, now_ms, threads, books, jobs, is_held))
+        return checks(CodexFacts(self._root, now_ms, threads, self.extracted_at(), books, jobs, is_held))
 
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
-        return AgentDreamConfig(extraction_model(self._root))
+        return AgentDreamConfig(named_model(self._root, "consolidation_model"))
+
+    def extraction_model(self) -> str | None:
+        return named_model(self._root, "extract_model")
 
     def model_services(self) -> tuple[ModelService, ...]:
         return model_services(self._root)
@@ -459,7 +495,7 @@ class CodexHome(Home):
             try:
                 path = directory / name
                 status = path.stat()
-                cwd = _header_cwd(path, status.st_mtime_ns, status.st_size)
+                cwd = _header(path, status.st_mtime_ns, status.st_size).get("cwd", "")
             except OSError:
                 continue
             if cwd and _hashed(_by_hash([cwd]), bucket):
@@ -493,13 +529,12 @@ class CodexHome(Home):
 
 
 @lru_cache(maxsize=4096)
-def _header_cwd(path: Path, _mtime_ns: int, _size: int) -> str:
-    """The `cwd:` line of a trace file's header; empty for none. Kept until the file changes."""
+def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
+    """Return the header lines of a trace file by their names, as they are until the file changes."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
-    return next(
-        (line[4:].strip() for line in head.partition("\n\n")[0].splitlines() if line.startswith("cwd:")), ""
-    )
+    pairs = (line.partition(":") for line in reversed(head.partition("\n\n")[0].splitlines()))
+    return {name: value.strip() for name, colon, value in pairs if colon}
 
 
 @lru_cache(maxsize=4096)
@@ -546,10 +581,10 @@ def _name(path: str, bucket: str) -> str:
 
 # Models and services in `config.toml` (section 4).
 #
-# Only what is written there counts: without `[memories] extract_model` Codex uses one that its versions do
-# not agree on. Not offered are services that need Codex's own login, a command that makes tokens,
-# parameters in the address, or an unknown wire format. A token in the settings is never used, and
-# `auth.json` never opened.
+# Only what is written there counts: without `extract_model` and `consolidation_model` in `[memories]` Codex
+# uses models that its versions do not agree on. Not offered are services that need Codex's own login, a
+# command that makes tokens, parameters in the address, or an unknown wire format. A token in the settings is
+# never used, and `auth.json` never opened.
 
 
 _USUAL_PROVIDER = "openai"
@@ -567,11 +602,12 @@ _OUT_OF_REACH = ("query_params", "auth", "env_http_headers", "aws")
 _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 
 
-def extraction_model(root: Path) -> str | None:
-    """`provider:model`; None where the home names none."""
+def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
+    """Return the model that `[memories]` names for one of the two phases, as `provider:model`; None where the
+    home names none."""
     data, _problem = config(root)
     memories = data.get("memories")
-    model = _word(memories.get("extract_model")) if isinstance(memories, dict) else ""
+    model = _word(memories.get(name)) if isinstance(memories, dict) else ""
     provider = _word(data.get("model_provider")) or _USUAL_PROVIDER
     return f"{_LOCAL.get(provider, provider)}:{model}" if model and ":" not in provider else None
 

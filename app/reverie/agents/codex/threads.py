@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -435,21 +436,26 @@ LOCK_SECONDS = 600
 _MOST = 100_000
 _JOB_COLUMNS = (
     "kind", "job_key", "status", "worker_id", "started_at", "finished_at", "lease_until", "retry_at",
-    "retry_remaining", "last_error",
+    "retry_remaining", "last_error", "input_watermark", "last_success_watermark",
 )  # fmt: skip
 _OUTPUT_COLUMNS = ("thread_id", "source_updated_at", "generated_at", "selected_for_phase2", "usage_count")
 _OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
 _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
+
+_READ_AT = ("last_success_watermark", "input_watermark", "finished_at")
+"""The columns of a job that say how new its transcript was, the best first."""
 
 State = Literal["waiting", "running", "done", "failed", "stale"]
 
 
 class MemoryBooks(Struct):
     """Rows of the memory tables. `outputs`: when the transcript that a thread's memory was made from had last
-    changed, UTC ms; `locks`: rows of locked working directories."""
+    changed, UTC ms; `empty`: the same for threads in which the agent found nothing worth keeping; `locks`:
+    rows of locked working directories."""
 
     jobs: tuple[Row, ...] = ()
     outputs: dict[str, int] = field(default_factory=dict)
+    empty: dict[str, int] = field(default_factory=dict)
     locks: tuple[Row, ...] = ()
     there: bool = False
     problems: list[str] = field(default_factory=list)
@@ -492,6 +498,12 @@ def read_memory_books(
             books.jobs += tuple(row for row in older if (row["kind"], row["job_key"]) not in known)
         except Unavailable as error:
             books.problems.append(str(error))
+    for row in books.jobs:
+        thread_id = str(row.get("job_key") or "").lower()
+        at = next(filter(None, (_ms(row.get(column)) for column in _READ_AT)), None)
+        done = row.get("kind") == EXTRACTION and row.get("status") == "done"
+        if done and at is not None and thread_id not in books.outputs:
+            books.empty[thread_id] = at
     return books
 
 
@@ -502,12 +514,17 @@ def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple
     running = {job.source_id for job in found if job.state in ("running", "failed")}
     for thread in threads:
         made = books.outputs.get(thread.id)
-        if made is None or thread.id in running or (thread.updated_at or 0) // 1000 <= made // 1000:
+        read = made if made is not None else books.empty.get(thread.id)
+        if read is None or thread.id in running or (thread.updated_at or 0) // 1000 <= read // 1000:
             continue
         found = [job for job in found if job.source_id != thread.id]
-        sentence = "The thread went on after its memory was made."
+        sentence = (
+            "The thread went on after its memory was made."
+            if made is not None
+            else "The thread went on after Codex found nothing to remember in it."
+        )
         about = thread.title or thread.cwd or thread.id
-        found.append(AgentJob(thread.id, "extraction", about, "stale", sentence, made, source_id=thread.id))
+        found.append(AgentJob(thread.id, "extraction", about, "stale", sentence, read, source_id=thread.id))
     return tuple(sorted(found, key=lambda job: -(job.at or 0)))
 
 
@@ -637,12 +654,70 @@ INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
 _SHOWN = 3
 
 
+class Due(Struct, frozen=True):
+    """When Codex extracts a thread by itself: after `idle_ms` without a change, up to `age_ms` old, `at_once`
+    at each start."""
+
+    idle_ms: int
+    age_ms: int
+    at_once: int
+
+
+Standing = Literal[
+    "ready", "done", "off", "archived", "not led by a person", "waiting for another try", "still in use",
+    "too old",
+]  # fmt: skip
+
+
+def due_of(settings: Mapping[str, Any]) -> Due:
+    """Return when threads are due by `[memories]` of config.toml."""
+    return Due(
+        _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS,
+        _number(settings, "max_rollout_age_days", AGE_DAYS) * DAY_MS,
+        _number(settings, "max_rollouts_per_startup", AT_ONCE),
+    )
+
+
+def standings(
+    threads: Iterable[Thread], made: Mapping[str, int], jobs: Iterable[AgentJob], due: Due, now_ms: int
+) -> dict[str, Standing]:
+    """Return where Codex's own extraction of each thread stands, by thread id. `made`: how new (UTC ms) each
+    thread was when Codex extracted it."""
+    retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
+    found: dict[str, Standing] = {}
+    for thread in threads:
+        changed = thread.updated_at or 0
+        at = made.get(thread.id)
+        if at is not None and at >= changed:
+            found[thread.id] = "done"
+        elif thread.subagent or (thread.source and thread.source not in INTERACTIVE):
+            found[thread.id] = "not led by a person"
+        elif thread.memory_mode not in ("", "enabled"):
+            found[thread.id] = "off"
+        elif thread.archived:
+            found[thread.id] = "archived"
+        elif retries.get(thread.id, 0) > now_ms:
+            found[thread.id] = "waiting for another try"
+        elif now_ms - changed < due.idle_ms:
+            found[thread.id] = "still in use"
+        else:
+            found[thread.id] = "too old" if now_ms - changed > due.age_ms else "ready"
+    return found
+
+
+def makes_memories(home: Path) -> bool:
+    """Whether the settings let Codex extract threads by itself."""
+    on = codex_store.features(home).get("memories") is True
+    return on and codex_store.settings(home).get("generate_memories") is not False
+
+
 class CodexFacts(Struct, frozen=True):
-    """What the checks judge."""
+    """What the checks judge. `made`: see `standings`."""
 
     home: Path
     now_ms: int
     threads: Sequence[Thread]
+    made: Mapping[str, int]
     books: MemoryBooks
     jobs: Sequence[AgentJob]
     is_locked: Callable[[Path], bool]
@@ -700,42 +775,30 @@ def _switch(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
 
 
 def _threads(facts: CodexFacts, settings: Mapping[str, Any]) -> AgentCheck:
-    idle_ms = _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS
-    age_ms = _number(settings, "max_rollout_age_days", AGE_DAYS) * DAY_MS
-    at_once = _number(settings, "max_rollouts_per_startup", AT_ONCE)
-    counts = dict.fromkeys(_SESSIONS, 0)
-    for thread in facts.threads:
-        age, made = facts.now_ms - (thread.updated_at or 0), facts.books.outputs.get(thread.id)
-        if thread.subagent or (thread.source and thread.source not in INTERACTIVE):
-            counts["not led by a person"] += 1
-        elif thread.memory_mode not in ("", "enabled"):
-            counts["off"] += 1
-        elif made is not None and made // 1000 >= (thread.updated_at or 0) // 1000:
-            counts["done"] += 1
-        elif age < idle_ms:
-            counts["still in use"] += 1
-        elif age > age_ms:
-            counts["too old"] += 1
-        else:
-            counts["ready"] += 1
+    due = due_of(settings)
+    counts = Counter(standings(facts.threads, facts.made, facts.jobs, due, facts.now_ms).values())
     parts = [
-        phrase("{n} {state}.", n=count, state=_SESSIONS[name]) for name, count in counts.items() if count
+        phrase("{n} {state}.", n=counts[name], state=words)
+        for name, words in _SESSIONS.items()
+        if counts[name]
     ]
     rule = phrase(
-        "Codex takes {n} at each start, {hours} hours after the last change and at most {days} days old.",
-        n=at_once,
-        hours=idle_ms // HOUR_MS,
-        days=age_ms // DAY_MS,
+        "Codex takes {n} at each start, {hours} after the last change and at most {days} old.",
+        n=due.at_once,
+        hours=plural("1 hour", "%n hours", due.idle_ms // HOUR_MS),
+        days=plural("1 day", "%n days", due.age_ms // DAY_MS),
     )
     evidence = together(*(parts or [phrase("There are none.")]), rule)
     return AgentCheck("codex-sessions", phrase("Sessions that Codex may extract"), "pass", evidence)
 
 
-_SESSIONS = {
+_SESSIONS: Mapping[Standing, str] = {
     "ready": phrase("ready"),
     "done": phrase("done"),
     "off": phrase("off"),
+    "archived": phrase("archived"),
     "not led by a person": phrase("not led by a person"),
+    "waiting for another try": phrase("waiting for another try"),
     "still in use": phrase("still in use"),
     "too old": phrase("too old"),
 }

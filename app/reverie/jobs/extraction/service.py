@@ -516,7 +516,7 @@ class ExtractRequest(Struct, frozen=True):
 
     project_path: str | None = None
     limits: SelectionLimits = field(default_factory=SelectionLimits)
-    concurrency: int = 4
+    concurrency: int = 8
     time_limit_s: float = 300.0
     trigger: str = "manual"
 
@@ -545,7 +545,9 @@ class ExtractService:
         extraction = self._parts.extraction
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
-        by_agent = extraction.extracted_at() if extraction.extracts_to_notes else {}
+        by_agent = extraction.extracted_at()
+        now_ms = self._parts.run.clock()
+        left = extraction.left_to_agent(now_ms) if extraction.extracts_to_notes else frozenset()
 
         def stored(thread_id: str) -> int | None:
             row = rows.get(thread_id)
@@ -561,7 +563,7 @@ class ExtractService:
         lost: list[SkippedThread] = []
         heads: set[str] = set()
         while True:
-            found = select(threads, stored, request.limits, self._parts.run.clock(), failed)
+            found = select(threads, stored, request.limits, now_ms, failed, left)
             unread = [each for each in found.chosen if each.id not in heads and _says_too_little(each)]
             if not unread:
                 return ThreadSelection(found.chosen, (*found.skipped, *lost))

@@ -510,14 +510,15 @@ class RulesStageOne:
 
 
 def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
-    """The trace and its summary; both empty where nothing was said or done."""
+    """Return the trace and its summary; both empty where each of the trace's sections would be."""
     reader = _RolloutReader(statements)
     for item in items:
         reader.take(item)
     for task in reader.tasks:
         task.finish()
     tasks = [task for task in reader.tasks if task.steps or task.files or task.answered or task.request]
-    if not tasks:
+    told = any(task.steps or task.files or task.more for task in tasks)
+    if not told and not reader.preferences:
         return StageOneOutput("", "")
     title = _line(source.title) or tasks[0].request
     branch = f", branch {source.git_branch}" if source.git_branch else ""

@@ -54,18 +54,17 @@ ROLLOUT_MARKER = "\n\n[... ROLLOUT TRUNCATED FOR MEMORY EXTRACTION ...]\n\n"
 
 
 def cut_trace(text: str) -> str:
-    """At most 300,000 bytes: the first and the last half."""
+    """Return at most 300,000 bytes: the first and the last half."""
     kept = HeadTail(TRACE_BYTES, TRACE_MARKER, head_share=2)
     kept.feed(text.encode("utf-8", "replace"))
     return kept.text()
 
 
 def cut_summary(text: str) -> str:
-    """At most 1,200 bytes, the beginning."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= SUMMARY_BYTES:
-        return text
-    return _head(data, SUMMARY_BYTES - len(SUMMARY_MARKER)) + SUMMARY_MARKER
+    """Return at most 1,200 bytes: the first and the last half."""
+    kept = HeadTail(SUMMARY_BYTES, SUMMARY_MARKER, head_share=2)
+    kept.feed(text.encode("utf-8", "replace"))
+    return kept.text()
 
 
 class HeadTail:
@@ -486,7 +485,7 @@ LOOKED_AT = 200
 
 SkipReason = Literal[
     "active", "up-to-date", "over-the-limit", "no-rollout", "memory-off", "sub-agent", "not-interactive",
-    "archived", "no-directory", "lease-held", "changed",
+    "archived", "no-directory", "lease-held", "changed", "by-agent",
 ]  # fmt: skip
 
 SKIP_WORDS: Mapping[SkipReason, str] = {
@@ -501,6 +500,7 @@ SKIP_WORDS: Mapping[SkipReason, str] = {
     "no-directory": "its rollout names no working directory",
     "lease-held": "another process extracts it",
     "changed": "it was extracted meanwhile",
+    "by-agent": "Codex will extract it itself",
 }
 
 
@@ -535,10 +535,12 @@ def select(
     limits: SelectionLimits,
     now_ms: int,
     failed: Collection[str] = (),
+    by_agent: Collection[str] = (),
 ) -> ThreadSelection:
     """Choose among `threads`. `stored`: when the rollout that a thread's memory was made from had last
     changed (UTC ms), None for a thread without one. `failed`: threads that did not go on since their
-    extraction failed; they come after the others, so that some that always fail keep nobody out."""
+    extraction failed; they come after the others, so that some that always fail keep nobody out.
+    `by_agent`: threads that the agent will extract itself."""
     wanted: list[Thread] = []
     skipped: list[SkippedThread] = []
     looked_at = 0
@@ -549,6 +551,8 @@ def select(
             if looked_at > LOOKED_AT:
                 break
             reason = _not_now(thread, stored(thread.id), limits, now_ms)
+        if reason is None and thread.id in by_agent:
+            reason = "by-agent"
         if reason is None:
             wanted.append(thread)
         else:

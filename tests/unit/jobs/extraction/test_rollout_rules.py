@@ -65,9 +65,25 @@ WORKED = shell("w", "make test", "ok", 0, 8)
     ],
 )
 def test_the_outcome_is_judged_by_evidence(tmp_path: Path, lines: list[Any], outcome: str) -> None:
-    output = told(tmp_path, said("user", "Fix the build", 1), *lines)
+    output = told(tmp_path, said("user", "Fix the build. Always use tabs", 1), *lines)
     assert is_structured(output.trace)
-    assert f"## Task: Fix the build\n\nOutcome: {outcome}\n" in output.trace
+    request = "Fix the build. Always use tabs"
+    assert f"## Task: {request}\n\nOutcome: {outcome}\n" in output.trace
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        [said("assistant", "It works perfectly now.", 5)],
+        [said("assistant", "Understood.", 5), said("user", "Perfect, thanks", 9)],
+        [said("user", "Something else now", 9), said("assistant", "Understood.", 10)],
+    ],
+)
+def test_there_is_no_trace_where_each_of_its_sections_would_be_empty(
+    tmp_path: Path, lines: list[Any]
+) -> None:
+    assert told(tmp_path, said("user", "Good morning", 1), *lines) == StageOneOutput("", "")
 
 
 def test_requests_commands_errors_files_and_preferences_are_told(tmp_path: Path) -> None:
