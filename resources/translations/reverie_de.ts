@@ -4301,7 +4301,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n days</source>
-        <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
+        <translation><numerusform>1 Tag</numerusform><numerusform>%n Tage</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n days ago</source>
@@ -4361,7 +4361,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
-        <translation><numerusform>%n Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
+        <translation><numerusform>1 Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours ago</source>
@@ -5440,8 +5440,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
     </message>
     <message>
-        <source>Codex takes {n} at each start, {hours} hours after the last change and at most {days} days old.</source>
-        <translation>Codex nimmt bei jedem Start {n}, {hours} Stunden nach der letzten Änderung und höchstens {days} Tage alt.</translation>
+        <source>Codex takes {n} at each start, {hours} after the last change and at most {days} old.</source>
+        <translation>Codex nimmt bei jedem Start {n}, {hours} nach der letzten Änderung und höchstens {days} alt.</translation>
     </message>
     <message>
         <source>Codex uses the memory that it filled</source>
@@ -8938,6 +8938,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>waiting</source>
         <translation>wartet</translation>
+    </message>
+    <message>
+        <source>waiting for another try</source>
+        <translation>auf einen neuen Versuch wartend</translation>
     </message>
     <message>
         <source>warning</source>
