@@ -4301,7 +4301,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n days</source>
-        <translation><numerusform>1 Tag</numerusform><numerusform>%n Tage</numerusform></translation>
+        <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n days ago</source>
@@ -4361,7 +4361,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
-        <translation><numerusform>1 Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
+        <translation><numerusform>%n Stunde</numerusform><numerusform>%n Stunden</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours ago</source>
