@@ -61,6 +61,10 @@ class ProjectGap(StrEnum):
     """What the home lists cannot be read at the moment."""
 
 
+FrontMatterRules = Literal["mux", "claude-code"]
+"""By whose rules front matter is read and written (`memory.front_matter_rules`)."""
+
+
 class Caps(Struct, frozen=True):
     """The limits of one agent. Bytes are UTF-8 bytes, chars UTF-16 code units."""
 
@@ -71,6 +75,7 @@ class Caps(Struct, frozen=True):
     view_depth: int
     descriptions: bool = True
     """Whether the agent reads a description from a note's front matter; where not, Reverie writes none."""
+    front_matter: FrontMatterRules = "mux"
 
 
 class ScopeContext(Struct, frozen=True):

@@ -54,7 +54,7 @@ _log = logging.getLogger("reverie.catalogue")
 
 # Count up with every change of the tables, of what `memory.search.query` makes of a text, of what lint finds,
 # or of which files may be in it: a catalogue of another version is removed whole.
-VERSION = 2
+VERSION = 3
 _FORMER = "search.sqlite"
 """The index of older versions, which may hold credentials that a file imported."""
 _BUSY_S = 5.0

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from reverie.memory.front_matter import split
+from reverie.memory.front_matter_rules import block_of
 from reverie.text.matching import differing, matching, ratio
 from reverie.values import Struct
 
@@ -299,7 +299,7 @@ def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
 
 def _parts(text: str) -> tuple[str, str]:
     """Front matter with its fences, and the rest."""
-    block = split(text) if not text.startswith(_BOM) else None
+    block = block_of(text) if not text.startswith(_BOM) else None
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]
 

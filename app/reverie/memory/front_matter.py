@@ -1,12 +1,11 @@
 """YAML front matter of memories: finding the block, reading the description from it, changing its keys.
 
-The rules are those of formats/mux.md section 7. A block begins with `---` at the first byte, and the agent
-reads a bounded prefix of the file only, so a block that does not close inside it is none. A description is
-flattened to one line for display: it is untrusted text on its way into lists and prompts. `set_description`,
-`repair` and the edits of the form keep everything else byte for byte, and every edit is parsed again before
-it is accepted.
+Reading and writing go by the rules of the agent whose home it is (`memory.front_matter_rules`, `rules` in the
+functions here). A description is flattened to one line for display: it is untrusted text on its way into
+lists and prompts. `set_description`, `repair` and the edits of the form keep everything else byte for byte,
+and every edit is read again by the agent's rules before it is accepted. A block is never put above another.
 
-Pure; any thread. Reading never raises: what cannot be read is a state. Edits of the form raise `FrontError`.
+Pure; any thread. Reading never raises: what cannot be read is a state. Edits raise `FrontError`.
 """
 
 from __future__ import annotations
@@ -15,15 +14,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from reverie.agents.scopes import Caps, DescriptionState
+from reverie.agents.scopes import Caps, DescriptionState, FrontMatterRules
 from reverie.memory import yaml12
+from reverie.memory.front_matter_rules import (
+    BOM,
+    Frontmatter,
+    as_read,
+    find_block,
+    parse,
+    without_tabs,
+)
 from reverie.text.summaries import JS_SPACE, cut_utf16, utf16_length
 from reverie.values import Struct
 
-BOM = "\ufeff"
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 
-_BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
 _OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
 EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 # Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
@@ -42,6 +47,17 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not repaired: no agent would see it, and each trial parses the block again.
 _REPAIRABLE_CHARS = 16_384
+_LOOSE_BLOCK = re.compile(
+    r"(?P<above>(?:[ \t]*\r?\n)*)---[ \t]*(?P<newline>\r?\n)(?P<raw>.*?)(?P<last>\r?\n)"
+    r"(?P<close>---|\.\.\.)[ \t]*(?P<end>\r?\n|\Z)",
+    re.DOTALL,
+)
+_USUAL_KEY = re.compile(r"^(?:name|description|type|metadata|title|tags|permalink):", re.MULTILINE)
+_BEGINS_BLOCK = re.compile(
+    rf"{BOM}*\s*---[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:[\w\"'][^\n:]{{0,80}}:(?:\s|\Z)|{{)"
+)
+_ITEM_OR_KEY = re.compile(r"\s*(?:-(?:\s|\Z)|[\w\"'][^\n:#]{0,80}:(?:\s|\Z))")
+_REST_OF_LINE = re.compile(r"[^\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
 _HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
@@ -50,18 +66,6 @@ _PLAIN = re.compile(rf"[^\W\d_](?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?")
 RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _ESCAPED = re.compile(rf'[{_UNSAFE}"\\]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
-
-
-class Frontmatter(Struct, frozen=True):
-    """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
-
-    block_start: int
-    block_end: int
-    body_start: int
-    newline: Literal["\n", "\r\n"]
-    """The line end after the opening fence."""
-    bom: bool
-    """The text begins with a byte order mark, so the agent, which checks the first byte, sees no block."""
 
 
 class Description(NamedTuple):
@@ -81,22 +85,17 @@ _MALFORMED = Description("", "malformed")
 _UNCLOSED = Description("", "unclosed")
 
 
-def split(text: str, prefix_bytes: int | None = None) -> Frontmatter | None:
-    """The block of a file's whole text, or None. `prefix_bytes`: how far to look for its end; None: all."""
-    bom = text.startswith(BOM)
-    seen = text
-    if prefix_bytes is not None:
-        seen = text[:prefix_bytes].encode("utf-8", "surrogatepass")[:prefix_bytes].decode("utf-8", "replace")
-    match = _BLOCK.match(seen, len(BOM) if bom else 0)
-    if match is None:
-        return None
-    newline: Literal["\n", "\r\n"] = "\n" if match["newline"] == "\n" else "\r\n"
-    return Frontmatter(*match.span("raw"), match.end(), newline, bom)
+def split(
+    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
+) -> Frontmatter | None:
+    """Find the block of a file's whole text. `prefix_bytes`: how far the agent looks for its end; None: find
+    it wherever it ends."""
+    return find_block(text, prefix_bytes, rules)
 
 
 def description(prefix: bytes, caps: Caps) -> Description:
-    """The description of a file whose first `caps.description_prefix_bytes` bytes (or fewer, if that is all
-    it has) are `prefix`."""
+    """Read the description of a file whose first `caps.description_prefix_bytes` bytes (or fewer, if that is
+    all it has) are `prefix`."""
     prefix = prefix[: caps.description_prefix_bytes]
     is_utf8 = True
     try:
@@ -106,19 +105,30 @@ def description(prefix: bytes, caps: Caps) -> Description:
         # no damage matters only for what we call the file.
         text = prefix.decode("utf-8", "replace")
         is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
-    found = _described(text, caps.description_chars)
+    if caps.front_matter == "claude-code":
+        if prefix.startswith(b"\xff\xfe"):
+            text = prefix.decode("utf-16-le", "replace")
+        found = _described_by_claude(text, caps)
+    else:
+        found = _described(text, caps.description_chars)
     if is_utf8 and "\0" not in text:
         return found
     return Description(found.text, "not-text") if found.text else _NOT_TEXT
 
 
-def declared(text: str, prefix_bytes: int | None = None, *, key: str = "description") -> str | None:
-    """The description (or another key) in a text, exactly as it is written; None if no block has one."""
-    block = split(text, prefix_bytes)
+def declared(
+    text: str,
+    prefix_bytes: int | None = None,
+    *,
+    key: str = "description",
+    rules: FrontMatterRules = "mux",
+) -> str | None:
+    """Read the description (or another key) of a text, exactly as it is written; None if no block has one."""
+    block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
     try:
-        root = yaml12.parse(text[block.block_start : block.block_end])
+        root = parse(text[block.block_start : block.block_end], rules)
     except yaml12.MalformedError:
         return None
     entry = root.entry(key) if root is not None else None
@@ -143,11 +153,25 @@ def _described(text: str, limit: int) -> Description:
     simple = _simple(text)
     if simple is not None:
         return _shown(simple, limit)
-    block = _BLOCK.match(text)
+    block = find_block(text, None, "mux")
     if block is None:
         return _UNCLOSED if _OPENING.match(text) else NO_DESCRIPTION
-    simple = _simple_lines(block["raw"])
-    return _parsed(block["raw"], limit) if simple is None else _shown(simple, limit)
+    return _in_block(text[block.block_start : block.block_end], limit, "mux")
+
+
+def _described_by_claude(text: str, caps: Caps) -> Description:
+    if not text.startswith(("---", BOM)):
+        return NO_DESCRIPTION
+    block = find_block(text, caps.description_prefix_bytes, "claude-code")
+    if block is None:
+        opens = _OPENING.match(text.lstrip(BOM)) is not None
+        return _UNCLOSED if opens else NO_DESCRIPTION
+    return _in_block(text[block.block_start : block.block_end], caps.description_chars, "claude-code")
+
+
+def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
+    simple = _simple_lines(raw)
+    return _parsed(raw, limit, rules) if simple is None else _shown(simple, limit)
 
 
 def _simple(text: str) -> str | None:
@@ -179,9 +203,9 @@ def _simple_lines(raw: str) -> str | None:
     return found
 
 
-def _parsed(raw: str, limit: int) -> Description:
+def _parsed(raw: str, limit: int, rules: FrontMatterRules) -> Description:
     try:
-        root = yaml12.parse(raw)
+        root = parse(raw, rules)
     except yaml12.MalformedError:
         return _MALFORMED
     if root is None:
@@ -197,73 +221,151 @@ def _shown(value: str | None, limit: int) -> Description:
     return Description(line, "ok") if line else NO_DESCRIPTION
 
 
-def set_description(text: str, value: str, *, prefix_bytes: int | None = None) -> str:
-    """`text` with `value` as its description; everything else stays byte for byte. In a block only the lines
-    of that key change, or one line is added; without one, a block is put before the text. A malformed block
-    is repaired first; one that cannot be, or is no mapping, counts as text and gets a block above it, and so
-    does one that does not close within `prefix_bytes`."""
-    if declared(text, prefix_bytes) == value:
+def set_description(
+    text: str, value: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "mux"
+) -> str:
+    """Write `value` as the description of a text; everything else stays byte for byte.
+
+    In a block only the lines of that key change, or one line is added; without one, a block is put before the
+    text. A block that the agent cannot read is repaired first. Raises `FrontError` where a block is there
+    that cannot be repaired: it is left alone, and none is put above it.
+    """
+    if declared(text, prefix_bytes, rules=rules) == value:
         return text
-    base = repair(text, prefix_bytes=prefix_bytes) or text
-    for candidate in _edited(base, value):
-        if declared(candidate, prefix_bytes) == value and _others(candidate) == _others(base):
+    base = repair(text, prefix_bytes=prefix_bytes, rules=rules) or text
+    others = _others(base, rules)
+    for candidate in _edited(base, value, rules):
+        if declared(candidate, prefix_bytes, rules=rules) != value:
+            continue
+        now = _others(candidate, rules)
+        # Keys behind three dashes that ended the block too early may come to light.
+        if now == others or (rules == "claude-code" and now > others):
             return candidate
+    if begins_block(base):
+        raise FrontError("cannot")
     start = len(BOM) if text.startswith(BOM) else 0
     newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
     block = f"---{newline}description: {literal(value)}{newline}---{newline}"
     return text[:start] + block + text[start:]
 
 
-def repair(text: str, *, prefix_bytes: int | None = None) -> str | None:
-    """`text` with its malformed block made well-formed by quoting the values that do not parse, or None.
+def begins_block(text: str) -> bool:
+    """Whether a text begins with what looks like front matter, also where no agent would read it."""
+    return _BEGINS_BLOCK.match(text) is not None
 
-    Keys, their order and all other bytes stay. None: there is no such block, or quoting does not help.
+
+def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "mux") -> str | None:
+    """Make the block of `text` one that the agent reads, or return None.
+
+    Blanks behind a fence, empty lines above the first one, `...` in place of the last one and tabs that
+    indent are mended, and values that do not parse are quoted. Keys, their order and all other bytes stay. A
+    mapping or a list never becomes a string. None: the agent reads the block, there is none, or none of this
+    helps.
     """
-    block = split(text, prefix_bytes)
+    base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
+    block = split(base, prefix_bytes, rules=rules)
     if block is None or block.block_end - block.block_start > _REPAIRABLE_CHARS:
         return None
-    raw = text[block.block_start : block.block_end]
-    if _parses(raw):
-        return None
-    repaired = ""
+    raw = base[block.block_start : block.block_end]
+    if _parses(raw, rules):
+        return base if base != text and _is_mapping(raw, rules) else None
+    untabbed = without_tabs(raw)
+    for mended in (untabbed, _quoted(raw), _quoted(untabbed)):
+        result = base[: block.block_start] + mended + base[block.block_end :]
+        if _is_mapping(mended, rules) and split(result, prefix_bytes, rules=rules) is not None:
+            return result
+    return None
+
+
+def _quoted(raw: str) -> str:
+    """A block with quotes around the values that do not parse."""
+    quoted = ""
     for group in _groups(raw):
         whole = "".join(group)
         # Alone first: only an alias needs what stands above it.
-        is_fine = _is_mapping(whole) or ("*" in whole and _is_mapping(repaired + whole))
-        repaired += whole if is_fine else _with_quoted_value(group)
-    result = text[: block.block_start] + repaired + text[block.block_end :]
-    return result if _is_mapping(repaired) and split(result, prefix_bytes) is not None else None
+        is_fine = _is_mapping(whole, "mux") or ("*" in whole and _is_mapping(quoted + whole, "mux"))
+        quoted += whole if is_fine else _with_quoted_value(group)
+    return quoted
 
 
-def _edited(text: str, value: str) -> Iterator[str]:
+def _with_plain_fences(text: str) -> str:
+    """A text with the fences of its block as agents want them, where a person would see a block."""
+    start = len(BOM) if text.startswith(BOM) else 0
+    block = _LOOSE_BLOCK.match(text, start)
+    if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
+        return text
+    # Below an empty line, or with another last line, it might be anything else between two rules.
+    is_plain = not block["above"] and block["close"] == "---"
+    if not is_plain and _USUAL_KEY.search(block["raw"]) is None:
+        return text
+    fence = f"---{block['newline']}"
+    return f"{text[:start]}{fence}{block['raw']}{block['last']}---{block['end']}{text[block.end() :]}"
+
+
+def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
     """Ways to put the description into the block that is there, the best first; they may turn out wrong."""
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
         yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
-    block = split(text)
+    block = split(text, rules=rules)
     if block is None:
         return
-    before, raw = text[: block.block_start], text[block.block_start : block.block_end]
+    raw = text[block.block_start : block.block_end]
+    yield from _with_line(text, block, raw, ("description",), value, rules)
     try:
-        root = yaml12.parse(raw)
+        read_as, root = as_read(raw, rules)
     except yaml12.MalformedError:
         return
-    for changed in _edited_block(raw, root, value, block.newline):
-        yield before + changed + text[block.block_end :]
+    for made in _literals(value, rules):
+        for changed in _edited_block(read_as, root, made, block.newline):
+            yield text[: block.block_start] + changed + text[block.block_end :]
 
 
-def _edited_block(raw: str, root: yaml12.YamlNode | None, value: str, newline: str) -> Iterator[str]:
-    line = f"description: {literal(value)}"
+def _with_line(
+    text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
+) -> Iterator[str]:
+    """Ways to write a value where the agent's parser does not read the block as it stands: one line, from its
+    key to its end."""
+    if rules == "mux" or len(path) > 1:
+        return
+    is_cut = not raw.endswith("\n") and text[block.block_end : block.block_end + 3] == "---"
+    if not is_cut and _parses(raw, "mux"):
+        return
+    found = list(re.finditer(rf"^{re.escape(path[0])}:[^\r\n]*", raw, re.MULTILINE))
+    for made in _literals(value, rules):
+        line = f"{key_text(path[0])}: {made}"
+        if len(found) == 1:
+            start, end = (block.block_start + place for place in found[0].span())
+            if end == block.block_end:
+                end = block.block_end + len(_REST_OF_LINE.match(text[block.block_end :])[0])  # type: ignore[index]
+            yield text[:start] + line + text[end:]
+        elif not found:
+            yield f"{text[: block.block_start]}{line}{block.newline}{text[block.block_start :]}"
+
+
+def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
+    yield literal(value)
+    if rules == "claude-code":
+        yield literal(value, quoted=True)
+        if "---" in value:
+            # The agent takes three dashes for the end of the block, also inside quotes.
+            yield literal(value, quoted=True).replace("---", "\\x2d--")
+
+
+def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
+    """Ways to write the literal `made` as the description."""
+    line = f"description: {made}"
+    quoted = made if made[0] in "\"'" else f'"{made}"'
     if root is None:
         yield f"{line}{newline}{raw}"
         return
     entry = root.entry("description")
     if entry is not None:
-        yield _with_value(raw, entry[0], entry[1], literal(value, quoted=root.flow))
+        yield _with_value(raw, entry[0], entry[1], quoted if root.flow else made)
     elif root.flow:
         comma = ", " if root.children else ""
         inside = raw.find("{", root.start) + 1
-        yield f"{raw[:inside]}description: {literal(value, quoted=True)}{comma}{raw[inside:]}"
+        yield f"{raw[:inside]}description: {quoted}{comma}{raw[inside:]}"
     else:
         indent = " " * root.column
         yield f"{indent}{line}{newline}{raw}"
@@ -286,15 +388,17 @@ def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: 
     return raw[: node.start] + space + literal + raw[node.end :]
 
 
-def _others(text: str) -> object:
+def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
     """Everything that a block says but its description, for comparison."""
-    block = split(text)
+    block = split(text, rules=rules)
     raw = text[block.block_start : block.block_end] if block is not None else ""
-    root = yaml12.parse(raw) if _is_mapping(raw) else None
+    root = parse(raw, rules) if _is_mapping(raw, rules) else None
     if root is None:
-        return ()
-    return tuple(
-        (outline(key), outline(value)) for key, value in root.pairs() if key.value.text != "description"
+        return frozenset()
+    # Of a key that stands twice the last one counts.
+    last = {outline(key): outline(value) for key, value in root.pairs()}
+    return frozenset(
+        (outline(key), last[outline(key)]) for key, _value in root.pairs() if key.value.text != "description"
     )
 
 
@@ -315,7 +419,7 @@ def _groups(raw: str) -> list[list[str]]:
 
 def _with_quoted_value(group: list[str]) -> str:
     key = _KEY.match(group[0])
-    if key is None:
+    if key is None or _is_collection(group[0][key.end() :], group[1:]):
         return "".join(group)
     lines = [group[0][key.end() :], *group[1:]]
     words = [line.strip(" \t\r\n") for line in lines]
@@ -329,17 +433,27 @@ def _with_quoted_value(group: list[str]) -> str:
     return f"{group[0][: key.end()]} {literal(value, quoted=True)}{end}{''.join(lines[len(words) :])}"
 
 
-def _parses(raw: str) -> bool:
+def _is_collection(first: str, more: list[str]) -> bool:
+    """Whether a value that does not parse was meant as a list or a mapping. Arguments: the rest of its key's
+    line, and the lines below."""
+    value = first.strip()
+    if any(_ITEM_OR_KEY.match(line) for line in more) and not value.startswith(("|", ">")):
+        return True
+    closing = {"[": "]", "{": "}"}.get(value[:1])
+    return closing is not None and value.endswith(closing)
+
+
+def _parses(raw: str, rules: FrontMatterRules) -> bool:
     try:
-        yaml12.parse(raw)
+        parse(raw, rules)
     except yaml12.MalformedError:
         return False
     return True
 
 
-def _is_mapping(raw: str) -> bool:
+def _is_mapping(raw: str, rules: FrontMatterRules) -> bool:
     try:
-        root = yaml12.parse(raw)
+        root = parse(raw, rules)
     except yaml12.MalformedError:
         return False
     return root is not None and root.kind == "mapping"
@@ -380,6 +494,8 @@ def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
         yield value
     yield literal(value, quoted=flow)
     yield literal(value, quoted=True)
+    if "---" in value:
+        yield literal(value, quoted=True).replace("---", "\\x2d--")
 
 
 def _escaped(value: str) -> str:
@@ -458,63 +574,89 @@ class Front(Struct, frozen=True):
         return next((entry.text for entry in self.entries if entry.path == path), None)
 
 
-def read(text: str, prefix_bytes: int | None = None) -> Front:
-    """The front matter of a file's whole text. `prefix_bytes`: how far the agent looks for its end."""
-    block = split(text)
+def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> Front:
+    """Read the front matter of a file's whole text. `prefix_bytes`: how far the agent looks for its end."""
+    block = split(text, rules=rules)
     if block is None:
         return Front(there=False, problem="unclosed" if _is_unclosed(text) else "")
     raw = text[block.block_start : block.block_end]
     try:
-        root = yaml12.parse(raw)
+        raw, root = as_read(raw, rules)
     except yaml12.MalformedError as error:
         mark = getattr(error.__cause__, "problem_mark", None)
         return Front(there=True, problem="malformed", line=mark.line + 2 if mark is not None else 0)
     if root is not None and root.kind != "mapping":
         return Front(there=True, problem="not-a-mapping", line=root.line + 2)
-    late = prefix_bytes is not None and split(text, prefix_bytes) is None
+    late = prefix_bytes is not None and split(text, prefix_bytes, rules=rules) is None
     return Front(there=True, problem="too-long" if late else "", entries=tuple(_entries(raw, root)))
 
 
-def set_value(text: str, key: Key, value: str, prefix_bytes: int | None = None) -> str:
-    """`text` with the string `value` under `key`, a name or a path of two names.
+def set_value(
+    text: str,
+    key: Key,
+    value: str,
+    prefix_bytes: int | None = None,
+    *,
+    rules: FrontMatterRules = "mux",
+) -> str:
+    """Write the string `value` under `key`, a name or a path of two names.
 
     A key that is not there is added below the last one, front matter that is not there above the text. With
     `prefix_bytes` also: the agent, which looks no further, still sees the block. Raises `FrontError`.
     """
     path = _path(key)
-    before = read(text)
+    before = read(text, rules=rules)
+    if not before.there and begins_block(text):
+        # A block that the agent does not see gets no other one above it.
+        mended = repair(text, rules=rules)
+        if mended is None:
+            raise FrontError(before.problem or "cannot")
+        return set_value(mended, key, value, prefix_bytes, rules=rules)
     _refuse(before)
     if before.text(*path) == value:
         return text
-    for candidate in _with(text, path, value):
-        if _says(candidate, path) == value and _rest(candidate, path) == _rest(text, path):
-            if prefix_bytes is not None and split(candidate, prefix_bytes) is None:
-                was_seen = not before.there or split(text, prefix_bytes) is not None
+    rest = _rest(text, path, rules)
+    for candidate in _with(text, path, value, rules):
+        if _says(candidate, path, rules) == value and _rest(candidate, path, rules) == rest:
+            if prefix_bytes is not None and split(candidate, prefix_bytes, rules=rules) is None:
+                was_seen = not before.there or split(text, prefix_bytes, rules=rules) is not None
                 if was_seen:
                     raise FrontError("too-long")
             return candidate
     raise FrontError("cannot")
 
 
-def remove(text: str, key: Key) -> str:
-    """`text` without `key`. A mapping that would be empty goes, too, and so does a block that would hold
+def remove(text: str, key: Key, *, rules: FrontMatterRules = "mux") -> str:
+    """Remove `key` from a text. A mapping that would be empty goes, too, and so does a block that would hold
     nothing. Raises `FrontError`."""
     path = _path(key)
-    _refuse(read(text))
+    _refuse(read(text, rules=rules))
+    before, text = text, _as_read_text(text, rules)
     while True:
-        block, root = _block_and_root(text)
+        block, root = _block_and_root(text, rules)
         chain = _chain(root, path)
         if block is None or chain is None:
-            return text
+            return before
         parent = chain[-1][0]
         if len(path) == 1 or len(parent.children) > 2:
             break
         path = path[:-1]
+    rest = _rest(text, path, rules)
     key_node, value_node = chain[-1][1]
     for candidate in _without(text, block, parent, key_node, value_node):
-        if not _has(candidate, path) and _rest(candidate, path) == _rest(text, path):
+        if not _has(candidate, path, rules) and _rest(candidate, path, rules) == rest:
             return candidate
     raise FrontError("cannot")
+
+
+def _as_read_text(text: str, rules: FrontMatterRules) -> str:
+    """A text with its block as the agent's parser reads it, so that places in the parsed nodes are places in
+    the text."""
+    block = split(text, rules=rules)
+    if block is None:
+        return text
+    raw = as_read(text[block.block_start : block.block_end], rules)[0]
+    return text[: block.block_start] + raw + text[block.block_end :]
 
 
 # Reading
@@ -534,19 +676,21 @@ def _is_unclosed(text: str) -> bool:
     return _OPEN.match(text, start) is not None and EMPTY.match(text, start) is None
 
 
-def _block_and_root(text: str) -> tuple[Frontmatter | None, yaml12.YamlNode | None]:
-    block = split(text)
-    return block, yaml12.parse(text[block.block_start : block.block_end]) if block is not None else None
+def _block_and_root(text: str, rules: FrontMatterRules) -> tuple[Frontmatter | None, yaml12.YamlNode | None]:
+    block = split(text, rules=rules)
+    return block, parse(text[block.block_start : block.block_end], rules) if block is not None else None
 
 
 def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
-    for key, value in root.pairs() if root is not None else ():
+    pairs = list(root.pairs()) if root is not None else []
+    last = {key.value.text: key for key, _value in pairs}
+    for key, value in pairs:
         name = key.value.text
-        if name is None:
+        if name is None or last[name] is not key:
             continue
         inner = list(value.pairs()) if value.kind == "mapping" else []
         if inner and all(each.value.text is not None for each, _ in inner):
-            for below, node in inner:
+            for below, node in {key.value.text: (key, node) for key, node in inner}.values():
                 yield FrontEntry((name, below.value.text or ""), node.value.text, raw[node.start : node.end])
         else:
             yield FrontEntry((name,), value.value.text, raw[value.start : value.end].rstrip())
@@ -566,27 +710,27 @@ def _chain(
     return found
 
 
-def _says(text: str, path: tuple[str, ...]) -> str | None:
+def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
     """The string under a path; `None` also for what does not parse."""
     try:
-        chain = _chain(_block_and_root(text)[1], path)
+        chain = _chain(_block_and_root(text, rules)[1], path)
     except yaml12.MalformedError:
         return None
     return chain[-1][1][1].value.text if chain is not None else None
 
 
-def _has(text: str, path: tuple[str, ...]) -> bool:
+def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
     """Whether a path has a value; a block that does not parse counts as having it."""
     try:
-        return _chain(_block_and_root(text)[1], path) is not None
+        return _chain(_block_and_root(text, rules)[1], path) is not None
     except yaml12.MalformedError:
         return True
 
 
-def _rest(text: str, path: tuple[str, ...]) -> object:
+def _rest(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> object:
     """Everything that a file says but what is under a path: the other keys, and its body."""
     try:
-        block, root = _block_and_root(text)
+        block, root = _block_and_root(text, rules)
     except yaml12.MalformedError:
         return None
     body = text[block.body_start :] if block is not None else _body(text)
@@ -607,21 +751,26 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
         return ()
     if node.kind != "mapping":
         return () if node.value.identity == ("null", None) else outline(node)
-    found = []
+    found: dict[object, object] = {}
     for key, value in node.pairs():
         if key.value.text != path[0]:
-            found.append((outline(key), outline(value)))
+            found[outline(key)] = outline(value)
         elif len(path) > 1 and (inner := _other_keys(value, path[1:])):
-            found.append((outline(key), inner))
-    return tuple(found)
+            found[outline(key)] = inner
+    return tuple(found.items())
 
 
 # Setting
 
 
-def _with(text: str, path: tuple[str, ...], value: str) -> Iterator[str]:
+def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
     """Ways to set a value, the best first; they may turn out wrong."""
-    block, root = _block_and_root(text)
+    block = split(text, rules=rules)
+    if block is not None:
+        raw = text[block.block_start : block.block_end]
+        yield from _with_line(text, block, raw, path, value, rules)
+    text = _as_read_text(text, rules)
+    block, root = _block_and_root(text, rules)
     if block is None:
         yield from _with_new_block(text, path, value)
         return

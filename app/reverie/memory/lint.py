@@ -18,8 +18,9 @@ from itertools import groupby
 from string import Template
 from typing import Any, Literal
 
-from reverie.agents.scopes import Caps
+from reverie.agents.scopes import Caps, FrontMatterRules
 from reverie.memory import front_matter, yaml12
+from reverie.memory.front_matter_rules import BOM, parse
 from reverie.memory.listing import LintFinding, LintKind, no_check, over_cap_finding
 from reverie.resources import load_table
 from reverie.text.redact import Secret, marked_secrets
@@ -227,7 +228,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
         return
     state = front_matter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
-    if text.startswith(front_matter.BOM) and front_matter.split(text) is not None:
+    if caps.front_matter == "mux" and text.startswith(BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -238,11 +239,11 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
         yield LintFinding(
             "front-matter",
             "warning",
-            _broken_line(text),
+            _broken_line(text, caps.front_matter),
             "The front matter cannot be read, so the agent shows no description.",
         )
     elif state == "unclosed":
-        is_long = front_matter.split(text) is not None
+        is_long = front_matter.split(text, rules=caps.front_matter) is not None
         yield LintFinding(
             "front-matter",
             "warning",
@@ -257,13 +258,13 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
         )
 
 
-def _broken_line(text: str) -> int:
-    """The line the parser stumbled over, else that of the opening fence."""
-    block = front_matter.split(text)
+def _broken_line(text: str, rules: FrontMatterRules) -> int:
+    """Find the line the parser stumbled over, else that of the opening fence."""
+    block = front_matter.split(text, rules=rules)
     if block is None:
         return 1
     try:
-        yaml12.parse(text[block.block_start : block.block_end])
+        parse(text[block.block_start : block.block_end], rules)
     except yaml12.MalformedError as error:
         mark = getattr(error.__cause__, "problem_mark", None)
         last = text.count("\n", 0, block.block_end) + 1

@@ -38,11 +38,11 @@ _TIMESTAMP = re.compile(
 _TAG = "tag:yaml.org,2002:"
 # Ordinary characters in YAML 1.2 that PyYAML takes for line breaks, or refuses.
 _SURROGATE_PAIR = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})")
-_MISREAD = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)"
-)
+_CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+_MISREAD = re.compile(rf"{_CONTROLS}|\r(?!\n)")
+_MISREAD_BUT_RETURNS = re.compile(_CONTROLS)
 # Lines of white space with a tab in it: blank for YAML 1.2, an error for PyYAML.
-_BLANK = re.compile(r"^[ \t]*\t[ \t]*$", re.MULTILINE)
+_BLANK = re.compile(r"^[ \t]*\t[ \t]*(?=\r?$)", re.MULTILINE)
 
 _KINDS: dict[str, Kind] = {
     "ScalarEvent": "scalar",
@@ -94,23 +94,24 @@ class YamlNode(Struct, eq=False):
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
-        """Key and value of the entry called `name`, if this is a mapping that has it."""
-        pairs = self.pairs() if self.kind == "mapping" else ()
-        return next(((key, value) for key, value in pairs if key.value.text == name), None)
+        """Key and value of the entry called `name`, if this is a mapping that has it; the last of several."""
+        pairs = list(self.pairs()) if self.kind == "mapping" else []
+        return next(((key, value) for key, value in reversed(pairs) if key.value.text == name), None)
 
 
-def parse(block: str) -> YamlNode | None:
-    """The root node of a block; None if it holds nothing but blank lines and comments.
+def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
+    """Parse a block into its root node; None if it holds nothing but blank lines and comments.
 
+    `keys_twice`: a key may stand twice in a mapping, and a lone carriage return ends a line.
     Raises `MalformedError`.
     """
     import yaml  # late: it costs tens of milliseconds, and most files are read without it
 
     offset = 1 if block.startswith("\ufeff") else 0
     paired, escapes = _without_surrogate_escapes(block[offset:])
-    readable, originals = _made_readable(paired)
+    readable, originals = _made_readable(paired, _MISREAD_BUT_RETURNS if keys_twice else _MISREAD)
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    builder = _Builder(readable.split("\n"), originals, escapes, offset)
+    builder = _Builder(readable.split("\n"), originals, escapes, offset, keys_twice=keys_twice)
     try:
         for event in yaml.parse(readable, Loader=loader):
             builder.take(event)
@@ -135,21 +136,21 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
     return made, {new: old for old, new in stand_ins.items()}
 
 
-def _made_readable(text: str) -> tuple[str, dict[int, str]]:
+def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
     """`text`, as long as it was, with a private-use character for each misread one; and the way back.
 
     A stand-in is one that the text does not hold, neither as itself nor as an escape: the way back is exact.
     """
     if "\t" in text:
         text = _BLANK.sub(lambda match: " " * len(match[0]), text)
-    misread = sorted(set(_MISREAD.findall(text)))
+    misread = sorted(set(misreads.findall(text)))
     if not misread:
         return text, {}
     lowered = text.lower()
     candidates = ((chr(code), f"{code:08x}") for code in range(0x10FFFD, 0xEFFFF, -1))
     free = (char for char, escape in candidates if char not in text and escape not in lowered)
     stand_ins = dict(zip(misread, free, strict=False))
-    readable = _MISREAD.sub(lambda match: stand_ins[match[0]], text)
+    readable = misreads.sub(lambda match: stand_ins[match[0]], text)
     return readable, {ord(new): old for old, new in stand_ins.items()}
 
 
@@ -157,9 +158,16 @@ class _Builder:
     """Turns events into nodes, without recursion, refusing what the agent's parser refuses."""
 
     def __init__(
-        self, lines: list[str], originals: dict[int, str], escapes: dict[str, str], offset: int
+        self,
+        lines: list[str],
+        originals: dict[int, str],
+        escapes: dict[str, str],
+        offset: int,
+        *,
+        keys_twice: bool,
     ) -> None:
         self.root: YamlNode | None = None
+        self._keys_twice = keys_twice
         self._lines = lines
         self._originals = originals
         self._escapes = escapes
@@ -249,7 +257,7 @@ class _Builder:
             node.end = event.end_mark.index + self._offset
         elif node.children:
             node.end = max(child.end for child in node.children)
-        if node.kind == "mapping":
+        if node.kind == "mapping" and not self._keys_twice:
             identities = [key.value.identity for key, _ in node.pairs() if key.kind == "scalar"]
             if len(set(identities)) < len(identities):
                 raise MalformedError("a key occurs twice")

@@ -28,7 +28,7 @@ from reverie.agents.memory_index import (
     with_shorter_line,
     without_line,
 )
-from reverie.agents.scopes import ScopeContext, ScopeRoot
+from reverie.agents.scopes import FrontMatterRules, ScopeContext, ScopeRoot
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory import front_matter as frontmatter
 from reverie.memory.listing import no_check
@@ -153,7 +153,11 @@ class IndexService:
             index = around
             asked[str(source)] = str(target)
             moved.update(files_below(store, str(source), str(target), emptied))
-        return None if index is None else _planned(index, asked, moved, tuple(emptied))
+        return (
+            None
+            if index is None
+            else _planned(index, asked, moved, tuple(emptied), self._parts.home.caps.front_matter)
+        )
 
     def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
         """Do it, all or nothing. Raises `Conflict` where a file is not what the plan was made on."""
@@ -216,6 +220,7 @@ class IndexService:
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
         """The memories an index is about, and files that need no line in it."""
         topics, others, home = [], [], self._parts.home
+        rules = home.caps.front_matter
         for rel in around.rels:
             check()
             full = f"{around.prefix}{rel}"
@@ -224,7 +229,9 @@ class IndexService:
                 others.append(rel)
                 continue
             text = (around.read(rel) or b"").decode("utf-8", "replace")
-            name, description = frontmatter.declared(text, key="name"), frontmatter.declared(text)
+            name, description = (
+                frontmatter.declared(text, key=key, rules=rules) for key in ("name", "description")
+            )
             topics.append(Topic(rel, text, name, description))
         return topics, others
 
@@ -237,8 +244,10 @@ class IndexService:
                 return with_shorter_line(text, finding.line)
             path, _root, files = store.resolve(lenient_path(look.path_of(finding)))
             topic = files.read(path.rel).decode("utf-8", "replace")
-            title = frontmatter.declared(topic, key="name") or ""
-            return with_line(text, finding.rel, title, frontmatter.declared(topic) or "")
+            rules = store.home.caps.front_matter
+            title = frontmatter.declared(topic, key="name", rules=rules) or ""
+            described = frontmatter.declared(topic, rules=rules) or ""
+            return with_line(text, finding.rel, title, described)
         except IndexEditError as error:
             raise StoreError(
                 "The index was not changed.", cause=str(error), next_step="Edit the text."
@@ -272,7 +281,11 @@ class _Around(Struct, frozen=True):
 
 
 def _planned(
-    around: _Around, targets: Mapping[str, str], moved: Mapping[str, str], emptied: tuple[str, ...]
+    around: _Around,
+    targets: Mapping[str, str],
+    moved: Mapping[str, str],
+    emptied: tuple[str, ...],
+    rules: FrontMatterRules,
 ) -> RenamePlan:
     cut = len(around.base) + 1
     raw = {rel: data for rel in around.rels if rel.endswith(".md") and (data := around.read(rel)) is not None}
@@ -280,7 +293,7 @@ def _planned(
     inside = {before[cut:]: after[cut:] for before, after in moved.items()}
     try:
         here = {before: after for before, after in inside.items() if before in texts}
-        edits = renamed(texts, here, _names_in(texts.values()))
+        edits = renamed(texts, here, _names_in(texts.values(), rules))
     except IndexEditError as error:
         raise StoreError(f"{next(iter(targets))} was not renamed.", cause=str(error)) from error
     becomes = {edit.rel: edit.after for edit in edits if edit.after is not None}
@@ -306,9 +319,10 @@ def _planned(
     return RenamePlan(targets, tuple(changes), moved, emptied, tuple(lines))
 
 
-def _names_in(texts: Iterable[str]) -> set[str]:
-    """What front matter calls the memories: a link by such a name holds wherever the file lies."""
-    return {name for text in texts if (name := frontmatter.declared(text, key="name"))}
+def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
+    """List the names that front matter gives the memories: a link by such a name holds wherever the file
+    lies."""
+    return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 
 
 def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:

@@ -28,7 +28,7 @@ from reverie.errors import StoreError, Unavailable
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.memory.front_matter import set_description
+from reverie.memory.front_matter import FrontError, set_description
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
@@ -201,7 +201,15 @@ class Workbench(HomeServices):
         `Conflict` where a file is there."""
         content = filled(template, path, self.parts.clock())
         if description:
-            content = set_description(content, description)
+            rules = self.parts.home.caps.front_matter
+            try:
+                content = set_description(content, description, rules=rules)
+            except FrontError as error:
+                raise StoreError(
+                    "The memory was not created.",
+                    cause="The front matter of the template cannot be read by the agent.",
+                    next_step="Mend the template, or leave the description empty.",
+                ) from error
         return self.save(context, path, content, None)
 
     @property

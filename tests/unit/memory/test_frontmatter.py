@@ -21,6 +21,7 @@ from reverie.memory import front_matter as frontmatter
 from reverie.memory import yaml12
 from reverie.memory.front_matter import (
     Description,
+    FrontError,
     declared,
     description,
     flattened,
@@ -287,7 +288,7 @@ def test_the_quick_ways_say_what_the_parser_says(quote: str, value: str, newline
     block = split(text)
     assert block is not None
     raw = text[block.block_start : block.block_end]
-    assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200)
+    assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200, "mux")
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -308,11 +309,11 @@ def test_the_quick_way_for_lines_says_what_the_parser_says(lines: list[tuple[str
     raw = "".join(f"{key}: {mark}{value}{closing.get(mark, mark)}{end}" for key, mark, value, end in lines)
     quick = frontmatter._simple_lines(raw)
     if quick is not None:
-        assert frontmatter._shown(quick, 200) == frontmatter._parsed(raw, 200)
+        assert frontmatter._shown(quick, 200) == frontmatter._parsed(raw, 200, "mux")
 
 
 def test_the_quick_ways_are_taken_by_what_agents_mostly_write(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(yaml12, "parse", lambda block: pytest.fail("the parser was called"))
+    monkeypatch.setattr(yaml12, "parse", lambda block, **_how: pytest.fail("the parser was called"))
     assert of_text("---\ndescription: Plain words, even (some) signs\n---\n").state == "ok"
     assert of_text('---\ndescription: "Quoted: with a colon, #2"\n---\n').state == "ok"
     assert of_text("---\r\ndescription: Windows\r\ndate: 2026-07-14\r\n---\r\n").state == "ok"
@@ -358,13 +359,8 @@ def test_the_quick_ways_are_taken_by_what_agents_mostly_write(monkeypatch: pytes
         ("---\n? description\n: old\n---\n", "---\n? description\n: New words\n---\n"),
         ("---\n--- \na: b\n---\n", "---\n--- \ndescription: New words\na: b\n---\n"),
         ("---\na: [x\n---\n", '---\ndescription: New words\na: "[x"\n---\n'),
-        ("---\na: 1\na: 2\n---\n", "---\ndescription: New words\n---\n---\na: 1\na: 2\n---\n"),
         ("---\nRuled text\n---\n", "---\ndescription: New words\n---\n---\nRuled text\n---\n"),
         ("---\nunclosed", "---\ndescription: New words\n---\n---\nunclosed"),
-        (
-            "---\na: &d x\ndescription: &e y\nb: *e\n---\n",
-            "---\ndescription: New words\n---\n---\na: &d x\ndescription: &e y\nb: *e\n---\n",
-        ),
     ],
 )
 def test_setting_a_description_changes_only_its_own_lines(text: str, expected: str):
@@ -373,17 +369,61 @@ def test_setting_a_description_changes_only_its_own_lines(text: str, expected: s
     assert set_description(expected, "New words") == expected
 
 
-def test_a_block_beyond_what_the_agent_reads_gets_one_above_it():
-    text = "---\npad: " + "x" * 5000 + "\n---\nbody"
-    assert set_description(text, "Seen", prefix_bytes=4096) == f"---\ndescription: Seen\n---\n{text}"
-    assert set_description(text, "Seen").startswith("---\ndescription: Seen\npad: xxx")
+LONG = "---\npad: " + "x" * 5000 + "\n---\nbody"
 
 
-def test_a_line_that_would_push_the_fence_out_of_sight_goes_into_a_block_of_its_own():
-    text = "---\ntitle: x\npad: " + "x" * 4060 + "\n---\nbody"
-    changed = set_description(text, "Seen", prefix_bytes=4096)
-    assert description(changed.encode(), CAPS) == Description("Seen", "ok")
-    assert changed.endswith(text)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\na: 1\na: 2\n---\n",
+        "---\na: &d x\ndescription: &e y\nb: *e\n---\n",
+        "---\ndescription: never closed\n\n# Title\n",
+        LONG,
+        "---\ntitle: x\npad: " + "x" * 4060 + "\n---\nbody",
+        "\n---\nowner: dev\n---\nbody\n",
+    ],
+)
+def test_a_block_that_the_agent_cannot_be_made_to_read_is_left_and_gets_none_above_it(text: str):
+    with pytest.raises(FrontError):
+        set_description(text, "Seen", prefix_bytes=4096)
+
+
+def test_a_long_block_takes_a_description_where_nothing_limits_it():
+    assert set_description(LONG, "Seen").startswith("---\ndescription: Seen\npad: xxx")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\nname: a\n--- \nbody\n", "---\ndescription: Seen\nname: a\n---\nbody\n"),
+        ("--- \t\nname: a\n---\nbody\n", "---\ndescription: Seen\nname: a\n---\nbody\n"),
+        ("\n\n---\nname: a\n---\nbody\n", "---\ndescription: Seen\nname: a\n---\nbody\n"),
+        ("---\nname: a\n...\nbody\n", "---\ndescription: Seen\nname: a\n---\nbody\n"),
+        (
+            "---\nname: a\ntags:\n\t- b\n\t- c\n---\nbody\n",
+            "---\ndescription: Seen\nname: a\ntags:\n  - b\n  - c\n---\nbody\n",
+        ),
+        (
+            "---\r\nname: a\r\nmetadata:\r\n\ttype: user\r\n--- \r\nbody\r\n",
+            "---\r\ndescription: Seen\r\nname: a\r\nmetadata:\r\n  type: user\r\n---\r\nbody\r\n",
+        ),
+    ],
+)
+def test_blanks_an_empty_line_dots_and_tabs_are_mended_in_place(text: str, expected: str):
+    assert set_description(text, "Seen", prefix_bytes=4096) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntags:\n  - @a\n  - b\n---\n",
+        "---\nmetadata:\n   type: a\n  name: b\n---\n",
+        "---\nglobs: [*.ts]\n---\n",
+        "---\nmap: {a: b: c}\n---\n",
+    ],
+)
+def test_a_list_or_a_mapping_never_becomes_a_string(text: str):
+    assert repair(text) is None
 
 
 @pytest.mark.parametrize(
@@ -491,8 +531,12 @@ def test_all_other_lines_stay_byte_for_byte_and_the_value_reads_back(
     st.text(max_size=60) | st.text(max_size=40).map(lambda text: f"---\n{text}\n---\nbody"),
     st.text(max_size=20),
 )
-def test_any_text_takes_a_description(text: str, value: str):
-    changed = set_description(text, value)
+def test_any_text_takes_a_description_or_is_refused_for_a_block_that_cannot_be_read(text: str, value: str):
+    try:
+        changed = set_description(text, value)
+    except FrontError:
+        assert frontmatter.begins_block(text)
+        return
     assert declared(changed) == value
     if not text.startswith(("---", "\ufeff")):
         assert changed.endswith(text)

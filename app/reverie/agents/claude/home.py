@@ -299,11 +299,13 @@ def refuse_hostile_id(session_id: str) -> None:
 CAPS = Caps(
     file_bytes=4 << 20,
     files_per_scope=10_000,
-    description_chars=200,
-    description_prefix_bytes=4096,
+    description_chars=65_536,
+    description_prefix_bytes=65_536,
     view_depth=3,
+    front_matter="claude-code",
 )
-"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+"""The agent has no caps of this kind but the prefix it reads; these keep one huge file from being taken for a
+note."""
 
 _TEAM_SENTENCE = "A server keeps the team's memories on every machine alike; a change here could be lost."
 _LOCK_SENTENCE = (

@@ -45,6 +45,7 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
 )
 from reverie.memory import front_matter
+from reverie.memory.front_matter_rules import block_of
 from reverie.runs.guard import is_inbox_noise
 from reverie.runs.record import What
 from reverie.values import Struct, replace
@@ -111,7 +112,7 @@ def _beginnings(key: str) -> frozenset[str]:
 
 def read_facts(path: str, text: str) -> list[Fact]:
     """The facts of a text in their order."""
-    block = front_matter.split(text)
+    block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:].removeprefix("\ufeff")
     offset = text.count("\n", 0, start) + 1

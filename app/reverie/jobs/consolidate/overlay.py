@@ -25,7 +25,7 @@ from typing import Any, get_args
 from reverie.agents.base import Home, comparable
 from reverie.agents.capabilities import ConsolidatedFile, RootChange
 from reverie.agents.memory_index import cut_of
-from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.agents.scopes import Caps, FrontMatterRules, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.claims.checking import CheckedClaim
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
@@ -38,6 +38,7 @@ from reverie.llm.provider import ToolOutcome
 from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description
+from reverie.memory.front_matter_rules import block_of
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, OverlayFiles, RecordFiles, Savepoint, ScopeFiles, run_files
@@ -206,14 +207,16 @@ def root_change(
     moved: Mapping[str, str],
     *,
     heirs_among: Collection[str],
+    rules: FrontMatterRules = "mux",
 ) -> RootChange:
-    """`before` and `after`: every text of the root by `rel`; `moved`: old -> new path; `heirs_among`: which
-    files of `after` may have taken over another."""
+    """Say what became of a root's files. `before` and `after`: every text of the root by `rel`; `moved`:
+    old -> new path; `heirs_among`: which files of `after` may have taken over another; `rules`: by which the
+    agent reads front matter."""
     gone = [rel for rel in before if rel not in after and rel not in moved]
     came = set(moved.values())
     return RootChange(
-        {rel: _read(text) for rel, text in after.items()},
-        {rel: _read(before[rel]) for rel in gone},
+        {rel: _read(text, rules) for rel, text in after.items()},
+        {rel: _read(before[rel], rules) for rel in gone},
         moved,
         _heirs({rel: before[rel] for rel in gone}, {rel: after[rel] for rel in heirs_among if rel in after}),
         tuple(rel for rel in after if rel not in before and rel not in came),
@@ -234,26 +237,27 @@ def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, 
 
 
 def _lines(text: str) -> set[str]:
-    block = front_matter.split(text)
+    block = block_of(text)
     body = text[block.body_start :] if block is not None else text
     return {folded_words(line) for line in body.splitlines()} - {""}
 
 
-def _read(text: str) -> ConsolidatedFile:
-    return ConsolidatedFile(text, _said(text, "name"), _said(text, "description"))
+def _read(text: str, rules: FrontMatterRules) -> ConsolidatedFile:
+    return ConsolidatedFile(text, _said(text, "name", rules), _said(text, "description", rules))
 
 
-def _said(text: str, key: str) -> str:
-    """What front matter says of a key; the parser, a hundred times dearer, only for what is not plain."""
-    block = front_matter.split(text)
+def _said(text: str, key: str, rules: FrontMatterRules) -> str:
+    """Read a key of front matter; the parser, a hundred times dearer, only for what is not plain."""
+    block = front_matter.split(text, rules=rules)
     if block is None:
         return ""
-    found = re.search(rf"^{key}:[ \t]*(.*?)[ \t]*\r?$", text[block.block_start : block.block_end], re.M)
-    if found is None:
+    raw = text[block.block_start : block.block_end]
+    found = re.findall(rf"^{key}:[ \t]*(.*?)[ \t]*\r?$", raw, re.M)
+    if not found:
         return ""
-    if _PLAIN.fullmatch(found[1]) and found[1].lower() not in ("null", "true", "false"):
-        return found[1]
-    return (front_matter.declared(text, key=key) or "").strip()
+    if len(found) == 1 and _PLAIN.fullmatch(found[0]) and found[0].lower() not in ("null", "true", "false"):
+        return str(found[0])
+    return (front_matter.declared(text, key=key, rules=rules) or "").strip()
 
 
 _KEPT: Mapping[str, str] = {
@@ -530,7 +534,7 @@ class DreamOverlay:
         scope = str(memory_path(overlay.root.scope, "")).rstrip("/") + "/"
         renames = {old[top:]: new[top:] for old, new in moved.items() if old.startswith(scope)}
         heirs = [rel for rel in after if self._home.file_role(overlay.root, rel) == "memory"]
-        return root_change(before, after, renames, heirs_among=heirs)
+        return root_change(before, after, renames, heirs_among=heirs, rules=self.caps.front_matter)
 
     def _has_index(self, overlay: _ScopeOverlay) -> bool:
         return any(

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from reverie.memory.diff import WordSpans, changed_spans, text_lines, word_spans
-from reverie.memory.front_matter import split
+from reverie.memory.front_matter_rules import block_of
 from reverie.runs.guard import (
     DRY_RUN_NOTE,
     counted_lines,
@@ -617,7 +617,7 @@ def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
     before = {_folded(line): line for line in kept.splitlines()}
     after = {_folded(line): line for line in result.splitlines() if _folded(line)}
     alike = _AlikeLines(after)
-    block = split(gone)
+    block = block_of(gone)
     head = gone[: block.body_start].count("\n") if block is not None else 0
     found = []
     for number, line in enumerate(gone.splitlines()):

@@ -9,6 +9,7 @@ Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.agents.scopes import FrontMatterRules
 from reverie.memory.front_matter import (
     Front,
     FrontEntry,
@@ -178,6 +180,18 @@ class FittingArea(QScrollArea):
         return QSize(120, 0)
 
 
+class FormLimits(NamedTuple):
+    """How the agent reads front matter."""
+
+    chars: int
+    """How much of a description it shows, in UTF-16 units; 0: all."""
+    prefix: int
+    """How far it looks for the end of the block, in bytes; 0: to the end."""
+    rules: FrontMatterRules = "mux"
+
+
+NO_LIMITS = FormLimits(0, 0)
+
 # What agents use: mux one key, Claude Code the others, in its older and in its newer shape.
 OFFERED: tuple[Path, ...] = (
     ("description",),
@@ -200,7 +214,7 @@ class FrontForm(QWidget):
         self._icons = icons
         self._current = current
         self._text = ""
-        self._limits = (0, 0)
+        self._limits = NO_LIMITS
         self._read_only = True
         self._front = Front(there=False)
         self._asked: list[Path] = []
@@ -235,9 +249,8 @@ class FrontForm(QWidget):
         self._area.setAccessibleName(self.tr("Keys of the front matter"))
         column(self, self.trouble, self._area, margin=0, gap=0)
 
-    def show_text(self, text: str, *, read_only: bool, limits: tuple[int, int] = (0, 0)) -> None:
-        """The file's text as it is now. `limits`: the agent's caps of a description in characters and of how
-        far it looks for the end of the block in bytes; 0: none."""
+    def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
+        """Show the file's text as it is now."""
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
         self._text, self._read_only, self._limits = text, read_only, limits
@@ -325,14 +338,14 @@ class FrontForm(QWidget):
                 self.tr("Put the caret there in the source"),
             )
         ]
-        if front.problem == "malformed" and not self._read_only and repair(self._text) is not None:
+        if front.problem == "malformed" and not self._read_only and self._repaired(self._text) is not None:
             buttons.append(
                 ("mend", self.tr("Repair"), self.tr("Put quotes around the values that need them"))
             )
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
     def _say_note(self) -> None:
-        limit = self._limits[0]
+        limit = self._limits.chars
         said = self._front.text("description")
         length = utf16_length(flattened(said, 10**9)) if said else 0
         over = bool(limit) and length > limit
@@ -369,7 +382,8 @@ class FrontForm(QWidget):
         # An empty field of a key that is not there yet is no key.
         if not value and self._front.text(*path) is None and path not in self._paths():
             return
-        self._edit(path, lambda text: set_value(text, path, value, self._limits[1] or None))
+        limits = self._limits
+        self._edit(path, lambda text: set_value(text, path, value, limits.prefix or None, rules=limits.rules))
 
     def drop(self, path: Path) -> None:
         """A key is to go."""
@@ -377,7 +391,7 @@ class FrontForm(QWidget):
             self._asked = [each for each in self._asked if each != path]
             self._show_entries()
             return
-        self._edit(path, lambda text: remove(text, path))
+        self._edit(path, lambda text: remove(text, path, rules=self._limits.rules))
 
     def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
         """Edit the text as it is now, unless others changed this very key: then show theirs."""
@@ -394,7 +408,10 @@ class FrontForm(QWidget):
 
     def _read(self, text: str) -> Front:
         # Front matter stands at the top: what is far below need not be looked at again and again.
-        return read(text[:LONGEST], self._limits[1] or None)
+        return read(text[:LONGEST], self._limits.prefix or None, rules=self._limits.rules)
+
+    def _repaired(self, text: str) -> str | None:
+        return repair(text, rules=self._limits.rules)
 
     def _paths(self) -> frozenset[Path]:
         return frozenset(entry.path for entry in self._front.entries)
@@ -436,6 +453,6 @@ class FrontForm(QWidget):
             self.line_wanted.emit(max(1, self._front.line))
         elif key == "mend":
             text = self._current()
-            repaired = repair(text)
+            repaired = self._repaired(text)
             if repaired is not None:
                 self._take(text, repaired)

@@ -33,13 +33,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.memory.front_matter import BOM
+from reverie.memory.front_matter_rules import BOM
 from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
 from reverie.ui.display_text import LONGEST_LINE, counted, human_size
 from reverie.ui.editor.documents import OpenFile, replace_text
-from reverie.ui.editor.front_matter_form import FrontForm
+from reverie.ui.editor.front_matter_form import NO_LIMITS, FormLimits, FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import widget_text
@@ -134,7 +134,10 @@ class EditorView(QObject):
             self._preview.say_text(text, at_once=at_once)
         if self._form is not None and form_shown:
             caps = self._caps
-            limits = (caps.description_chars, caps.description_prefix_bytes) if caps is not None else (0, 0)
+            limits = NO_LIMITS
+            if caps is not None:
+                prefix = caps.description_prefix_bytes
+                limits = FormLimits(caps.description_chars, prefix, caps.front_matter)
             # Where the agent reads no descriptions, front matter is edited and never begun.
             none = caps is not None and not caps.descriptions and not text.startswith("---")
             self._form.show_text(text, read_only=file.read_only or none, limits=limits)

@@ -34,7 +34,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.memory.front_matter import Front, read, split
+from reverie.memory.front_matter import Front, read
+from reverie.memory.front_matter_rules import block_of
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Theme, theme_of
 from reverie.ui.display_text import shortened, visible
 from reverie.ui.jobs import single_shot
@@ -76,7 +77,7 @@ def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocu
     document.setUndoRedoEnabled(False)
     document.setDefaultFont(font)
     document.setDocumentMargin(MARGIN)
-    block = split(text)
+    block = block_of(text)
     features = QTextDocument.MarkdownFeature
     document.setMarkdown(
         _with_alternatives(_bounded(text[block.body_start :] if block is not None else text)),

@@ -46,7 +46,6 @@ def test_anything_else_is_something(text: str) -> None:
         ("---\ndescription:\n# comment\n---\nOnly line\n", "Only line"),
         ("---\ndescription: 42\n---\nx\n", "42"),
         ("---\ndescription: [a, b]\n---\nx\n", "a, b"),
-        ("---\ndescription: Never closed\n\n# Title\n", "Never closed"),
         ("Version 1.2.3 is out, see e.g. the notes. More.\n", "Version 1.2.3 is out, see e.g. the notes."),
     ],
 )
@@ -63,6 +62,17 @@ def test_a_block_that_does_not_parse_is_mended() -> None:
     assert result is not None
     assert shown(result) == "[unclosed list"
     assert result.endswith("\n---\n\nBody.\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ndescription: Never closed\n\n# Title\n",
+        "---\nname: dup\ndescription: first\ndescription: second\n---\nThe queue retries three times.\n",
+    ],
+)
+def test_a_block_that_cannot_be_mended_is_left_alone(text: str) -> None:
+    assert with_description(text, CAPS) is None
 
 
 @pytest.mark.parametrize(

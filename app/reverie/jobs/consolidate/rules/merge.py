@@ -30,6 +30,7 @@ from reverie.jobs.consolidate.rules.reading import (
 )
 from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
+from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.runs.guard import folded_words
 from reverie.text.summaries import utf16_length
 from reverie.values import Struct, field
@@ -411,6 +412,7 @@ def append_line(body: str, line: str, newline: str) -> str:
     return f"{stripped}{newline * 2 if stripped else ''}{line}{newline if end else ''}"
 
 
+_LONGEST_JOINT = 200
 _EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
 
 
@@ -431,7 +433,10 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
             body = append_line(body, front.line, newline_of(target))
         result = front.text + body
         if front.description is not None:
-            result = front_matter.set_description(result, front.description)
+            try:
+                result = front_matter.set_description(result, front.description, rules=caps.front_matter)
+            except front_matter.FrontError:
+                return None
         if _is_whole(result, target, source, front, caps):
             return result
     return None
@@ -462,7 +467,7 @@ def _holds(target: str, source: str) -> bool:
 
 
 def _front_lines(text: str) -> tuple[str, ...]:
-    block = front_matter.split(text)
+    block = block_of(text)
     if block is None:
         return ()
     lines = (" ".join(line.split()) for line in text[block.block_start : block.block_end].split("\n"))
@@ -471,8 +476,8 @@ def _front_lines(text: str) -> tuple[str, ...]:
 
 def _body(text: str) -> str:
     text = _EMPTY_BLOCK.sub(r"\1", text)
-    block = front_matter.split(text)
-    return text[block.body_start :] if block is not None else text.removeprefix(front_matter.BOM)
+    block = block_of(text)
+    return text[block.body_start :] if block is not None else text.removeprefix(BOM)
 
 
 # --- front matter -------------------------------------------------------------------------------------------
@@ -486,7 +491,9 @@ def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
     own, other = keys.meanings(), more.meanings()
     if any(own[name] != other[name] for name in own.keys() & other.keys()):
         return None
-    described, also = front_matter.declared(target), front_matter.declared(source)
+    rules = caps.front_matter
+    described = front_matter.declared(target, rules=rules)
+    also = front_matter.declared(source, rules=rules)
     carries_description = "description" in _names(more) and "description" not in _names(keys)
     if "description" in _names(more) and also is None and not carries_description:
         return None
@@ -510,13 +517,13 @@ def _names(keys: FrontKeys) -> set[str]:
 def _with_lines(text: str, lines: Sequence[str]) -> str:
     """Everything before the body, with more lines at the end of the block; a block is made where there is
     none."""
-    block = front_matter.split(text)
+    block = block_of(text)
     newline = newline_of(text)
     added = newline.join(line.rstrip() for line in lines)
     if block is not None:
         end, start = block.block_end, block.body_start
         return f"{text[:end]}{newline}{added}{text[end:start]}" if lines else text[:start]
-    bom = front_matter.BOM if text.startswith(front_matter.BOM) else ""
+    bom = BOM if text.startswith(BOM) else ""
     return f"{bom}---{newline}{added}{newline}---{newline}" if lines else bom
 
 
@@ -529,7 +536,7 @@ def _both_descriptions(
         return _Front(text, None, "", meanings)
     joint = "" if one.endswith((".", "!", "?", ";", ":", "…")) else ";"
     both = other if folded_words(one) in folded_words(other) else f"{one}{joint} {other}"
-    if utf16_length(both) <= caps.description_chars:
+    if utf16_length(both) <= min(caps.description_chars, _LONGEST_JOINT):
         return _Front(text, both, "", meanings)
     return _Front(text, None, other, meanings)
 
@@ -544,7 +551,8 @@ def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) 
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:
         return False
-    if front.description is not None and front_matter.declared(result) != front.description:
+    said = front_matter.declared(result, rules=caps.front_matter)
+    if front.description is not None and said != front.description:
         return False
     bodies = sum(len(_body(text).encode("utf-8", "surrogatepass")) for text in (target, source))
     if len(_body(result).encode("utf-8", "surrogatepass")) > bodies:

@@ -61,6 +61,7 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
 )
 from reverie.memory import front_matter
+from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
@@ -161,7 +162,7 @@ _LOOKED_AT = 200
 def candidates_of(text: str) -> tuple[str, ...]:
     """The texts of an inbox's candidates; none if it is not exactly of the agent's form."""
     text = text.replace("\r\n", "\n")
-    block = front_matter.split(text)
+    block = block_of(text)
     body = (text[block.body_start :] if block is not None else text).rstrip()
     head = _HEAD.match(body)
     if head is None:
@@ -189,7 +190,7 @@ class KnownTexts:
                 self._read(path, text)
 
     def _read(self, path: str, text: str) -> None:
-        block = front_matter.split(text)
+        block = block_of(text)
         for passage in split_passages(text[block.body_start :] if block is not None else text):
             around = read_wording(f"{passage.section}, {passage.parent}").seen
             if passage.kind in ("code", "rule") or around & _LOADED:
@@ -242,6 +243,7 @@ _BLANK_END = re.compile(r"[ \t]\r?(?:\n|\Z)")
 # What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
 # see that it is no real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
+_LONGEST_WRITTEN = 200
 # A description that adds to the name says so much more.
 _TELLING = 3
 _LETTER = re.compile(r"[^\W\d_]")
@@ -257,7 +259,7 @@ _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
 def is_empty(text: str) -> bool:
     """Nothing but white space, or an empty front matter block and nothing else."""
-    bare = text.removeprefix(front_matter.BOM)
+    bare = text.removeprefix(BOM)
     return (
         not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
         if bare.startswith("---")
@@ -280,16 +282,16 @@ def with_description(
     to add to; `folders`: those of the folders it is in, to which a heading is to add as well."""
     if not lacks_description(text, caps):
         return None
-    block = front_matter.split(text)
-    if block is not None and front_matter.split(text, caps.description_prefix_bytes) is None:
-        return None
-    repaired = front_matter.repair(text)
-    result = repaired or text
+    prefix, rules = caps.description_prefix_bytes, caps.front_matter
+    result = front_matter.repair(text, prefix_bytes=prefix, rules=rules) or text
     if not _shown(result, caps):
         value = _value(result, caps, name, folders)
         if value is None:
             return None
-        result = front_matter.set_description(result, value)
+        try:
+            result = front_matter.set_description(result, value, prefix_bytes=prefix, rules=rules)
+        except front_matter.FrontError:
+            return None  # the findings say what is wrong with the block
     is_better = bool(_shown(result, caps)) and _keeps_words(text, result)
     return result if is_better and len(result.encode("utf-8", "surrogatepass")) <= caps.file_bytes else None
 
@@ -309,7 +311,7 @@ def _value(text: str, caps: Caps, name: Sequence[str], folders: Sequence[str]) -
         stated = _flat(" ".join([key.lines[0].split(":", 1)[1], *below]))
         if re.search(r"\w", stated) and stated.casefold() not in ("null", '""', "''"):
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
-            fits = utf16_length(items) <= caps.description_chars and not _may_be_secret(items)
+            fits = utf16_length(items) <= longest_description(caps) and not _may_be_secret(items)
             return items if fits else None
     return _telling_words(_said_words(text, caps), name, folders)
 
@@ -332,10 +334,10 @@ class _Said(Struct, frozen=True):
 
 def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
     """What each passage says."""
-    block = front_matter.split(text)
+    block = block_of(text)
     start = block.body_start if block is not None else 0
     # What comes later describes no note; whole lines of it, since half a line may hide what it says.
-    body = text[start:].removeprefix(front_matter.BOM)
+    body = text[start:].removeprefix(BOM)
     end = body.find("\n", _BEGINNING)
     before = ""
     passages = passages_of(body if end < 0 else body[:end])
@@ -388,6 +390,12 @@ def _content_words(text: str) -> Iterator[str]:
             yield from (found[at : at + 2] for at in range(0, max(1, len(found) - 1), 2))
 
 
+def longest_description(caps: Caps) -> int:
+    """How many UTF-16 units a description may have that the rules write: one line of an index, also where the
+    agent would show more."""
+    return min(caps.description_chars, _LONGEST_WRITTEN)
+
+
 def _may_be_secret(text: str) -> bool:
     return bool(find_secrets(text) or _KEY_SHAPE.search(text))
 
@@ -424,9 +432,10 @@ def _flat(text: str) -> str:
 
 def _cut(text: str, caps: Caps) -> str:
     """At most as long as the agent shows, cut between words."""
-    if utf16_length(text) <= caps.description_chars:
+    limit = longest_description(caps)
+    if utf16_length(text) <= limit:
         return text
-    cut = cut_utf16(text, caps.description_chars - 1)
+    cut = cut_utf16(text, limit - 1)
     at_space = cut.rsplit(" ", 1)[0] if " " in cut[len(cut) // 2 :] else cut
     return at_space.rstrip(" ,;:-") + "…"
 
@@ -446,10 +455,10 @@ def _keeps_words(before: str, after: str) -> bool:
 
 def without_noise(text: str) -> str | None:
     """The note without trailing blanks and blank lines at its end, if it has any."""
-    block = front_matter.split(text)
+    block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:]
-    if block is None and text.removeprefix(front_matter.BOM).startswith(("---\n", "---\r\n")):
+    if block is None and text.removeprefix(BOM).startswith(("---\n", "---\r\n")):
         # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
         return None
     words = body.rstrip()

@@ -23,7 +23,8 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
     word,
 )
-from reverie.memory import front_matter, yaml12
+from reverie.memory import yaml12
+from reverie.memory.front_matter_rules import block_of
 from reverie.values import Struct, replace
 
 # Passages: the smallest stretches of Markdown that can be moved without breaking a sentence. Judging splits
@@ -326,7 +327,7 @@ NO_KEYS = FrontKeys((), movable=True)
 
 def read_keys(text: str) -> FrontKeys | None:
     """The keys of a text's front matter; none for a text without; None when the block is malformed."""
-    block = front_matter.split(text)
+    block = block_of(text)
     if block is None:
         return NO_KEYS
     raw = text[block.block_start : block.block_end]
@@ -465,7 +466,7 @@ def read_note(
     is_common: Callable[[str], bool] = lambda line: False,
 ) -> NoteReading:
     """Take a note apart. `is_common` tells of a line whether many notes have it."""
-    block = front_matter.split(note.text)
+    block = block_of(note.text)
     start = block.body_start if block is not None else 0
     body = note.text[start:].removeprefix("\ufeff")
     keys = read_keys(note.text)

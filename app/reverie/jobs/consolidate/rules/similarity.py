@@ -39,7 +39,7 @@ from reverie.jobs.consolidate.rules.wording import (
     read_wording,
     word,
 )
-from reverie.memory import front_matter
+from reverie.memory.front_matter_rules import block_of
 from reverie.runs.guard import folded_words
 from reverie.values import Struct
 
@@ -225,7 +225,7 @@ def same_body(a: str, b: str) -> bool:
 
 def folded_body(text: str) -> str:
     """A body for comparing: white space runs folded, blank lines dropped."""
-    block = front_matter.split(text)
+    block = block_of(text)
     body = text[block.body_start :] if block is not None else text
     return "\n".join(" ".join(line.split()) for line in body.split("\n") if line.strip())
 

@@ -1,0 +1,142 @@
+"""The rules by which agents find and parse front matter: one reader per agent, a property of its home.
+
+`mux`: a block begins with `---` at the first byte and ends at a line `---` within a bounded prefix; it is
+strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks and all white space
+behind the opening fence are skipped, the block ends at the first `---` wherever that stands, and only the
+first 30 lines count. A key may stand twice. What does not parse is read once more with tabs at the beginning
+of lines as two blanks each and with quotes around values that need them (measured with Claude Code 2.1.331,
+tests/campaign/agents/claude_front_matter.py).
+
+Pure; any thread. A block that does not parse raises `yaml12.MalformedError`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from reverie.agents.scopes import FrontMatterRules
+from reverie.memory import yaml12
+from reverie.text.summaries import JS_SPACE
+from reverie.values import Struct
+
+BOM = "\ufeff"
+CLAUDE_LINES = 30
+
+_BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
+_CLAUDE_BLOCK = re.compile(rf"---[{JS_SPACE}]*\n(?P<raw>.*?)---(?:[ \t]*\r?\n)?", re.DOTALL)
+_LOOSE_BLOCK = re.compile(
+    r"---[ \t]*(?P<newline>\r?\n)(?P<raw>.*?)(?:(?<=\n)|\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
+_CLAUDE_VALUE = re.compile(rf"(?P<key>[A-Za-z_-]+):[{JS_SPACE}]+(?P<value>[^\r\n\u2028\u2029]+)")
+_CLAUDE_SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
+_TAB_BEFORE_WORDS = re.compile(r"^\t+[^\s]", re.MULTILINE)
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+
+
+class Frontmatter(Struct, frozen=True):
+    """The position of a front-matter block: its YAML is `text[block_start:block_end]`."""
+
+    block_start: int
+    block_end: int
+    body_start: int
+    newline: Literal["\n", "\r\n"]
+    """The line end after the opening fence."""
+    bom: bool
+    """The text begins with a byte order mark, so mux, which checks the first byte, sees no block."""
+
+
+def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> Frontmatter | None:
+    """Find the block of a file's whole text by an agent's rules. `prefix_bytes`: how far the agent looks for
+    its end; None: find it wherever it ends."""
+    bom = text.startswith(BOM)
+    seen = text
+    if prefix_bytes is not None:
+        seen = text[:prefix_bytes].encode("utf-8", "surrogatepass")[:prefix_bytes].decode("utf-8", "replace")
+    if rules == "claude-code":
+        return _claude_block(seen, prefix_bytes is not None)
+    match = _BLOCK.match(seen, len(BOM) if bom else 0)
+    if match is None:
+        return None
+    newline: Literal["\n", "\r\n"] = "\n" if match["newline"] == "\n" else "\r\n"
+    return Frontmatter(*match.span("raw"), match.end(), newline, bom)
+
+
+def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
+    if limited:
+        seen = "\n".join(seen.split("\n", CLAUDE_LINES)[:CLAUDE_LINES])
+    start = 2 if seen.startswith(BOM * 2) else 1 if seen.startswith(BOM) else 0
+    match = _CLAUDE_BLOCK.match(seen, start)
+    if match is None:
+        return None
+    first, end = match.span("raw")
+    raw = match["raw"]
+    end -= 2 if raw.endswith("\r\n") else 1 if raw.endswith("\n") else 0
+    newline: Literal["\n", "\r\n"] = "\r\n" if seen[: seen.index("\n")].endswith("\r") else "\n"
+    return Frontmatter(first, end, match.end(), newline, start > 0)
+
+
+def block_of(text: str) -> Frontmatter | None:
+    """Find the block as a person sees it, whatever an agent makes of it: blanks may follow either fence."""
+    start = len(BOM) if text.startswith(BOM) else 0
+    match = _LOOSE_BLOCK.match(text, start)
+    if match is None:
+        return None
+    newline: Literal["\n", "\r\n"] = "\n" if match["newline"] == "\n" else "\r\n"
+    return Frontmatter(*match.span("raw"), match.end(), newline, start > 0)
+
+
+def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | None]:
+    """Parse a block by an agent's rules: the YAML that its parser reads, which has as many lines as `raw`,
+    and its root. Raises `yaml12.MalformedError`."""
+    if rules == "mux":
+        return raw, yaml12.parse(raw)
+    try:
+        return raw, _parsed_by_claude(raw)
+    except yaml12.MalformedError:
+        quoted = claude_quoted(raw)
+        return quoted, _parsed_by_claude(quoted)
+
+
+def _parsed_by_claude(raw: str) -> yaml12.YamlNode | None:
+    # What libyaml reads and the agent's parser does not.
+    if "\0" in raw or _TAB_BEFORE_WORDS.search(raw):
+        raise yaml12.MalformedError("a NUL, or a tab that indents")
+    return yaml12.parse(raw, keys_twice=True)
+
+
+def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
+    """Parse a block by an agent's rules into its root. Raises `yaml12.MalformedError`."""
+    return as_read(raw, rules)[1]
+
+
+def without_tabs(raw: str) -> str:
+    """Write each tab at the beginning of a line as two blanks, which YAML takes for indentation."""
+    return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
+
+
+def claude_quoted(raw: str) -> str:
+    """Write a block as Claude Code reads one that does not parse."""
+    return "\n".join(map(_claude_quoted_line, without_tabs(raw).split("\n")))
+
+
+def _claude_quoted_line(line: str) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    match = _CLAUDE_VALUE.fullmatch(line.removesuffix("\r"))
+    if match is None or not _CLAUDE_SPECIAL.search(match["value"]):
+        return line
+    value = match["value"]
+    if value[0] == value[-1] and value[0] in "\"'":
+        return line
+    if value[0] == "[" and value[-1] == "]" and _is_list(value):
+        return line
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{match["key"]}: "{escaped}"{end}'
+
+
+def _is_list(value: str) -> bool:
+    try:
+        _parsed_by_claude(value)
+    except yaml12.MalformedError:
+        return False
+    return True
