@@ -41,6 +41,10 @@ def main() -> None:
         from reverie.engine.process import main as engine_main
 
         sys.exit(engine_main(sys.argv[2:]))
+    if sys.argv[1:2] == ["_repository"]:
+        from reverie.claims.apart import main as repository_main
+
+        sys.exit(repository_main(sys.argv[2:]))
     from reverie.cli.main import main as run
 
     sys.exit(run(sys.argv[1:]))

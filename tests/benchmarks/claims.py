@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "app"))
 
-from reverie.services.claims import ProjectClaims
+from reverie.claims.project import CheckedProject
 
 LONG = 100_000
 START = 1_700_000_000
@@ -119,7 +119,7 @@ def measure_size(size: Size, place: Path) -> None:
     """The first check, and the next one after a commit."""
     make(place, stream(size, random.Random(7)))
     began, cpu = time.perf_counter(), time.process_time()
-    claims = ProjectClaims(place)
+    claims = CheckedProject(place)
     report = claims.check(claims.notes())
     first, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(
@@ -144,7 +144,7 @@ def measure_long(place: Path) -> None:
     """A check that must not follow all of the history."""
     make(place, long_stream())
     began, cpu = time.perf_counter(), time.process_time()
-    claims = ProjectClaims(place)
+    claims = CheckedProject(place)
     report = claims.check(claims.notes())
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     found = ", ".join(f"{claim.token} {claim.state}" for claim in report.claims)

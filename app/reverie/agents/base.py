@@ -338,6 +338,17 @@ class Orphan(Struct, frozen=True):
     reason: str
 
 
+class Identity(Struct, frozen=True):
+    """The marks by which one repository is told from another. `roots`: hex ids of commits without parents,
+    empty where they are not known; `remotes`: as `claims.identity.remote_key` spells them. Both sorted."""
+
+    roots: tuple[str, ...] = ()
+    remotes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.roots or self.remotes)
+
+
 class LostStore(Struct, frozen=True):
     """A store that nobody works on any more, with all that the home knows of it."""
 

@@ -188,8 +188,11 @@ class ClaimChecker:
     def check(
         self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None
     ) -> list[CheckedClaim]:
-        """The claims of all `notes`, in order. `check` may raise to stop."""
-        found = [(note, self._claims_of(note)) for note in notes]
+        """Check the claims of all `notes`, in order. `check` is called for each, and may raise to stop."""
+        found = []
+        for note in notes:
+            check()
+            found.append((note, self._claims_of(note)))
         words = {word for _note, known in found for word in known.words}
         before, self._present = self._present, self._contents.present(words)
         changed = self._changed | (before ^ self._present)

@@ -2,12 +2,13 @@
 
 No hook, filter or program of the repository runs, the `git` program is never started, the configuration of
 the person is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
-untrusted: what libgit2 would open must be regular files, blobs above a limit are not loaded, names that are
-no UTF-8 stay bytes (surrogates), and history is followed for a bounded number of commits; `limits` says what
-was left out.
+untrusted: blobs above a limit are not loaded, names that are no UTF-8 stay bytes (surrogates), and history is
+followed for a bounded number of commits and of changed files; `limits` says what was left out.
 
-Threading: one thread at a time. Failure: `Unavailable` where it cannot be opened; an object that is missing
-(a shallow or partial clone) counts as nothing.
+Threading: one thread at a time, in a process of its own (`claims.apart`): libgit2 opens whatever lies where
+git keeps a file, a pipe or a file of a share that hangs too, and holds the interpreter meanwhile. Failure:
+`Unavailable` where it cannot be opened; an object that is missing (a shallow or partial clone) counts as
+nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.agents.reading import Glob
 from reverie.errors import Unavailable
-from reverie.files.directory import is_directory, is_file, is_irregular, is_there
+from reverie.files.directory import is_directory, is_file, is_there, read_regular
 from reverie.memory.history.repository import libgit2
 from reverie.values import Struct, field
 
@@ -38,6 +39,11 @@ MOST_COMPARED = 20_000_000
 """Entries of directories that are read to follow the history: some ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
+"""Files and directories of one state, and those that differ between two."""
+MOST_CHANGES = 2_000_000
+"""Changed files that are kept, of all commits."""
+_LONGEST_PATH = 4_096
+"""Of a path; no checkout can have a longer one."""
 MOST_CANDIDATES = 300
 """Added files that a deleted one is compared with."""
 SIMILAR = 0.5
@@ -46,7 +52,6 @@ _KEPT_TEXTS = 400
 _KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
 _WINDOW_BYTES = 8 << 20
-_SMALL_FILES = ("HEAD", "config", "packed-refs", "commondir", "gitdir", "shallow", "config.worktree")
 _SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
@@ -108,6 +113,10 @@ def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
     return name, _Entry(int(mode, 8), entry[-20:])
 
 
+class _TooMuchError(Exception):
+    """Two trees differ in more paths than are followed."""
+
+
 class _Listing(Struct):
     """What a tree holds, by path."""
 
@@ -143,7 +152,6 @@ def open_repository(project: Path) -> pygit2.Repository:
     """The repository at `project`: a checkout, a linked worktree or a bare one. Raises `Unavailable`."""
     git = libgit2()
     place = _git_directory(project)
-    _require_harmless(place)
     flags = git.enums.RepositoryOpenFlag
     # What is read is kept here, as far as it is needed again.
     option = git.enums.Option
@@ -161,9 +169,16 @@ def open_repository(project: Path) -> pygit2.Repository:
     return opened
 
 
+def has_repository(project: Path) -> bool:
+    """Whether there is something at `project` that looks like a repository. Opens nothing."""
+    return os.path.lexists(project / ".git") or (
+        is_directory(project / "objects") and is_file(project / "HEAD")
+    )
+
+
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Directories and the files in them that change when the repository at `project` stands elsewhere: a
-    commit, a checkout, a pull. Empty where there is none."""
+    """Return directories and the files in them that change when the repository at `project` stands elsewhere:
+    a commit, a checkout, a pull. Empty where there is none."""
     try:
         place = _git_directory(project)
     except Unavailable:
@@ -206,33 +221,9 @@ def _git_directory(project: Path) -> Path:
     raise _unusable(project, "Its .git file names a directory that does not belong to this checkout")
 
 
-def _require_harmless(place: Path) -> None:
-    """No pipe or device where libgit2 would open a file, and no include of a configuration."""
-    directories = [place]
-    common = _small_text(place / "commondir").strip()
-    if common:
-        directories.append(Path(os.path.normpath(place / common)))
-    for directory in directories:
-        for name in (*_SMALL_FILES, "info", "objects/info/alternates"):
-            try:
-                mode = (directory / name).stat().st_mode
-            except OSError:
-                continue
-            if not (stat.S_ISREG(mode) or (name == "info" and stat.S_ISDIR(mode))):
-                raise Unavailable(f"{directory / name} is not a regular file.", reason="repository")
-        config = _small_text(directory / "config")
-        for included in re.findall(r"^[ \t]*path[ \t]*=(.*\S)", config, re.MULTILINE):
-            target = directory / os.path.expanduser(included.strip().strip('"'))  # noqa: PTH111 - as git reads it
-            if is_irregular(target):
-                raise Unavailable(f"Its configuration includes {target}.", reason="repository")
-
-
 def _small_text(path: Path) -> str:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return ""
-        with path.open("rb") as file:
-            return file.read(1 << 16).decode("utf-8", "surrogateescape")
+        return read_regular(path, 1 << 16).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
@@ -240,10 +231,18 @@ def _small_text(path: Path) -> str:
 class ProjectRepository:
     """One repository as of one commit. Create it anew for another one; `moved_to` keeps what still holds."""
 
-    def __init__(self, project: Path, at: str = "", *, most_commits: int = MOST_COMMITS) -> None:
-        """`at`: a commit, branch or tag; without it HEAD. Raises `Unavailable`, and `ValueError` for one that
-        is not there."""
+    def __init__(
+        self,
+        project: Path,
+        at: str = "",
+        *,
+        most_commits: int = MOST_COMMITS,
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`at`: a commit, branch or tag; without it HEAD. `progress` is called for each object that is read.
+        Raises `Unavailable`, and `ValueError` for a commit that is not there."""
         self.project = project
+        self._progress = progress
         self.git = open_repository(project)
         self._objects = self.git.odb
         self.is_bare = self.git.path.rstrip("/") == str(project) or not is_there(project / ".git")
@@ -252,7 +251,7 @@ class ProjectRepository:
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
         self._trees: OrderedDict[bytes, frozenset[bytes]] = OrderedDict()
-        self._kept_entries = self._entries_read = 0
+        self._kept_entries = self._work = 0
         self._known: dict[tuple[str, str], tuple[str, int] | None] = {}
         self._diffs: dict[str, tuple[FileDelta, ...]] = {}
         git = libgit2()
@@ -276,6 +275,7 @@ class ProjectRepository:
         self.deleted_names: dict[str, set[str]] = {}
         """Deleted files and their directories by their last part."""
         self._at_of: dict[str, int] = {}
+        self._changes_kept = 0
 
     def refresh(self) -> set[str] | None:
         """Stand at HEAD as it is now. The paths, those of directories too, that are new, changed or there no
@@ -295,16 +295,19 @@ class ProjectRepository:
             return changed
         self._order = [*new, *self._order]
         self._newest -= len(new)
-        for place, commit in reversed(list(enumerate(new, self._newest))):
-            self._at_of[str(commit.id)] = place
-            self._note(place, commit, front=True)
+        try:
+            for place, commit in reversed(list(enumerate(new, self._newest))):
+                self._at_of[str(commit.id)] = place
+                self._note(place, commit, front=True)
+        except _TooMuchError:
+            self._forget_order()
         return changed
 
     def _list_anew(self, old: bytes, new: bytes) -> set[str]:
         """What is there now becomes what `new` holds instead of `old`. The paths that are not the same."""
         try:
             found = [(_text(raw), before, after) for raw, before, after in self._differences(old, new)]
-        except KeyError:
+        except (KeyError, _TooMuchError):
             before, self.now = self.now, self._listing(new)
             changed = {path for path, _entry in before.files.items() ^ self.now.files.items()}
             return changed | (before.dirs.keys() ^ self.now.dirs.keys())
@@ -312,6 +315,8 @@ class ProjectRepository:
             self.now.remove(path)
             if after is not None:
                 self.now.put(path, after)
+        if len(self.now.files) + len(self.now.dirs) > MOST_ENTRIES:
+            self.now = self._listing(new)
         return {path for path, *both in found if not all(one and one.kind == _TREE for one in both)}
 
     def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
@@ -339,12 +344,13 @@ class ProjectRepository:
         if known is not None:
             self._trees.move_to_end(tree)
             return known
+        self._progress()
         try:
             known = frozenset(_ENTRY.findall(self._objects.read(tree.hex())[1]))
         except (ValueError, libgit2().GitError) as error:
             raise KeyError(tree.hex()) from error
         self._trees[tree] = known
-        self._entries_read += len(known)
+        self._work += len(known)
         self._kept_entries += len(known)
         while self._kept_entries > _KEPT_ENTRIES and len(self._trees) > 1:
             self._kept_entries -= len(self._trees.popitem(last=False)[1])
@@ -360,16 +366,24 @@ class ProjectRepository:
     def _differences(
         self, old: bytes | None, new: bytes | None
     ) -> Iterator[tuple[bytes, _Entry | None, _Entry | None]]:
-        """Each path at which two trees differ, and what lies there in either; None: an empty tree. Trees that
-        are the same are not read. Raises `KeyError` where one is missing."""
-        waiting = [(b"", old, new)]
+        """Yield each path at which two trees differ, and what lies there in either; None: an empty tree.
+
+        Trees that are the same are not read. Raises `KeyError` where one is missing, and `_TooMuchError` for
+        more than `MOST_ENTRIES` paths: ten trees that each hold the next one ten times have 10^10 files.
+        """
+        waiting, count = [(b"", old, new)], 0
         while waiting:
+            self._progress()
             prefix, before, after = waiting.pop()
             had = self._entries(before) if before is not None else frozenset[bytes]()
             has = self._entries(after) if after is not None else frozenset[bytes]()
             left, right = dict(map(_parsed, had - has)), dict(map(_parsed, has - had))
             for name in left.keys() | right.keys():
                 mine, theirs = left.get(name), right.get(name)
+                count += 1
+                self._work += 1
+                if count > MOST_ENTRIES or len(prefix) + len(name) > _LONGEST_PATH:
+                    raise _TooMuchError
                 yield prefix + name, mine, theirs
                 trees = [one.raw if one and one.kind == _TREE else None for one in (mine, theirs)]
                 if any(trees):
@@ -387,6 +401,9 @@ class ProjectRepository:
                     self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
                     return found
                 path = prefix + _text(raw)
+                if len(path) > _LONGEST_PATH:
+                    self.limits.add(f"Paths of more than {_LONGEST_PATH:,} characters were left out.")
+                    continue
                 found.put(path, entry)
                 if entry.kind == _TREE:
                     waiting.append((path + "/", entry.raw))
@@ -415,9 +432,12 @@ class ProjectRepository:
         """The files in a directory at a commit, relative to it."""
         found = self.at(commit, path)
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
-        while waiting and len(files) < most:
+        read = 0
+        while waiting and len(files) < most and read < MOST_ENTRIES:
+            self._progress()
             prefix, tree = waiting.pop()
             for name, entry in sorted(self._below(tree).items()):
+                read += 1
                 if entry.kind == _TREE:
                     waiting.append((f"{prefix}{_text(name)}/", entry.raw))
                 elif entry.kind != _SUBMODULE:
@@ -431,6 +451,7 @@ class ProjectRepository:
 
     def size(self, oid: str) -> int:
         """Of a blob, without loading it; -1: it is not there."""
+        self._progress()
         try:
             return int(self._objects.read_header(oid)[1])
         except (KeyError, ValueError, libgit2().GitError):
@@ -470,6 +491,7 @@ class ProjectRepository:
             parent = bytes(commit.parents[0].tree_id.raw) if commit.parent_ids else None
             found = sorted(self._differences(parent, bytes(commit.tree_id.raw)), key=itemgetter(0))
         except (KeyError, ValueError, libgit2().GitError):
+            # A shallow clone lacks the parent.
             try:
                 found = sorted(self._differences(None, bytes(commit.tree_id.raw)), key=itemgetter(0))
             except KeyError:
@@ -514,10 +536,10 @@ class ProjectRepository:
             self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
         while not self.all_walked and not enough():
             for _ in range(64):
-                if len(self._order) >= self._most_commits or self._entries_read >= MOST_COMPARED:
-                    self.all_walked = True
-                    self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
+                if len(self._order) >= self._most_commits or self._work >= MOST_COMPARED:
+                    self._end_history()
                     return
+                self._progress()
                 try:
                     commit = next(self._walker, None)
                 except (KeyError, ValueError, libgit2().GitError):
@@ -527,7 +549,17 @@ class ProjectRepository:
                     return
                 self._order.append(commit)
                 self._at_of[str(commit.id)] = self._oldest
-                self._note(self._oldest, commit)
+                try:
+                    self._note(self._oldest, commit)
+                except _TooMuchError:
+                    del self._at_of[str(self._order.pop().id)]
+                    self._end_history()
+                    return
+
+    def _end_history(self) -> None:
+        """Follow the history no further than to here."""
+        self.all_walked = True
+        self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
         """Index what a commit changed. What a merge brings in is indexed at its own commits."""
@@ -556,7 +588,11 @@ class ProjectRepository:
         commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
         if known is None:
-            known = self._diffs[str(commit.id)] = tuple(self._compared(commit))
+            known = tuple(self._compared(commit))
+            self._changes_kept += len(known)
+            if self._changes_kept > MOST_CHANGES:
+                raise _TooMuchError
+            self._diffs[str(commit.id)] = known
         return known
 
     def last_before(self, time_s: int) -> HistoryCommit | None:
@@ -583,7 +619,7 @@ class ProjectRepository:
             seen.add(path)
             self.walk_until(partial(self._is_born, path))
             places = self.touched.get(path, [])
-            if first and not places and self.at(None, path) is not None:
+            if first and not places and self._order and self.at(None, path) is not None:
                 text = self.text_at(None, path) or ""
                 end = self.commit(self._oldest)
                 return dict.fromkeys(open_lines & {one.strip() for one in text.splitlines()}, end)

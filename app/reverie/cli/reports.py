@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import ScopeContext
+from reverie.claims.apart import ProjectClaims
 from reverie.claims.checking import CheckedClaim, in_one_line
+from reverie.claims.project import ClaimReport
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_text, printable, trouble
 from reverie.cli.homes import every_home, the_context, the_home
@@ -35,7 +37,6 @@ from reverie.context.view import (
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory, is_there
 from reverie.jobs.consolidate.findings import RelatedNote
-from reverie.services.claims import ClaimReport, ProjectClaims
 from reverie.services.container import asked_context, shown_contexts
 from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
 from reverie.services.workbench import Workbench
@@ -360,12 +361,13 @@ def check(session: Invocation) -> int:
         return WRONG_USAGE
     try:
         claims = ProjectClaims(project, arguments.at or "")
+        in_checkout = claims.look().in_checkout
         notes = claims.notes(tuple(map(_as_given(project), arguments.file or ())))
     except StoreError as error:
         answers.failed(error, as_json=session.as_json)
         return WRONG_USAGE
     report = claims.check(notes)
-    if arguments.fix and not claims.in_checkout:
+    if arguments.fix and not in_checkout:
         trouble("A bare repository has no files to fix.")
         return WRONG_USAGE
     replaced = set[CheckedClaim]()
@@ -512,6 +514,7 @@ def findings(session: Invocation) -> int:
 def _in_project(project: Path) -> FindingReport:
     """The notes that lie in the project itself."""
     claims = ProjectClaims(project)
+    claims.look()
     checked = claims.notes()
     notes = [RelatedNote(note.path, note.text, _changed_at(project / note.path)) for note in checked]
     found = findings_of(notes, claims.check(checked).stale)

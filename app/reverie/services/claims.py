@@ -1,16 +1,14 @@
-"""What memories and instruction files say of their project, checked against its repository; and the fixes.
+"""What the memories of a home say of their project, checked against its repository; and the fixes.
 
-`ProjectClaims` is one project: its own notes (`CLAUDE.md`, `.serena/memories` and the like, or any file that
-is named), at HEAD or at a commit, in a checkout or a bare repository. `ClaimService` is the memories of one
-home; it keeps what it knows of a repository, so that after a commit only what is new is read.
+The repository is read in a process of its own, one a project, which is kept, so that after a commit only what
+is new is read (`claims.apart`). One that does not answer is reported so, and not asked again for `AGAIN_S`.
 
 Looking writes nothing, neither in the home nor in the checkout. When the lines of stale claims were written
 is kept in the profile: an edit of another line makes the whole file younger, and what was stale before the
-history began would be unknown at the next start. A fix replaces tokens and nothing else: of
-memories as one change by hand that can be undone, of files in a checkout by an atomic write that refuses what
-has changed meanwhile.
+history began would be unknown at the next start. A fix replaces tokens and nothing else, as one change by
+hand that can be undone.
 
-Threading: blocks; any thread, one check of a home at a time. Failure: `UserError`.
+Threading: blocks; any thread, one check of a project at a time. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -18,26 +16,25 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker, check_existence, fixed
-from reverie.claims.repository import MOST_BLOB, ProjectRepository
-from reverie.errors import Conflict, StoreError, Unavailable, UserError, user_error_from_os
-from reverie.files.atomic import replace_file
-from reverie.files.directory import Directory, is_link, read_regular, real_path, walk_paths
+from reverie.claims.apart import NO_ANSWER, ProjectClaims
+from reverie.claims.checking import CheckedClaim, CheckedNote, fixed
+from reverie.claims.project import ClaimReport
+from reverie.claims.repository import MOST_BLOB, has_repository
+from reverie.errors import StoreError, Unavailable, UserError
 from reverie.memory.listing import no_check, read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.views import HandChange, MemoryView, Undo
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.files.sidecar import Sidecar
@@ -45,152 +42,56 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("reverie.services")
 
-_NOTES = re.compile(
-    r"(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS(?:\.override)?|GEMINI|copilot-instructions)\.md$"
-    r"|(?:^|/)(?:\.serena/memories|memory-bank|\.claude/(?:rules|memor(?:y|ies)|agent-memory))/(?:[^/]+/)*[^/]+\.md$"
-)
-_NO_NOTES = re.compile(r"(?:^|/)(?:fixtures|testdata|templates?|node_modules|samples)/")
-_LINK = 0o120000
-_KEPT_PROJECTS = 4
+_KEPT_PROJECTS = 3
 _MOST_MEMORIES_KEPT = 2_000
+AGAIN_S = 600.0
 
 
-class ClaimReport(Struct, frozen=True):
-    """What came of checking some notes."""
+class _Project:
+    """One project, and whether its repository answers. Under its lock."""
 
-    claims: tuple[CheckedClaim, ...] = ()
-    """All of them, by note and line."""
-    notes: int = 0
-    commit: str = ""
-    """What they were checked against; empty: there is no repository."""
-    problem: str = ""
-    """Why there is no repository, as a sentence."""
-    limits: tuple[str, ...] = ()
-    """What was not looked at, as sentences."""
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.Lock()
+        self._claims = ProjectClaims(path)
+        self._problem = ""
+        self._not_before = 0.0
 
     @property
-    def stale(self) -> tuple[CheckedClaim, ...]:
-        """Those that held once and do not any more."""
-        return tuple(claim for claim in self.claims if claim.state.is_stale)
+    def is_silent(self) -> bool:
+        """Whether it did not answer lately."""
+        return time.monotonic() < self._not_before
 
-
-class ProjectClaims:
-    """One project and the claims about it."""
-
-    def __init__(self, project: Path, at: str = "") -> None:
-        """`at`: a commit instead of HEAD and the files of the checkout. Raises `StoreError` for an unknown
-        one, `Unavailable` where a commit is asked for and there is no repository."""
-        self.project = project
-        self.problem = ""
-        self.repository: ProjectRepository | None = None
-        self._at = at
-        self._checker: ClaimChecker | None = None
+    def look(self, check: Callable[[], None] = no_check) -> str:
+        """See where the repository stands now. Return why it cannot be read, as a sentence; empty: it can."""
+        if self.is_silent:
+            return self._problem
+        if not has_repository(self.path):
+            return f"There is no repository to read at {self.path}."
         try:
-            self.repository = ProjectRepository(project, at)
-        except ValueError as error:
-            if at:
-                raise StoreError(
-                    f"There is no commit {at} in {project}.",
-                    next_step="Name a commit, a branch or a tag with --at.",
-                    reason="missing",
-                ) from error
-            self.problem = f"{project} has no commits yet."
+            return self._claims.look(check).problem
         except Unavailable as error:
-            if at:
-                raise
-            self.problem = str(error)
-        if self.repository is not None:
-            self._checker = ClaimChecker(self.repository, look_at_disk=self.in_checkout)
+            return self._given_up(error)
 
-    @property
-    def in_checkout(self) -> bool:
-        """Whether the files that lie there now count, and may be fixed."""
-        return not self._at and (self.repository is None or not self.repository.is_bare)
-
-    def refresh(self) -> None:
-        """Stand at HEAD as it is now."""
-        if self._checker is not None:
-            self._checker.refresh()
-
-    def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """The project's own notes, or these files. Raises `StoreError` for one that is not there."""
-        if files:
-            return [self._named(file) for file in files]
-        found = list[CheckedNote]()
-        for place in self._places():
-            with suppress(StoreError):
-                found.append(self._note(place))
-        return found
-
-    def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """The claims of these notes. `check` may raise to stop."""
-        known = list(notes)
-        if self._checker is None or self.repository is None:
-            claims = [claim for note in known for claim in check_existence(self.project, note)]
-            return ClaimReport(tuple(claims), len(known), problem=self.problem)
-        claims = self._checker.check(known, check=check)
-        limits = tuple(sorted(self.repository.limits))
-        return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
-
-    def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
-        `Conflict` where the file has changed since it was read."""
-        mine = [claim for claim in claims if claim.path == note.path]
-        new, before = fixed(note.text, mine), note.text.encode()
-        if new == note.text:
-            return False
-
-        def check(current: bytes | None) -> None:
-            if current != before:
-                raise Conflict(f"{note.path} has changed.", next_step="Check it again.")
-
-        path = self.project / note.place
+    def check(
+        self,
+        notes: Sequence[CheckedNote],
+        check: Callable[[], None] = no_check,
+        *,
+        stale_only: bool = False,
+    ) -> ClaimReport:
+        """Check the claims of these notes as of the last `look`."""
         try:
-            with Directory.open(path.parent) as directory:
-                replace_file(directory, path.name, new.encode(), check=check)
-        except OSError as error:
-            raise user_error_from_os(error, f"{note.path} could not be fixed.") from error
-        return True
+            return self._claims.check(notes, check=check, stale_only=stale_only)
+        except Unavailable as error:
+            return ClaimReport(problem=self._given_up(error))
 
-    def _places(self) -> list[str]:
-        tracked = self.repository.now.files if self.repository is not None else {}
-        found = {place for place, (_id, mode) in tracked.items() if _is_note(place) and mode != _LINK}
-        if self.in_checkout:
-            found |= set(_untracked_notes(self.project))
-        return sorted(found)
-
-    def _named(self, file: Path) -> CheckedNote:
-        whole = Path(os.path.normpath(file if file.is_absolute() else self.project / file))
-        if not whole.is_relative_to(self.project) or whole == self.project:
-            raise StoreError(
-                f"{file} is not in {self.project}.", next_step="Name a file of the project.", reason="missing"
-            )
-        place = whole.relative_to(self.project).as_posix()
-        real = Path(real_path(whole))
-        top = Path(real_path(self.project))
-        if self.in_checkout and is_link(whole) and real.is_relative_to(top):
-            return replace(self._note(real.relative_to(top).as_posix()), path=place)
-        return self._note(place)
-
-    def _note(self, place: str) -> CheckedNote:
-        path = self.project / place
-        try:
-            if self.in_checkout:
-                # A link leads to another note, which is read itself.
-                data: bytes | None = read_regular(path, MOST_BLOB, follow=False)
-            else:
-                known = self.repository.now.files.get(place) if self.repository is not None else None
-                data = self.repository.blob(known[0]) if known and self.repository is not None else None
-        except OSError as error:
-            raise StoreError(
-                f"{place} cannot be read.", cause=str(error.strerror or error), reason="missing"
-            ) from error
-        if data is None:
-            raise StoreError(f"There is no text {place} in {self.project}.", reason="missing")
-        text = data.decode("utf-8", "surrogateescape")
-        if self.repository is None:
-            return CheckedNote(place, text)
-        return CheckedNote(place, text, place)
+    def _given_up(self, error: Unavailable) -> str:
+        if error.reason != NO_ANSWER:
+            raise error
+        self._problem = str(error)
+        self._not_before = time.monotonic() + AGAIN_S
+        return self._problem
 
 
 class ClaimService:
@@ -211,7 +112,7 @@ class ClaimService:
         self._sidecar = written
         self._kept: dict[str, dict[str, int]] | None = None
         """By memory and hash of a line, as the sidecar has it."""
-        self._projects: OrderedDict[Path, ProjectClaims] = OrderedDict()
+        self._projects: OrderedDict[Path, _Project] = OrderedDict()
         self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
         """For each memory of a context, as it was checked last, the earliest time at which each line was seen
         to be in it, in seconds."""
@@ -222,43 +123,50 @@ class ClaimService:
     ) -> ClaimReport:
         """The claims of the memories of a context, or of those at `paths`, against its project. Nothing to
         check where the context has no project."""
-        if context.project_path is None:
-            return ClaimReport()
-        with self._lock:
-            return self._checked(context, self._project(Path(context.project_path)), paths, check)
+        return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """As `check`, with the stale claims alone. Without a repository nothing is stale, and no memory is
-        read."""
-        if context.project_path is None:
-            return ClaimReport()
-        with self._lock:
-            project = self._project(Path(context.project_path))
-            if project.repository is None:
-                return ClaimReport(problem=project.problem)
-            report = self._checked(context, project, (), check)
+        """Check the memories of a context for stale claims alone. Without a repository nothing is stale, and
+        no memory is read."""
+        report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)
 
     def _checked(
-        self, context: ScopeContext, project: ProjectClaims, paths: tuple[str, ...], check: Callable[[], None]
+        self,
+        context: ScopeContext,
+        paths: tuple[str, ...],
+        check: Callable[[], None],
+        *,
+        stale_only: bool = False,
     ) -> ClaimReport:
-        """Under the lock."""
-        found, self._earliest[context] = self._notes(context)
-        notes = [note for note in found if not paths or note.path in paths]
-        report = project.check(notes, check=check)
-        self._keep_times(context, notes, report.stale)
+        if context.project_path is None:
+            return ClaimReport()
+        project = self._project(Path(context.project_path))
+        with project.lock:
+            problem = project.look(check)
+            if problem and (stale_only or project.is_silent):
+                return ClaimReport(problem=problem)
+            found, self._earliest[context] = self._notes(context)
+            notes = [note for note in found if not paths or note.path in paths]
+            report = project.check(notes, check, stale_only=stale_only)
+            if not project.is_silent:
+                self._keep_times(context, notes, report.stale)
         return report
 
     def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
         """The claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
         if context.project_path is None:
             return ClaimReport()
-        with self._lock:
+        project = self._project(Path(context.project_path))
+        with project.lock:
             saved = next((note for note in self._notes(context)[0] if note.path == path), None)
             if saved is None:
                 return ClaimReport()
             known = {line.strip() for line in saved.text.splitlines()}
-            report = self._project(Path(context.project_path)).check([replace(saved, text=text)])
+            problem = project.look()
+            if project.is_silent:
+                return ClaimReport(problem=problem)
+            report = project.check([replace(saved, text=text)])
         lines = text.splitlines()
         claims = (
             claim
@@ -281,15 +189,14 @@ class ClaimService:
             raise StoreError("Nothing here can be replaced.", next_step="Edit the memory.")
         return self._apply(context, changes)
 
-    def _project(self, path: Path) -> ProjectClaims:
-        known = self._projects.pop(path, None)
-        if known is None or known.repository is None:
-            known = ProjectClaims(path)
-        else:
-            known.refresh()
-        self._projects[path] = known
-        while len(self._projects) > _KEPT_PROJECTS:
-            self._projects.popitem(last=False)
+    def _project(self, path: Path) -> _Project:
+        with self._lock:
+            known = self._projects.pop(path, None) or _Project(path)
+            self._projects[path] = known
+            # One that does not answer is remembered and has no process.
+            running = [each for each in self._projects.values() if not each.is_silent]
+            for each in running[:-_KEPT_PROJECTS]:
+                del self._projects[each.path]
         return known
 
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
@@ -396,21 +303,3 @@ def _times_in(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
         for key, times in (found.items() if isinstance(found, dict) else ())
         if isinstance(times, dict)
     }
-
-
-def _is_note(place: str) -> bool:
-    return _NOTES.search(place) is not None and not _NO_NOTES.search(place)
-
-
-def _untracked_notes(project: Path) -> Iterable[str]:
-    """Notes at their usual places, tracked or not; no link is followed."""
-    for name in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md"):
-        if os.path.lexists(project / name):
-            yield name
-    for top in (".serena/memories", "memory-bank", ".claude", ".github"):
-        for folder, folders, names in walk_paths(project / top):
-            folders[:] = [one for one in folders if one not in (".git", "node_modules", "worktrees")]
-            for name in names:
-                place = PurePosixPath(os.path.relpath(folder, project), name).as_posix()
-                if _is_note(place):
-                    yield place

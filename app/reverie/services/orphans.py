@@ -1,10 +1,11 @@
 """Stores whose project is gone: what they hold, which project they belong to, and merging them into it.
 
 A project is identified by the root commits and remotes of its repository, which are remembered while it is
-there. Repositories are opened read-only, at paths that the home itself names, at most `MOST_REPOSITORIES` of
-them. A merge is previewed file by file, and exactly the preview is applied (compare and swap on both sides),
-as one change that can be undone. No line is lost: two notes that differ become one with every line of both,
-or stay beside each other; the orphaned store stays until the user removes it, which can be undone too.
+there. Repositories are opened read-only, in a process of their own, at paths that the home itself names, at
+most `MOST_REPOSITORIES` of them. A merge is previewed file by file, and exactly the preview is applied
+(compare and swap on both sides), as one change that can be undone. No line is lost: two notes that differ
+become one with every line of both, or stay beside each other; the orphaned store stays until the user removes
+it, which can be undone too.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; an unreadable repository
 counts as none.
@@ -13,22 +14,20 @@ counts as none.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import Any
 
-from reverie.agents.base import LostStore, Project
+from reverie.agents.base import Identity, LostStore, Project
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.claims.apart import RepositoryIdentities
 from reverie.clock import Clock
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.diff import lost_lines, text_of, union
-from reverie.memory.history.repository import libgit2
 from reverie.memory.listing import no_check
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
@@ -37,7 +36,6 @@ from reverie.services.container import HomeContainer
 from reverie.services.views import (
     FileText,
     HandChange,
-    Identity,
     LiveProject,
     MatchEvidence,
     MergeChoice,
@@ -52,57 +50,7 @@ from reverie.services.views import (
 )
 from reverie.values import Struct, replace
 
-if TYPE_CHECKING:
-    import pygit2
-
-
-# The repository of a project directory: root commits and remotes. At most `MOST_COMMITS` commits are
-# walked; a shallow clone has no roots. Addresses are compared without protocol, user and password, which
-# are never kept.
-
-
-MOST_COMMITS = 50_000
 _MOST_REMEMBERED = 2_000
-_MOST_REMOTES = 16
-_CHECK_EVERY = 1_000
-_SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
-
-
-def read_identity(
-    path: Path, known: Identity | None = None, check: Callable[[], None] = no_check
-) -> Identity | None:
-    """The repository at `path` itself, None where there is none that can be read. `known`: what it was
-    before; roots that are still in it are not looked for again. `check` may raise to stop."""
-
-    git = libgit2()
-    if not os.path.lexists(path / ".git"):
-        return None
-    try:
-        repository = git.Repository(str(path), git.enums.RepositoryOpenFlag.NO_SEARCH)
-        try:
-            return Identity(_roots(repository, known, check), _remotes(repository))
-        finally:
-            repository.free()
-    except (git.GitError, KeyError, ValueError, OSError):
-        return None
-
-
-def remote_key(url: str) -> str:
-    """`host/path` of a remote's address, in lower case; the empty text for none."""
-    url = url.strip()
-    scp = _SCP.fullmatch(url)
-    try:
-        if "://" in url:
-            parts = urlsplit(url)
-            host, path = parts.hostname or "", parts.path
-        elif scp is not None and len(scp[1]) > 1:  # one letter is a drive
-            host, path = scp[1], scp[2]
-        else:
-            host, path = "", url
-    except ValueError:
-        return ""
-    path = path.rstrip("/").removesuffix(".git").rstrip("/")
-    return (f"{host}/{path.lstrip('/')}" if host else path).lower()
 
 
 class IdentityLog:
@@ -143,30 +91,6 @@ class IdentityLog:
             return data
 
         self._sidecar.update(change)
-
-
-def _roots(
-    repository: pygit2.Repository, known: Identity | None, check: Callable[[], None]
-) -> tuple[str, ...]:
-    if repository.is_empty or repository.is_shallow or repository.head_is_unborn:
-        return ()
-    if known is not None and known.roots and all(root in repository for root in known.roots):
-        return known.roots
-    roots = []
-    for number, commit in enumerate(repository.walk(repository.head.target)):
-        if number % _CHECK_EVERY == 0:
-            check()
-        if number >= MOST_COMMITS:
-            return ()
-        if not commit.parent_ids:
-            roots.append(str(commit.id))
-    return tuple(sorted(roots))
-
-
-def _remotes(repository: pygit2.Repository) -> tuple[str, ...]:
-    names = list(repository.remotes.names())[:_MOST_REMOTES]
-    urls = (repository.remotes[name].url or "" for name in names if name)
-    return tuple(sorted({key for url in urls if (key := remote_key(url))}))
 
 
 def _identity(entry: object) -> Identity | None:
@@ -254,6 +178,7 @@ class OrphanService:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
+        self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
         """Every lost store that holds something. `check` may raise to stop."""
@@ -269,7 +194,8 @@ class OrphanService:
             files, more = self._files(store)
             if files:
                 checkouts = store.checkouts[:_MOST_CHECKOUTS] if number < MOST_REPOSITORIES else ()
-                found = matches(store, _former_identity(store, checkouts, known), projects)
+                former = self._former_identity(store, checkouts, known, check)
+                found = matches(store, former, projects)
                 views.append(
                     StoreView(store, files, more, found, best(found), removable=store.context is not None)
                 )
@@ -388,12 +314,31 @@ class OrphanService:
             check()
             there = Path(project.path).is_absolute() and is_directory(Path(project.path))
             identity = (
-                read_identity(Path(project.path), known.get(project.path), check)
+                self._repositories.read(Path(project.path), known.get(project.path), check)
                 if there and number < MOST_REPOSITORIES
                 else None
             )
             projects.append(LiveProject(project.path, project.name, there, identity))
         return tuple(projects)
+
+    def _former_identity(
+        self,
+        store: LostStore,
+        checkouts: Sequence[str],
+        known: Mapping[str, Identity],
+        check: Callable[[], None],
+    ) -> Identity | None:
+        """Identify the repository that a store belonged to: where that still is, and as it was last seen."""
+        roots: set[str] = set()
+        remotes: set[str] = set()
+        for path in dict.fromkeys((*checkouts, store.former_path)):
+            look = path in checkouts and Path(path).is_absolute()
+            there = self._repositories.read(Path(path), known.get(path), check) if look else None
+            for identity in (there, known.get(path)):
+                if identity is not None:
+                    roots.update(identity.roots)
+                    remotes.update(identity.remotes)
+        return Identity(tuple(sorted(roots)), tuple(sorted(remotes))) if roots or remotes else None
 
     def _has_scope(self, project: Project) -> bool:
         home = self._parts.home
@@ -480,22 +425,6 @@ class OrphanService:
 def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
     """Of a flat store, only the notes directly in it: what lies deeper is of the layout of today."""
     return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
-
-
-def _former_identity(
-    store: LostStore, checkouts: Sequence[str], known: Mapping[str, Identity]
-) -> Identity | None:
-    """Of the repository it belonged to: where that still stands, and as it was last seen."""
-    roots: set[str] = set()
-    remotes: set[str] = set()
-    for path in dict.fromkeys((*checkouts, store.former_path)):
-        look = path in checkouts and Path(path).is_absolute()
-        there = read_identity(Path(path), known.get(path)) if look else None
-        for identity in (there, known.get(path)):
-            if identity is not None:
-                roots.update(identity.roots)
-                remotes.update(identity.remotes)
-    return Identity(tuple(sorted(roots)), tuple(sorted(remotes))) if roots or remotes else None
 
 
 def _name_problem(row: MergeRow) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.base import Companion, HomeContents, LostStore
+from reverie.agents.base import Companion, HomeContents, Identity, LostStore
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
@@ -615,17 +615,6 @@ COUNT = 50
 
 # What is shown of lost stores, and of merging them. Sizes are bytes, times ns since the epoch; `rel` is the
 # path below the store.
-
-
-class Identity(Struct, frozen=True):
-    """What tells one repository from another. `roots`: hex ids of commits without parents, empty where they
-    are not known; `remotes`: as `remote_key` spells them. Both sorted."""
-
-    roots: tuple[str, ...] = ()
-    remotes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.roots or self.remotes)
 
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]

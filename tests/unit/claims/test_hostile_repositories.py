@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -70,25 +69,6 @@ def test_a_linked_worktree_is_its_own_checkout(project: GitProject, tmp_path: Pa
     repository = ProjectRepository(tmp_path / "other")
     assert set(repository.now.files) == {"a.py", NOTE}
     assert not repository.is_bare
-
-
-@pytest.mark.parametrize("name", ["HEAD", "config", "packed-refs", "commondir"])
-def test_a_pipe_where_git_keeps_a_file_is_not_opened(project: GitProject, name: str) -> None:
-    project.commit({"a.py": "x"})
-    place = project.path / ".git" / name
-    place.unlink(missing_ok=True)
-    os.mkfifo(place)
-    with pytest.raises(Unavailable):
-        open_repository(project.path)
-
-
-def test_a_pipe_that_the_configuration_includes_is_not_opened(project: GitProject) -> None:
-    project.commit({"a.py": "x"})
-    os.mkfifo(project.path / "pipe")
-    with (project.path / ".git/config").open("a") as file:
-        file.write("[include]\n\tpath = ../pipe\n")
-    with pytest.raises(Unavailable, match="includes"):
-        open_repository(project.path)
 
 
 def test_no_program_of_the_configuration_runs(project: GitProject, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from helpers.git_project import GitProject
 from helpers.profiles import examples
 from reverie.claims import repository as module
+from reverie.claims.checking import CheckedNote, ClaimChecker
 from reverie.claims.repository import ProjectRepository
 
 LINK, SUBMODULE, PROGRAM = 0o120000, 0o160000, 0o100755
@@ -109,6 +110,83 @@ def test_history_is_followed_so_far_and_says_so(tmp_path: Path, monkeypatch: pyt
     part.walk_until(lambda: False)
     assert part.limits == {f"Only the newest {part.length:,} commits were looked at."}
     assert 50 < part.length < 150
+
+
+def test_after_a_commit_only_the_notes_that_it_concerns_are_checked_again(tmp_path: Path) -> None:
+    project = GitProject(tmp_path / "project")
+    project.commit({"a.py": "x = 1\n" * 30, "keep.py": "y = 1\n"})
+    notes = [
+        CheckedNote(f"{name}.md", f"See `{name}.py`.\n", written_s=project.now) for name in ("a", "keep")
+    ]
+    checker = ClaimChecker(ProjectRepository(project.path))
+    before = checker.check(notes)
+    project.move("a.py", "b.py")
+    assert checker.refresh()
+    after = checker.check(notes)
+    assert [claim.state.value for claim in after] == ["moved", "holds"]
+    assert after[1] is before[1]
+
+
+def _unfolding(project: GitProject, levels: int) -> None:
+    """A tree of a few hundred bytes with 10 ** `levels` files in it."""
+    tree = project.git.TreeBuilder()
+    for number in range(10):
+        tree.insert(f"f{number}", project.blob(b"x\n"), 0o100644)
+    made = tree.write()
+    for _ in range(levels - 1):
+        above = project.git.TreeBuilder()
+        for number in range(10):
+            above.insert(f"d{number}", made, 0o040000)
+        made = above.write()
+    project.entry("deep", str(made), 0o040000, "Unfold")
+
+
+@pytest.mark.parametrize("bomb_first", [True, False])
+def test_no_commit_makes_more_work_than_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, bomb_first: bool
+) -> None:
+    monkeypatch.setattr(module, "MOST_ENTRIES", 2_000)
+    project = GitProject(tmp_path / "project", bare=True)
+    if bomb_first:
+        _unfolding(project, 10)
+    project.commit({"a.py": "x = 1\n" * 9})
+    known = ProjectRepository(project.path)
+    known.walk_until(lambda: False)
+    project.commit({"a.py": None}, "Gone")
+    if not bomb_first:
+        _unfolding(project, 10)
+    known.refresh()
+    known.walk_until(lambda: False)
+    assert len(known.now.files) <= 2_000
+    assert len(known.files_below(None, "deep")) <= 2_000
+    assert any("were looked at" in sentence for sentence in known.limits)
+    if bomb_first:
+        assert known.commit(known.newest).subject == "Gone"
+        assert known.deletion("a.py") == known.newest
+
+
+def test_folders_without_a_file_in_them_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ENTRIES", 2_000)
+    project = GitProject(tmp_path / "project", bare=True)
+    made = project.git.TreeBuilder().write()
+    for _ in range(10):
+        above = project.git.TreeBuilder()
+        for number in range(10):
+            above.insert(f"d{number}", made, 0o040000)
+        made = above.write()
+    project.entry("deep", str(made), 0o040000)
+    assert ProjectRepository(project.path).files_below(None, "deep") == []
+
+
+def test_changes_of_all_commits_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CHANGES", 100)
+    project = GitProject(tmp_path / "project", bare=True)
+    for number in range(30):
+        project.commit({f"f{number}-{one}": "x\n" for one in range(10)})
+    known = ProjectRepository(project.path)
+    known.walk_until(lambda: False)
+    assert known.length == 10
+    assert known.limits == {"Only the newest 10 commits were looked at."}
 
 
 _IGNORE_PIECES = (

@@ -12,15 +12,16 @@ import pytest
 from helpers.benches import Time, again, contents, sample_parts
 from helpers.lost_homes import NOTE, LostHome
 from helpers.ordinary_user import without_power
-from reverie.agents.base import LostStore
+from reverie.agents.base import Identity, LostStore
 from reverie.agents.scopes import Scope
+from reverie.claims.identity import read_identity, remote_key
 from reverie.errors import Conflict, StoreError
 from reverie.memory.diff import lost_lines
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
-from reverie.services.orphans import OrphanService, best, matches, read_identity, remote_key
-from reverie.services.views import Identity, LiveProject, MatchEvidence, MergePreview, StoreView
+from reverie.services.orphans import OrphanService, best, matches
+from reverie.services.views import LiveProject, MatchEvidence, MergePreview, StoreView
 
 
 @pytest.fixture

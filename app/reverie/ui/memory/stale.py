@@ -34,7 +34,7 @@ from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 if TYPE_CHECKING:
     from reverie.agents.base import LoadState
     from reverie.claims.checking import CheckedClaim
-    from reverie.services.claims import ClaimReport
+    from reverie.claims.project import ClaimReport
     from reverie.ui.editor.pane import EditorPane
     from reverie.ui.memory.edits import HandControl, ShownPlace
     from reverie.ui.memory.findings import LintControl

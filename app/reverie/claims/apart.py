@@ -1,0 +1,536 @@
+"""Repositories of other people, read in a process of its own.
+
+A repository may lie on a share that hangs, hold a pipe where git keeps a file, crash libgit2, or unfold to
+more than the memory holds, and libgit2 keeps the interpreter while it waits: whoever opens one may stay there
+for ever. So nothing but the process of `main` does. `ProjectClaims` is one project, `RepositoryIdentities`
+tells which repository stands where; both start the process when they are asked first and keep it, so that
+after a commit only what is new is read.
+
+The process says at least each second that it goes on. One that is silent for `SILENT_S`, or has no answer
+after `TOTAL_S`, is killed, and the repository counts as one that does not answer. It has at most
+`MOST_MEMORY` (on Linux), and ends with its parent or after `IDLE_S` without a question, a hanging one too,
+except on Windows (`files.child`).
+
+Frames are JSON, which has a form for the halves of characters that names and texts may hold.
+
+Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not answer
+`Unavailable` with the reason `NO_ANSWER`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from reverie.agents.base import Identity
+from reverie.claims.checking import CheckedClaim, CheckedNote
+from reverie.claims.identity import read_identity
+from reverie.claims.project import CheckedProject, ClaimReport
+from reverie.claims.repository import has_repository
+from reverie.errors import Conflict, StoreError, Unavailable, UserError
+from reverie.files.child import (
+    Child,
+    ChildEnded,
+    ChildSilent,
+    ParentFrames,
+    die_after,
+    limit_memory,
+    own_command,
+)
+from reverie.values import Struct, replace
+
+log = logging.getLogger("reverie.claims")
+
+NO_ANSWER = "no-answer"
+SILENT_S = 20.0
+TOTAL_S = 300.0
+START_S = 30.0
+IDLE_S = 600.0
+MOST_MEMORY = 1_536 << 20
+_HEADROOM = 32 << 20
+_BEAT_S = 1.0
+_KINDS = {kind.__name__: kind for kind in (UserError, StoreError, Conflict, Unavailable)}
+
+T = TypeVar("T")
+
+
+# Questions.
+
+
+class _Look(Struct, frozen=True, tag=True):
+    """Open the project, or read where its repository stands now."""
+
+    project: str
+    at: str
+
+
+class _FindNotes(Struct, frozen=True, tag=True):
+    """Read the notes of the project, or these files."""
+
+    files: tuple[str, ...]
+
+
+class _SentNote(Struct, frozen=True):
+    """A `CheckedNote`."""
+
+    path: str
+    text: str | None
+    """None: as it was sent last."""
+    place: str
+    written_s: int | None
+    asks_times: bool
+    """Whether the parent knows when its lines were written."""
+    neighbours: int
+    """Which of the sets that come with the question."""
+
+
+class _CheckNotes(Struct, frozen=True, tag=True):
+    """Check the claims of these notes."""
+
+    notes: tuple[_SentNote, ...]
+    neighbours: tuple[tuple[str, ...], ...]
+    stale_only: bool
+
+
+class _FixNote(Struct, frozen=True, tag=True):
+    """Replace stale tokens of a file of the checkout."""
+
+    path: str
+    place: str
+    text: str
+    claims: tuple[CheckedClaim, ...]
+
+
+class _Identify(Struct, frozen=True, tag=True):
+    """Read which repository stands at a path."""
+
+    path: str
+    known: Identity | None
+
+
+class _Times(Struct, frozen=True, tag=True):
+    """When the lines of a note were written: the answer to `_TimesWanted`."""
+
+    times: dict[str, int]
+
+
+class _Stop(Struct, frozen=True, tag=True):
+    """Nobody wants the answer any more."""
+
+
+# Answers.
+
+
+class ProjectState(Struct, frozen=True):
+    """What there is to check against."""
+
+    problem: str = ""
+    """Why there is no repository, as a sentence; empty: there is one."""
+    in_checkout: bool = True
+    """Whether the files that lie there now count, and may be fixed."""
+
+
+class _Alive(Struct, frozen=True, tag=True):
+    """It goes on."""
+
+
+class _TimesWanted(Struct, frozen=True, tag=True):
+    """When were the lines of this note written?"""
+
+    path: str
+
+
+class _Answer(Struct, frozen=True, tag=True):
+    value: Any
+
+
+class _Problem(Struct, frozen=True, tag=True):
+    """A `UserError`."""
+
+    kind: str
+    title: str
+    cause: str
+    next_step: str
+    reason: str
+
+
+class _Crash(Struct, frozen=True, tag=True):
+    """A bug."""
+
+    frames: str
+
+
+_ToChild = _Look | _FindNotes | _CheckNotes | _FixNote | _Identify | _Times | _Stop
+_FromChild = _Alive | _TimesWanted | _Answer | _Problem | _Crash
+
+
+def _dump(message: Struct) -> bytes:
+    return json.dumps(msgspec.to_builtins(message), separators=(",", ":")).encode()
+
+
+def _load(frame: bytes, kinds: Any) -> Any:
+    return msgspec.convert(json.loads(frame), kinds)
+
+
+# This side.
+
+
+class _ReaderProcess:
+    """The process, started when it is asked first and anew after it was ended."""
+
+    def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
+        self._silent_s = silent_s
+        self._command = own_command("_repository", str(silent_s), str(most_memory))
+        self._child: Child | None = None
+        self._owes = False
+        """Whether an answer is under way that nobody waits for any more."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is one that knows what it was asked before."""
+        return self._child is not None and self._child.is_running
+
+    def end(self) -> None:
+        """End it. It is started again when something is asked."""
+        child, self._child, self._owes = self._child, None, False
+        if child is not None:
+            child.end()
+
+    def ask(
+        self,
+        of: str,
+        question: Struct,
+        kind: type[T] | Any,
+        check: Callable[[], None] = lambda: None,
+        times: Callable[[str], Mapping[str, int]] = lambda _path: {},
+    ) -> T:
+        """Ask about the project `of`. `check` is called meanwhile and may raise to stop: the process goes on,
+        and the next question waits for it. Raises `UserError`."""
+        until = time.monotonic() + START_S + TOTAL_S
+        try:
+            child = self._started()
+            try:
+                while self._owes:
+                    self._take(child, self._silent_s, until, check, None)
+                self._owes = True
+                child.send(_dump(question), self._silent_s)
+                while True:
+                    answer = self._take(child, self._silent_s, until, check, times)
+                    if answer is not None:
+                        break
+            except (ChildSilent, ChildEnded, ValueError, msgspec.ValidationError) as error:
+                self.end()
+                log.warning("a repository was given up: %s", error or "it does not answer")
+                cause = "The process that read it ended." if isinstance(error, ChildEnded) else ""
+                raise _no_answer(of, cause or "Its repository does not answer.") from error
+        except OSError as error:
+            raise Unavailable(f"{of} could not be checked.", cause=str(error)) from error
+        if isinstance(answer, _Crash):
+            self.end()
+            raise RuntimeError(answer.frames)
+        if isinstance(answer, _Problem):
+            raise _KINDS.get(answer.kind, UserError)(
+                answer.title, cause=answer.cause, next_step=answer.next_step, reason=answer.reason
+            )
+        return cast(T, msgspec.convert(answer.value, kind))
+
+    def _started(self) -> Child:
+        if self._child is None or not self._child.is_running:
+            self.end()
+            self._child = Child(self._command)
+            # It says that it is there.
+            self._take(self._child, START_S, time.monotonic() + START_S, lambda: None, None)
+        return self._child
+
+    def _take(
+        self,
+        child: Child,
+        silent_s: float,
+        until: float,
+        check: Callable[[], None],
+        times: Callable[[str], Mapping[str, int]] | None,
+    ) -> _Answer | _Problem | _Crash | None:
+        """Take the next frame; the answer, or None where it is another one. Without `times` nobody wants the
+        answer."""
+        left = until - time.monotonic()
+        if left <= 0:
+            raise ChildSilent
+        message = _load(child.receive(min(silent_s, left), check), _FromChild)
+        if isinstance(message, _TimesWanted):
+            reply: Struct = _Stop()
+            try:
+                if times is not None:
+                    reply = _Times(dict(times(message.path)))
+            finally:
+                child.send(_dump(reply), silent_s)
+            return None
+        if isinstance(message, _Alive):
+            return None
+        self._owes = False
+        return message  # type: ignore[no-any-return]
+
+
+def _no_answer(of: str, cause: str) -> Unavailable:
+    return Unavailable(
+        f"{of} could not be read.",
+        cause=cause,
+        next_step="Check the disk or the network share, then try again.",
+        reason=NO_ANSWER,
+    )
+
+
+class ProjectClaims:
+    """One project and the claims about it. As `claims.project.CheckedProject`, in the process."""
+
+    def __init__(
+        self,
+        project: Path,
+        at: str = "",
+        *,
+        silent_s: float = SILENT_S,
+        most_memory: int = MOST_MEMORY,
+    ) -> None:
+        """`at`: a commit instead of HEAD and the files of the checkout. Returns at once."""
+        self.project = project
+        self._at = at
+        self._process = _ReaderProcess(silent_s, most_memory)
+        self._lock = threading.Lock()
+        self._is_open = False
+        self._sent: dict[str, bytes] = {}
+        """By path the hash of the text of each note that the process has."""
+
+    def look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
+        """Open the project, or read where its repository stands now. Raises `StoreError` for an unknown
+        commit, `Unavailable` where a commit is asked for and there is no repository, and for one that does
+        not answer."""
+        with self._lock:
+            return self._look(check)
+
+    def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
+        """Read the project's own notes, or these files. Raises `StoreError` for one that is not there."""
+        with self._lock:
+            self._open()
+            found = self._ask(_FindNotes(tuple(map(str, files))), list[tuple[str, str, str]])
+        return [CheckedNote(*each) for each in found]
+
+    def check(
+        self,
+        notes: Iterable[CheckedNote],
+        *,
+        check: Callable[[], None] = lambda: None,
+        stale_only: bool = False,
+    ) -> ClaimReport:
+        """Check the claims of these notes as of the last `look`. `check` may raise to stop."""
+        known = {note.path: note for note in notes}
+        with self._lock:
+            self._open()
+            question = self._question(tuple(known.values()), stale_only)
+
+            def times(path: str) -> Mapping[str, int]:
+                return known[path].line_times()
+
+            found: ClaimReport = self._ask(question, ClaimReport, check, times)
+        return found
+
+    def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
+        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
+        `Conflict` where the file has changed since it was read."""
+        with self._lock:
+            self._open()
+            question = _FixNote(note.path, note.place, note.text, tuple(claims))
+            return bool(self._ask(question, bool))
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.end()
+
+    def _open(self) -> None:
+        if not self._process.is_running or not self._is_open:
+            self._look()
+
+    def _look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
+        if not self._process.is_running:
+            self._sent.clear()
+        self._is_open = False
+        state: ProjectState = self._ask(_Look(str(self.project), self._at), ProjectState, check)
+        self._is_open = True
+        return state
+
+    def _ask(
+        self,
+        question: Struct,
+        kind: Any,
+        check: Callable[[], None] = lambda: None,
+        times: Callable[[str], Mapping[str, int]] = lambda _path: {},
+    ) -> Any:
+        return self._process.ask(str(self.project), question, kind, check, times)
+
+    def _question(self, notes: Sequence[CheckedNote], stale_only: bool) -> _CheckNotes:
+        sets = {each: number for number, each in enumerate(dict.fromkeys(note.neighbours for note in notes))}
+        sent = []
+        for note in notes:
+            digest = hashlib.blake2b(note.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            text = None if self._sent.get(note.path) == digest else note.text
+            self._sent[note.path] = digest
+            asks = note.line_times is not dict
+            sent.append(_SentNote(note.path, text, note.place, note.written_s, asks, sets[note.neighbours]))
+        return _CheckNotes(tuple(sent), tuple(tuple(sorted(each)) for each in sets), stale_only)
+
+
+class RepositoryIdentities:
+    """Which repository stands where. One that did not answer is not asked again."""
+
+    def __init__(self, silent_s: float = SILENT_S) -> None:
+        self._process = _ReaderProcess(silent_s)
+        self._silent = set[Path]()
+        self._lock = threading.Lock()
+
+    def read(
+        self, path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
+    ) -> Identity | None:
+        """As `claims.identity.read_identity`; None also for a repository that does not answer."""
+        with self._lock:
+            if path in self._silent or not has_repository(path):
+                return None
+            try:
+                found: Identity | None = self._process.ask(
+                    str(path), _Identify(str(path), known), Identity | None, check
+                )
+            except Unavailable:
+                self._silent.add(path)
+                return None
+        return found
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.end()
+
+
+# In the process.
+
+
+class _Stopped(Exception):
+    """Nobody wants the answer any more."""
+
+
+class _Desk:
+    """Answers questions, one after the other."""
+
+    def __init__(self, silent_s: float) -> None:
+        self._silent_s = silent_s
+        self._frames = ParentFrames()
+        self._beat_at = 0.0
+        self._project: CheckedProject | None = None
+        self._texts: dict[str, str] = {}
+
+    def serve(self) -> None:
+        """Answer until the parent is gone."""
+        self._send(_Alive())
+        while True:
+            die_after(IDLE_S)
+            frame = self._frames.receive()
+            if frame is None:
+                return
+            self._beat_at = 0.0
+            self._beat()
+            answer = _dump(self._answered(_load(frame, _ToChild)))
+            # Whoever asked may take it later.
+            die_after(IDLE_S)
+            self._frames.send(answer)
+
+    def _answered(self, question: Any) -> Struct:
+        try:
+            answer = _Answer(self._answer(question))
+            # What was out of memory may have been taken for missing.
+            bytearray(_HEADROOM)
+        except _Stopped:
+            return _Answer(None)
+        except UserError as error:
+            kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)
+            return _Problem(kind, error.title, error.cause, error.next_step, error.reason)
+        except OSError as error:
+            problem = _no_answer(str(self._project.project if self._project else ""), f"{error}.")
+            return _Problem("Unavailable", problem.title, problem.cause, problem.next_step, problem.reason)
+        except MemoryError:
+            raise SystemExit("The repository needs more memory than a check may have.") from None
+        except Exception:  # noqa: BLE001 - handed to the parent, which has the crash path
+            return _Crash(traceback.format_exc())
+        return answer
+
+    def _answer(self, question: Any) -> Any:
+        if isinstance(question, _Identify):
+            return read_identity(Path(question.path), question.known, self._beat)
+        if isinstance(question, _Look):
+            return self._look(question)
+        project = self._project
+        assert project is not None
+        if isinstance(question, _FindNotes):
+            notes = project.notes(tuple(map(Path, question.files)))
+            return [(note.path, note.text, note.place) for note in notes]
+        if isinstance(question, _FixNote):
+            return project.fix(CheckedNote(question.path, question.text, question.place), question.claims)
+        assert isinstance(question, _CheckNotes)
+        self._texts |= {note.path: note.text for note in question.notes if note.text is not None}
+        neighbours = [frozenset(each) for each in question.neighbours]
+        asked = [self._note(note, neighbours) for note in question.notes]
+        report = project.check(asked, check=self._beat)
+        return replace(report, claims=report.stale) if question.stale_only else report
+
+    def _look(self, question: _Look) -> ProjectState:
+        known = self._project
+        if known is not None and known.repository is not None:
+            known.refresh()
+        else:
+            self._project = known = CheckedProject(Path(question.project), question.at, progress=self._beat)
+        return ProjectState(known.problem, known.in_checkout)
+
+    def _note(self, note: _SentNote, neighbours: Sequence[frozenset[str]]) -> CheckedNote:
+        times = partial(self._times_of, note.path) if note.asks_times else dict
+        return CheckedNote(
+            note.path, self._texts[note.path], note.place, note.written_s, times, neighbours[note.neighbours]
+        )
+
+    def _times_of(self, path: str) -> Mapping[str, int]:
+        self._send(_TimesWanted(path))
+        die_after(IDLE_S)
+        frame = self._frames.receive()
+        if frame is None:
+            raise SystemExit
+        reply = _load(frame, _ToChild)
+        if not isinstance(reply, _Times):
+            raise _Stopped
+        self._beat_at = 0.0
+        self._beat()
+        return reply.times
+
+    def _beat(self) -> None:
+        """Say that it goes on, once a second."""
+        now = time.monotonic()
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            die_after(self._silent_s * 1.5)
+            self._send(_Alive())
+
+    def _send(self, message: Struct) -> None:
+        self._frames.send(_dump(message))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer the questions of the process that started this one."""
+    silent_s, most_memory = arguments
+    limit_memory(int(most_memory))
+    try:
+        _Desk(float(silent_s)).serve()
+    except BrokenPipeError:
+        return 1  # the parent is gone
+    return 0
