@@ -124,7 +124,7 @@ class _Times(Struct, frozen=True, tag=True):
     times: dict[str, int]
 
 
-class _Stop(Struct, frozen=True, tag=True):
+class _Unwanted(Struct, frozen=True, tag=True):
     """Nobody wants the answer any more."""
 
 
@@ -150,7 +150,7 @@ class _TimesWanted(Struct, frozen=True, tag=True):
     path: str
 
 
-class _Answer(Struct, frozen=True, tag=True):
+class _Reply(Struct, frozen=True, tag=True):
     value: Any
 
 
@@ -170,8 +170,8 @@ class _Crash(Struct, frozen=True, tag=True):
     frames: str
 
 
-_ToChild = _Look | _FindNotes | _CheckNotes | _FixNote | _Identify | _Times | _Stop
-_FromChild = _Alive | _TimesWanted | _Answer | _Problem | _Crash
+_ToChild = _Look | _FindNotes | _CheckNotes | _FixNote | _Identify | _Times | _Unwanted
+_FromChild = _Alive | _TimesWanted | _Reply | _Problem | _Crash
 
 
 def _dump(message: Struct) -> bytes:
@@ -259,7 +259,7 @@ class _ReaderProcess:
         until: float,
         check: Callable[[], None],
         times: Callable[[str], Mapping[str, int]] | None,
-    ) -> _Answer | _Problem | _Crash | None:
+    ) -> _Reply | _Problem | _Crash | None:
         """Take the next frame; the answer, or None where it is another one. Without `times` nobody wants the
         answer."""
         left = until - time.monotonic()
@@ -267,7 +267,7 @@ class _ReaderProcess:
             raise ChildSilent
         message = _load(child.receive(min(silent_s, left), check), _FromChild)
         if isinstance(message, _TimesWanted):
-            reply: Struct = _Stop()
+            reply: Struct = _Unwanted()
             try:
                 if times is not None:
                     reply = _Times(dict(times(message.path)))
@@ -423,7 +423,7 @@ class _Stopped(Exception):
     """Nobody wants the answer any more."""
 
 
-class _Desk:
+class _Responder:
     """Answers questions, one after the other."""
 
     def __init__(self, silent_s: float) -> None:
@@ -450,11 +450,11 @@ class _Desk:
 
     def _answered(self, question: Any) -> Struct:
         try:
-            answer = _Answer(self._answer(question))
+            answer = _Reply(self._answer(question))
             # What was out of memory may have been taken for missing.
             bytearray(_HEADROOM)
         except _Stopped:
-            return _Answer(None)
+            return _Reply(None)
         except UserError as error:
             kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)
             return _Problem(kind, error.title, error.cause, error.next_step, error.reason)
@@ -530,7 +530,7 @@ def main(arguments: Sequence[str]) -> int:
     silent_s, most_memory = arguments
     limit_memory(int(most_memory))
     try:
-        _Desk(float(silent_s)).serve()
+        _Responder(float(silent_s)).serve()
     except BrokenPipeError:
         return 1  # the parent is gone
     return 0
