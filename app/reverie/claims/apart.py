@@ -150,7 +150,7 @@ class _TimesWanted(Struct, frozen=True, tag=True):
     path: str
 
 
-class _Reply(Struct, frozen=True, tag=True):
+class _Answered(Struct, frozen=True, tag=True):
     value: Any
 
 
@@ -171,7 +171,7 @@ class _Crash(Struct, frozen=True, tag=True):
 
 
 _ToChild = _Look | _FindNotes | _CheckNotes | _FixNote | _Identify | _Times | _Unwanted
-_FromChild = _Alive | _TimesWanted | _Reply | _Problem | _Crash
+_FromChild = _Alive | _TimesWanted | _Answered | _Problem | _Crash
 
 
 def _dump(message: Struct) -> bytes:
@@ -259,7 +259,7 @@ class _ReaderProcess:
         until: float,
         check: Callable[[], None],
         times: Callable[[str], Mapping[str, int]] | None,
-    ) -> _Reply | _Problem | _Crash | None:
+    ) -> _Answered | _Problem | _Crash | None:
         """Take the next frame; the answer, or None where it is another one. Without `times` nobody wants the
         answer."""
         left = until - time.monotonic()
@@ -450,11 +450,11 @@ class _Responder:
 
     def _answered(self, question: Any) -> Struct:
         try:
-            answer = _Reply(self._answer(question))
+            answer = _Answered(self._answer(question))
             # What was out of memory may have been taken for missing.
             bytearray(_HEADROOM)
         except _Stopped:
-            return _Reply(None)
+            return _Answered(None)
         except UserError as error:
             kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)
             return _Problem(kind, error.title, error.cause, error.next_step, error.reason)
