@@ -15,7 +15,7 @@ import errno
 class UserError(Exception):
     """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do.
 
-    A kind with fields of its own declares them in its class: those cross the wire (`engine.wire`).
+    A kind with fields of its own declares them in its class: those cross the wire (`engine.codec`).
     """
 
     reason = "error"

@@ -15,7 +15,7 @@ from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
 from reverie.context.recipes import assemble
 from reverie.context.view import ContextView
-from reverie.engine.wire import decode, encode
+from reverie.engine.codec import decode, encode
 from reverie.memory.listing import ScopeListing, scan_scope
 from reverie.values import replace
 
@@ -83,7 +83,7 @@ def view_at(home: Home, context: ScopeContext, at: int) -> ContextView:
 
 def across(facts: ContextFacts) -> ContextFacts:
     """Facts as a window has them: they crossed the wire without the listings, which it has already."""
-    crossed = decode(encode(replace(facts, listings={}), ContextFacts), ContextFacts)
+    crossed = decode(encode(replace(facts, listings={})), ContextFacts)
     found: ContextFacts = replace(crossed, listings=facts.listings)
     assert found == facts
     return found

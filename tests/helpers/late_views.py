@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reverie.engine.asking import Request
-from reverie.engine.wire import Event
+from reverie.engine.channel import Event
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane
 

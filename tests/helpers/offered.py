@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, cast
 
-from reverie.engine.wire import method_of
+from reverie.engine.methods import method_of
 from reverie.services import LazyService
 
 

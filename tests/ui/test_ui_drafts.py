@@ -15,8 +15,8 @@ from ui_windows import ACME, SEVERAL, Driver, Windows
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.engine.channel import Channel
 from reverie.engine.client import EngineGone
-from reverie.engine.wire import Channel
 from reverie.services.drafts import DraftService
 from reverie.services.edits import UserEdits, current_text
 from reverie.services.views import Draft

@@ -14,8 +14,8 @@ from ui_windows import Windows
 from helpers.engine_kills import kill_engines
 from helpers.engine_kills import pid_is_alive as is_alive
 from reverie.engine import engine as engine_module
+from reverie.engine.channel import IndexChanged
 from reverie.engine.interface import TreesUpdate
-from reverie.engine.wire import IndexChanged
 from reverie.services.views import MemoryView
 
 NEW = "/memories/global/new.md"

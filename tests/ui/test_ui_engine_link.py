@@ -10,7 +10,7 @@ import shiboken6
 from PySide6.QtCore import QThread
 
 from reverie.clock import system_clock
-from reverie.engine.wire import HomeChanged
+from reverie.engine.channel import HomeChanged
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink

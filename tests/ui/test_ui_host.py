@@ -15,8 +15,8 @@ from ui_windows import ACME, Driver, Windows
 from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
 from reverie.clock import system_clock
+from reverie.engine.codec import decode, encode
 from reverie.engine.server import STARTING
-from reverie.engine.wire import decode, encode
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.log_file import set_debug
@@ -282,7 +282,7 @@ def test_what_an_engine_says_of_its_hosts_is_said_in_the_language_of_the_window(
         return "Gestartet wird."
 
     monkeypatch.setattr(other_tabs, "said", said)
-    crossed = decode(encode(HostStatus("waiting", message=STARTING), HostStatus), HostStatus)
+    crossed = decode(encode(HostStatus("waiting", message=STARTING)), HostStatus)
     assert host_label(crossed).tip == "Gestartet wird."
     assert isinstance(shown[0], Phrase)
     assert shown == [STARTING]

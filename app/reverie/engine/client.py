@@ -27,9 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
-from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
-from reverie.engine.reach import surroundings
-from reverie.engine.wire import (
+from reverie.engine.channel import (
     PROTOCOL,
     Bug,
     CallMessage,
@@ -40,18 +38,15 @@ from reverie.engine.wire import (
     Event,
     Failed,
     Hello,
-    Method,
     ProgressMessage,
     Refused,
     Stopped,
     WelcomeMessage,
-    WireError,
-    decode,
-    is_offered,
-    is_service,
-    method_of,
-    pack,
 )
+from reverie.engine.codec import WireError, decode
+from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
+from reverie.engine.methods import Method, is_offered, is_service, method_of
+from reverie.engine.reach import surroundings
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
 from reverie.values import replace
@@ -559,7 +554,7 @@ class RemoteMethod(Askable):
             if progress is not None:
                 progress(decode(value, self._method.progress))
 
-        return own, pack(self._method.bound(named)), report
+        return own, self._method.pack(named), report
 
 
 def result_of(answer: Answer) -> bytes:

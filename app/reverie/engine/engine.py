@@ -32,6 +32,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.engine.interface import (
     RUNS,
     EngineCalls,
@@ -55,7 +56,6 @@ from reverie.engine.server import (
     has_left,
     host_until,
 )
-from reverie.engine.wire import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded, pack
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -379,7 +379,7 @@ class HomeEngine(Workbench, HomeCalls):
             self.parts.snapshots.history.head() is None
             or (self.parts.catalogue.count(self.home_id) or 0) > _LARGE
         ):
-            call = CallMessage(0, self.parts.home.root, self.home_id, "start_history", pack([]))
+            call = CallMessage(0, self.parts.home.root, self.home_id, "start_history")
             try:
                 self._workers.run_aside(CallControl(NOBODY, call), self.parts.run_dependencies)
             except UserError as error:

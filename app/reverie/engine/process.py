@@ -29,11 +29,7 @@ from typing import NoReturn
 
 from reverie import __version__
 from reverie.clock import system_clock
-from reverie.engine.engine import ProfileEngine
-from reverie.engine.reach import reach, socket_channel, socket_path
-from reverie.engine.server import ClientConnection
-from reverie.engine.start import engine_command
-from reverie.engine.wire import (
+from reverie.engine.channel import (
     PROTOCOL,
     Channel,
     ConnectionLost,
@@ -42,8 +38,12 @@ from reverie.engine.wire import (
     Hello,
     Refused,
     WelcomeMessage,
-    WireError,
 )
+from reverie.engine.codec import WireError
+from reverie.engine.engine import ProfileEngine
+from reverie.engine.reach import reach, socket_channel, socket_path
+from reverie.engine.server import ClientConnection
+from reverie.engine.start import engine_command
 from reverie.engine.workers import Workers
 from reverie.errors import Busy, UserError, user_error_from_os
 from reverie.files.locks import held_lock

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from reverie import __version__
+from reverie.engine.channel import Channel, ConnectionLost, FromEngine, Refused
+from reverie.engine.codec import WireError
 from reverie.engine.start import MachineAddress, StartingEngine, engine_command
-from reverie.engine.wire import Channel, ConnectionLost, FromEngine, Refused, WireError
 from reverie.errors import Unavailable, UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile

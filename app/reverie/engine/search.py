@@ -19,8 +19,9 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from reverie.engine.channel import CallMessage, IndexChanged
+from reverie.engine.codec import decode
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses, has_left
-from reverie.engine.wire import CallMessage, IndexChanged, pack, unpack
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
@@ -45,7 +46,7 @@ class _FeedControl(CallControl):
         self._report_count = report_count
 
     def report(self, value: bytes) -> None:
-        self._report_count(unpack(value))
+        self._report_count(decode(value, int))
 
 
 class EngineSearch:
@@ -191,7 +192,7 @@ class EngineSearch:
         if self._workers is None or not _is_much(parts, dirty):
             feed_catalogue(parts, dirty, watcher)
             return
-        call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue", pack([]))
+        call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue")
         control = _FeedControl(call, watcher.on_progress)
         with self._condition:
             self._feeding = control

@@ -1,7 +1,7 @@
 """Serves clients: reads their calls, does each on a thread of its own, sends what came of it; and hosts the
 background services of a home for all clients that want them.
 
-One `ClientConnection` is one client. What it may ask is what the interface names (`engine.wire.Method`); a
+One `ClientConnection` is one client. What it may ask is what the interface names (`engine.methods.Method`); a
 client that sends anything else is shut out, since only a fault or an attack does.
 
 Services run while a client asks for them, none of those that ask has paused them, and the settings want them;
@@ -31,8 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reverie import __version__
-from reverie.engine.reach import surroundings
-from reverie.engine.wire import (
+from reverie.engine.channel import (
     PROTOCOL,
     Bug,
     CallMessage,
@@ -44,18 +43,14 @@ from reverie.engine.wire import (
     Failed,
     Hello,
     HostChanged,
-    Method,
     ProgressMessage,
     Refused,
     Stopped,
     WelcomeMessage,
-    WireError,
-    decode,
-    encode,
-    method_of,
-    pack,
-    unpack,
 )
+from reverie.engine.codec import WireError, decode, encode
+from reverie.engine.methods import Method, method_of
+from reverie.engine.reach import surroundings
 from reverie.errors import Busy, UserError
 from reverie.services.host import RETRY_S, Host, services_wanted
 from reverie.services.views import HostStatus
@@ -306,14 +301,14 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     """Call a method with the arguments that came over the wire; return its encoded result."""
     name = control.call.method
     if method.is_property:
-        return encode(attrgetter(name)(target), method.result)
+        return encode(attrgetter(name)(target))
     try:
-        named = method.unbound(unpack(control.call.arguments))
-    except (WireError, TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
+        named = method.unpack(control.call.arguments)
+    except WireError as error:
         raise Nonsense(str(error)) from error
 
     def progress(value: Any) -> None:
-        control.report(encode(value, method.progress))
+        control.report(encode(value))
 
     own: dict[str, Any] = {
         "progress": progress,
@@ -322,7 +317,7 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
         "client": control.client,
     }
     named |= {each: own[each] for each in method.local}
-    return encode(attrgetter(name)(target)(**named), method.result)
+    return encode(attrgetter(name)(target)(**named))
 
 
 # Hosting the background services of a home.
@@ -380,7 +375,7 @@ class HostApart:
         """Start it unless it was; what that came to for now."""
         if self._control is None:
             home = self._parts.home
-            call = CallMessage(0, home.root, self._parts.home_id, "run_host", pack([]))
+            call = CallMessage(0, home.root, self._parts.home_id, "run_host")
             control = self._control = _HostControl(call, lambda status: self._heard(control, status))
             self._set(HostStatus("waiting", message=STARTING))
             self._thread = threading.Thread(

@@ -25,9 +25,9 @@ from collections.abc import Sequence
 from typing import BinaryIO, cast
 
 from reverie.engine.asking import CallCancelled
+from reverie.engine.channel import Channel, FromEngine
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
-from reverie.engine.wire import Channel, FromEngine
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours, forget_ours
 from reverie.files.log_file import is_debug

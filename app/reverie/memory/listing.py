@@ -56,7 +56,7 @@ _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class MemoryFile(Struct, frozen=True, gc=False):
+class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     """One memory. It holds nothing that could hold it in turn, so no garbage collection visits it: there are
     tens of thousands, and each would hold everybody up."""
 

@@ -27,7 +27,7 @@ _NAMES = {
 }
 
 
-class MemoryUsage(Struct, frozen=True):
+class MemoryUsage(Struct, frozen=True, array_like=True):
     """Pin and use of one memory. Times are UTC milliseconds; None: never."""
 
     pinned: bool = False

@@ -289,7 +289,7 @@ class HandChange(Struct, frozen=True):
     mode: int | None = None
 
 
-class FilesChanged(Struct, frozen=True):
+class FilesChanged(Struct, frozen=True, tag=True):
     """Files, pins and use as one change by hand left them: what `runs.revert` takes back."""
 
     context: ScopeContext
@@ -297,7 +297,7 @@ class FilesChanged(Struct, frozen=True):
     """Its `commit` of the history holds the contents before, so that this outlives the window."""
 
 
-class Renamed(Struct, frozen=True):
+class Renamed(Struct, frozen=True, tag=True):
     """A file or folder at another place of its scope. One rename there and one back, whatever is in it: a
     folder of ten thousand files is no ten thousand changes."""
 
@@ -308,7 +308,7 @@ class Renamed(Struct, frozen=True):
     """By logical key, as it was before."""
 
 
-class CompanionRestored(Struct, frozen=True):
+class CompanionRestored(Struct, frozen=True, tag=True):
     """An older version of a companion, which lies outside the scopes and so has no memory path."""
 
     context: ScopeContext
@@ -321,7 +321,7 @@ class CompanionRestored(Struct, frozen=True):
     """Of the history, with the bytes before."""
 
 
-class FieldChange(Struct, frozen=True):
+class FieldChange(Struct, frozen=True, tag=True):
     """One field of the record in `rel` (below the memory root). `place`: keys and list positions."""
 
     rel: str
@@ -334,7 +334,7 @@ class FieldChange(Struct, frozen=True):
     """The same of `after`."""
 
 
-class PatternsChange(Struct, frozen=True):
+class PatternsChange(Struct, frozen=True, tag=True):
     """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
     is told here. `places`: where each of `after` comes to stand; without, all where the first was."""
 

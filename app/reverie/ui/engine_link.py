@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 
 from reverie.clock import Clock
+from reverie.engine.channel import Channel, Event, IndexChanged
 from reverie.engine.client import EngineClient
 from reverie.engine.reach import RemoteMachine, connect, stdio_channel
 from reverie.engine.start import StartingEngine
-from reverie.engine.wire import Channel, Event, IndexChanged
 from reverie.errors import UserError
 from reverie.profile import Profile
 

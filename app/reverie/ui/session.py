@@ -22,9 +22,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from reverie.agents.scopes import Caps, ScopeContext
 from reverie.engine.asking import ask
+from reverie.engine.channel import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.engine.client import EngineClient
 from reverie.engine.interface import TreesUpdate, named, updated
-from reverie.engine.wire import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile

@@ -22,12 +22,14 @@ from reverie.clock import system_clock
 from reverie.engine import engine as engines
 from reverie.engine import reach as reaching
 from reverie.engine.asking import CallCancelled
+from reverie.engine.channel import PROTOCOL, CallMessage, Hello
 from reverie.engine.client import EngineBug, EngineClient, EngineGone
+from reverie.engine.codec import encode
 from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.methods import method_of
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect, stdio_channel
 from reverie.engine.start import engine_command
-from reverie.engine.wire import PROTOCOL, CallMessage, Hello, method_of, pack
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import is_ours
 from reverie.files.watch import Changes
@@ -211,9 +213,9 @@ def test_a_client_that_hangs_holds_up_no_other(home: HomeEngine, root: Path, pro
     hanging = connect(profile)
     hanging.send(Hello(PROTOCOL, __version__, os.getpid()))
     context = home.context(ACME, None)
-    hanging.send(CallMessage(1, root, home.home_id, "watch_for", pack([["context", None]])))
+    hanging.send(CallMessage(1, root, home.home_id, "watch_for", encode({"context": None})))
     for number in range(2, 250):
-        hanging.send(CallMessage(number, root, home.home_id, "contents", pack([])))
+        hanging.send(CallMessage(number, root, home.home_id, "contents"))
     home.watch_for(context)
     home.start_history()
     assert home.view(context).scopes
@@ -339,7 +341,7 @@ def test_an_answer_that_cannot_be_sent_is_a_bug_and_keeps_nobody_waiting(
     home = opened(inline, root)
     assert method_of(HomeEngine, "runs") is not None  # looked up once, with its signature
     monkeypatch.setattr(HomeEngine, "runs", lambda _home, **_about: threading.Lock())
-    with pytest.raises(EngineBug, match="does not fit its type"):
+    with pytest.raises(EngineBug, match="a lock cannot be sent"):
         home.runs()
 
 

@@ -24,11 +24,11 @@ from reverie import __version__
 from reverie.cli.main import main as command_line
 from reverie.clock import system_clock
 from reverie.engine import process
+from reverie.engine.channel import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import inline_channel, serve
 from reverie.engine.reach import AGENT_VARIABLES, connect, reach, socket_path, stdio_channel, surroundings
-from reverie.engine.wire import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
 from reverie.profile import Profile

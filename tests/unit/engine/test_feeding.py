@@ -15,6 +15,8 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
+from reverie.engine.channel import IndexChanged
+from reverie.engine.codec import encode
 from reverie.engine.engine import (
     VIEWS_FIRST_S,
     HistoryRecorder,
@@ -25,7 +27,6 @@ from reverie.engine.engine import (
 from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import CallControl, CallStopped
-from reverie.engine.wire import IndexChanged, pack
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored
@@ -49,7 +50,7 @@ class Apart:
         if self.fails is not None:
             raise self.fails
         home = HomeEngine(self._parts, EngineSearch(lambda _event: None))
-        home.feed_catalogue(progress=lambda count: control.report(pack(count)), cancel=control.cancel)
+        home.feed_catalogue(progress=lambda count: control.report(encode(count)), cancel=control.cancel)
         return b""
 
 

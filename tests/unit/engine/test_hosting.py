@@ -18,12 +18,13 @@ from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.engine import server
+from reverie.engine.channel import Event, HomeChanged, HostChanged
 from reverie.engine.client import EngineBug, EngineClient
+from reverie.engine.codec import encode
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
 from reverie.engine.server import PAUSED_ELSEWHERE, CallControl, CallStopped, HostApart
-from reverie.engine.wire import Event, HomeChanged, HostChanged, encode
 from reverie.engine.workers import Workers
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, is_running
@@ -270,7 +271,7 @@ class Failing:
         self.begun += 1
         if self.begun == 1:
             raise EngineBug("Traceback: ZeroDivisionError")
-        control.report(encode(HostStatus("hosting"), HostStatus))
+        control.report(encode(HostStatus("hosting")))
         control.cancel.wait()
         raise CallStopped
 

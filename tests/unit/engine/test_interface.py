@@ -10,14 +10,16 @@ import typing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import reverie
 from helpers.offered import names_of
 from reverie.agents.scopes import ScopeContext
+from reverie.engine.codec import decode, encode, require_wirable
 from reverie.engine.engine import EngineServices, HomeEngine
 from reverie.engine.interface import EngineCalls, HomeCalls
-from reverie.engine.wire import coder, decode, encode, is_service, method_of
+from reverie.engine.methods import Method, is_service, method_of
 from reverie.services import LazyService
 from reverie.services.views import FieldChange, Undo
 from reverie.values import fields_of
@@ -32,6 +34,10 @@ NOT_OFFERED = {
     "traces.dump",
     "watch",
 }
+
+
+def arguments(method: Method) -> tuple[tuple[str, Any, bool], ...]:
+    return tuple((each.name, each.type, each.required) for each in msgspec.structs.fields(method.arguments))
 
 
 def public(kind: type, prefix: str = "") -> set[str]:
@@ -77,7 +83,7 @@ def test_every_value_that_a_signature_names_can_cross() -> None:
         if fields_of(hint) or hasattr(hint, "_fields"):
             for name, inner in typing.get_type_hints(hint).items():
                 try:
-                    coder(inner)
+                    require_wirable(inner)
                 except TypeError:
                     stuck.add(f"{hint.__qualname__}.{name}")
                 follow(inner)
@@ -104,9 +110,8 @@ def test_what_a_window_asks_first_is_asked_as_the_engine_understands_it(first: t
             assert first.__dict__[name] is inspect.getattr_static(whole, name)
             continue
         assert there is not None
-        assert (here.parameters, here.required, here.result, here.progress, here.is_property) == (
-            there.parameters,
-            there.required,
+        assert (arguments(here), here.result, here.progress, here.is_property) == (
+            arguments(there),
             there.result,
             there.progress,
             there.is_property,
@@ -154,4 +159,4 @@ def test_nothing_private_is_taken_for_a_method_on_a_thread_that_never_waits() ->
 def test_a_field_that_a_record_did_not_have_crosses_with_its_undo() -> None:
     change = FieldChange("episode.json", ("resolution",), "found", None, is_there=False)
     undo = Undo(ScopeContext(None, "/p"), "/memories/project/x", (change,), "Took it back.")
-    assert decode(encode(undo, Undo), Undo) == undo
+    assert decode(encode(undo), Undo) == undo

@@ -22,7 +22,7 @@ from reverie.claims.checking import CheckedClaim, CheckedNote
 from reverie.claims.project import ClaimReport
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.engine.wire import coder
+from reverie.engine.codec import decode, encode
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.engine import Engine, ModelEngine, RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
@@ -266,5 +266,4 @@ def test_without_a_repository_no_memory_is_read_to_say_that_nothing_is_stale(
 def test_the_engine_offers_it_and_its_values_cross() -> None:
     assert {"claims.check", "claims.check_text", "claims.fix"} <= names_of(Workbench)
     report = ClaimReport((), 1, "abc", "", ("limit",))
-    both = coder(ClaimReport)
-    assert both.load(both.dump(report)) == report
+    assert decode(encode(report), ClaimReport) == report

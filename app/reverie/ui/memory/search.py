@@ -47,7 +47,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.engine.asking import ask
-from reverie.engine.wire import IndexChanged
+from reverie.engine.channel import IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace

@@ -1,0 +1,225 @@
+"""Values as bytes: MessagePack by msgspec, written as they are and read by the type hint of what is expected.
+
+The hint decides what may come in: the type of each field is checked, and a peer can only make values of the
+types that a signature names. Structs of a union carry a tag. A path travels as its bytes. Three kinds of
+values are no plain data and are translated here: a `UserError`, as the names of its classes and its fields;
+a `Phrase`, as its template and values; and text that is not valid Unicode (a file name in another encoding),
+which MessagePack cannot write. The last two become extension values.
+
+Threading: pure. Failure: `WireError` for bytes that do not fit the hint and for values that cannot be
+written; `TypeError` from `require_wirable` for a hint that cannot cross, which is a bug and found by a test
+over every method.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import os
+import types
+import typing
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Set as AnySet
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reverie.errors import UserError
+from reverie.text.summaries import Phrase, plain
+from reverie.values import Struct, fields_of
+
+_BROKEN_TEXT, _PHRASE = 1, 2
+_PLAIN = (str, int, float, bool, bytes, type(None), dict, list, tuple, set, frozenset)
+_CONTAINERS = frozenset(
+    (tuple, list, set, frozenset, dict, Sequence, Collection, Iterable, AnySet, Mapping, MutableMapping)
+)
+
+
+class WireError(Exception):
+    """The bytes or the value do not fit the wire."""
+
+
+def encode(value: Any) -> bytes:
+    """Write a value. Raises `WireError` for one that is no plain data."""
+    try:
+        try:
+            return msgspec.msgpack.encode(value, enc_hook=_outgoing)
+        except UnicodeEncodeError:
+            return msgspec.msgpack.encode(_with_broken_text(value))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise WireError(f"a {type(value).__name__} cannot be sent: {error}") from error
+
+
+def decode(data: bytes, hint: Any) -> Any:
+    """Read a value of the type `hint`. Raises `WireError` for anything else."""
+    try:
+        return _decoder(hint).decode(data)
+    except msgspec.ValidationError as error:
+        return _decode_extensions(data, hint, error)
+    except (ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+        raise WireError(f"not a valid message: {error}") from error
+
+
+def _decode_extensions(data: bytes, hint: Any, refused: msgspec.ValidationError) -> Any:
+    """Read a value with extension values where texts are expected, which a typed decoder refuses."""
+    try:
+        found = msgspec.msgpack.decode(data, ext_hook=_extension)
+        return msgspec.convert(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
+    except (ValueError, TypeError, RecursionError, msgspec.MsgspecError):
+        raise WireError(f"not a valid message: {refused}") from refused
+
+
+@functools.cache
+def _decoder(hint: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(hint, dec_hook=_incoming, ext_hook=_extension)
+
+
+def _outgoing(value: Any) -> Any:
+    """Translate a value that msgspec does not know. Raises `TypeError` for one that cannot be sent."""
+    if isinstance(value, Path):
+        return os.fsencode(value)
+    if isinstance(value, Phrase):
+        return msgspec.msgpack.Ext(_PHRASE, encode(_phrase(value)))
+    if isinstance(value, UserError):
+        return _error(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, str | int | float):
+        return next(kind(value) for kind in (str, int, float) if isinstance(value, kind))
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def _incoming(kind: Any, value: Any) -> Any:
+    """Make a value of a class that msgspec does not know of its translation."""
+    if issubclass(kind, Path) and isinstance(value, bytes):
+        return Path(os.fsdecode(value))
+    if issubclass(kind, Phrase) and isinstance(value, str):
+        return plain(value)
+    if issubclass(kind, UserError):
+        return _error_from(value)
+    raise TypeError(f"{kind.__name__} expected, not {type(value).__name__}")
+
+
+def _extension(code: int, data: memoryview) -> Any:
+    if code == _BROKEN_TEXT:
+        return bytes(data).decode("utf-8", "surrogatepass")
+    if code == _PHRASE:
+        return _phrase_from(decode(bytes(data), list[Any]))
+    raise ValueError(f"unknown extension {code}")
+
+
+def _with_broken_text(value: Any) -> Any:
+    """Return plain data with each text that is not valid Unicode as an extension value."""
+    if type(value) is str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return msgspec.msgpack.Ext(_BROKEN_TEXT, value.encode("utf-8", "surrogatepass"))
+        return value
+    if isinstance(value, enum.Enum):
+        return _with_broken_text(value.value)
+    if names := fields_of(type(value)):
+        return _fields(value, {name: _with_broken_text(getattr(value, name)) for name in names})
+    if isinstance(value, Mapping):
+        return {_with_broken_text(key): _with_broken_text(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_with_broken_text(item) for item in value]
+    if type(value) in _PLAIN or isinstance(value, msgspec.msgpack.Ext):
+        return value
+    return _with_broken_text(_outgoing(value))
+
+
+def _fields(value: Any, named: dict[str, Any]) -> Any:
+    """Return the fields of a value as msgspec writes them: with the tag of its class, or by place."""
+    config = value.__struct_config__ if isinstance(value, Struct) else None
+    if config is None:
+        return named
+    tag = {} if config.tag is None else {config.tag_field: config.tag}
+    return [*tag.values(), *named.values()] if config.array_like else tag | named
+
+
+def _phrase(text: str) -> list[Any]:
+    """Return the template, values and counts of a phrase; a value that is a plain text stays one."""
+    made = plain(text)
+    values = [
+        [name, _phrase(each) if isinstance(each, Phrase) else str(each)] for name, each in made.values.items()
+    ]
+    return [made.template, values, made.number, made.one]
+
+
+_PHRASE_PARTS = tuple[str, list[tuple[str, Any]], int | None, str]
+
+
+def _phrase_from(value: Any) -> Phrase:
+    template, values, number, one = msgspec.convert(value, _PHRASE_PARTS)
+    made = {
+        name: _phrase_from(each) if isinstance(each, list) else msgspec.convert(each, str)
+        for name, each in values
+    }
+    return Phrase(template, made, number, one)
+
+
+def _error(error: UserError) -> list[Any]:
+    """Return the classes of an error, most special first, the texts of every error, and its own fields."""
+    kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError)]
+    own = [getattr(error, name) for name in _own_fields(type(error))]
+    return [kinds, error.title, error.cause, error.next_step, error.reason, own]
+
+
+_ERROR_PARTS = tuple[list[str], str, str, str, str, list[Any]]
+
+
+def _error_from(value: Any) -> UserError:
+    """Make the error of the nearest class that is known here. A class that has fields of its own is not made
+    without them."""
+    names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
+    known = {kind.__name__: kind for kind in _kinds_of(UserError)}
+    name = next((each for each in names if each in known), UserError.__name__)
+    hints = _own_fields(known[name])
+    if names[:1] != [name] and hints:
+        name, hints = UserError.__name__, {}
+    error = known[name].__new__(known[name])
+    UserError.__init__(error, title, cause=cause, next_step=next_step, reason=reason)
+    if names[:1] == [name]:
+        for (each, hint), item in zip(hints.items(), own, strict=True):
+            setattr(error, each, msgspec.convert(item, hint, dec_hook=_incoming, builtin_types=(bytes,)))
+    return error
+
+
+def _own_fields(kind: type[UserError]) -> dict[str, Any]:
+    """Return the annotated fields of an error class, beside those that every error has."""
+    return typing.get_type_hints(kind)
+
+
+def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _kinds_of(below))]
+
+
+def require_wirable(hint: Any) -> None:
+    """Raise `TypeError` for a type hint whose values cannot cross the wire. The fields of a class are not
+    visited."""
+    origin = typing.get_origin(hint)
+    if isinstance(hint, typing.TypeAliasType if hasattr(typing, "TypeAliasType") else ()):
+        require_wirable(hint.__value__)
+    elif origin is typing.Literal or hint is Any or hint is object or hint is None or hint is ...:
+        return
+    elif origin in (typing.Annotated, typing.Final):
+        require_wirable(typing.get_args(hint)[0])
+    elif origin in (typing.Union, types.UnionType) or origin in _CONTAINERS:
+        for each in typing.get_args(hint):
+            require_wirable(each)
+    elif origin is not None or not isinstance(hint, type) or not _is_wirable(hint):
+        raise TypeError(f"{hint!r} cannot cross the wire")
+
+
+def _is_wirable(kind: type) -> bool:
+    known = (enum.Enum, Path, UserError, Struct)
+    return (
+        kind in _PLAIN
+        or kind in _CONTAINERS
+        or issubclass(kind, (*known, Phrase))
+        or dataclasses.is_dataclass(kind)
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
