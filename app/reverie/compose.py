@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import DiscoveredHomes, Home
+from reverie.agents.base import DiscoveredHomes, Home, LoadState
 from reverie.agents.capabilities import AgentWriterConfig
 from reverie.agents.discovery import User, find_homes, find_projects, open_home
 from reverie.agents.identity import HomeRegistry, OpenedHome
@@ -61,7 +61,7 @@ def open_parts(
 
     opened = OpenedHome(registry, identity, home.root, kind=home.kind)
     key = HomeKey(home, identity.id, identity.adoptable, opened.require)
-    return HomeContainer(key, profile, clock, settings, _stale_claims)
+    return HomeContainer(key, profile, clock, settings, _stale_claims, _loaded_files)
 
 
 def _stale_claims(
@@ -71,6 +71,17 @@ def _stale_claims(
     from reverie.services.workbench import Workbench
 
     return Workbench(parts).claims.stale(context, check=check).claims
+
+
+def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mapping[str, LoadState]:
+    # Late, as above.
+    from reverie.context.gather import gather
+    from reverie.context.recipes import AGENTS, loaded
+    from reverie.services.workbench import Workbench
+
+    if parts.home.kind not in AGENTS:
+        return {}
+    return loaded(gather(parts.home, context, Workbench(parts).view(context).scopes, times=(at,)), at)
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:

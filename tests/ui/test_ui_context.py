@@ -11,7 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from ui_windows import Driver, Windows
 
 from helpers.audit import problems
+from helpers.context_homes import PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import Scope
+from reverie.clock import system_clock
 from reverie.context.view import (
     Change,
     ContextEntry,
@@ -271,3 +273,17 @@ def test_a_memory_that_is_selected_in_the_trees_is_shown_where_the_agent_reads_i
     assert driver.tab.beside is tab
     driver.do("view.context")
     assert driver.tab.beside is None
+
+
+def test_a_save_that_displaces_a_memory_says_what_is_loaded_next(windows: Windows, tmp_path: Path) -> None:
+    line = "A line of nineteen.\n"
+    files = {"g/a.md": "short\n", "g/b.md": line * 780, "g/c.md": line * 780, "g/d.md": line * 500}
+    usage = {"g/a.md": PINNED, "g/b.md": used(9, 1), "g/c.md": used(9, 1), "g/d.md": used(1, 1)}
+    usage = {short: {**entry, "lastAccessedAt": system_clock()} for short, entry in usage.items()}
+    driver = windows.open(mux_home(tmp_path / "mux", files, usage), WORKSPACE)
+    model = driver.tab.model
+    driver.until(lambda: model.loaded_at("/memories/global/d.md") == "full")
+    driver.open("/memories/global/a.md")
+    driver.type(line * 500)
+    driver.do("file.save")
+    driver.until(lambda: "Loaded next: − d" in driver.window.statusBar().currentMessage())

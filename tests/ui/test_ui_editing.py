@@ -342,7 +342,7 @@ def test_a_delete_by_hand_keeps_unsaved_text(driver: Driver) -> None:
     assert file.text.startswith("mine\n")
 
 
-def test_saves_and_pins_by_hand_are_shown_apart_from_the_agents_use(driver: Driver) -> None:
+def test_saves_and_pins_by_hand_are_no_use(driver: Driver) -> None:
     driver.open(PATH)
     count = driver.file(PATH).file.usage.access_count
     assert count, "the agent has used it"
@@ -351,9 +351,10 @@ def test_saves_and_pins_by_hand_are_shown_apart_from_the_agents_use(driver: Driv
     driver.type("two\n")
     save(driver)
     driver.do("memory.pin")
-    driver.until(lambda: driver.file(PATH).file.usage.own_count == 3)
+    driver.until(lambda: driver.file(PATH).file.usage.pinned)
+    usage = driver.file(PATH).file.usage
+    assert (usage.access_count, usage.own_count) == (count, 0), "what the agent loads next goes by uses"
     model = driver.tab.model
-    assert f"used: agent {count}×, you and Reverie 3×" in model.tooltip_lines(driver.file(PATH))
     look = model.index_at(PATH).data(ROW_ROLE)
     assert look.use.startswith(f"{count}×"), "the row shows the agent's use"
 

@@ -301,6 +301,44 @@ LoadState = Literal["full", "part", "line", "listed", "needed"]
 in an index, only its name and description, or nothing until it is needed."""
 
 
+class LoadedNext(Struct, frozen=True):
+    """Files that a new session of the agent loads the text of, all or a part, though it did not before, and
+    the reverse: by memory path, or by path on disk."""
+
+    entered: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.entered or self.left)
+
+
+def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
+    """Compare the states of files."""
+    was, now = (
+        {path for path, state in each.items() if state in ("full", "part")} for each in (before, after)
+    )
+    return LoadedNext(tuple(sorted(now - was)), tuple(sorted(was - now)))
+
+
+def loaded_next_from(raw: object) -> LoadedNext:
+    """Read what the details of a run say; nothing where they say nothing."""
+    match raw:
+        case {"entered": [*entered], "left": [*left]}:
+            return LoadedNext(tuple(map(str, entered)), tuple(map(str, left)))
+    return LoadedNext()
+
+
+def signed_names(change: LoadedNext) -> str:
+    """Word what enters and leaves: `+ pr-checklist  − deploy`."""
+    names = [f"+ {_short_name(path)}" for path in change.entered]
+    names += [f"− {_short_name(path)}" for path in change.left]
+    return "  ".join(names)
+
+
+def _short_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2].removesuffix(".md")
+
+
 Loading = Literal[
     "start", "on-demand", "approval", "elsewhere", "replaced", "excluded", "too-large", "unopened"
 ]

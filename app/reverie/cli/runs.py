@@ -20,6 +20,7 @@ from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from reverie.agents.base import loaded_next_from, signed_names
 from reverie.cli import answers
 from reverie.cli.answers import (
     DONE,
@@ -170,7 +171,9 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 def _dream_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
-    return {**body, **ended, "costUsd": result.cost_usd, "card": result.details.get("card")}
+    loaded = result.details.get("loadedNext")
+    more = {} if loaded is None else {"loadedNext": loaded}
+    return {**body, **ended, "costUsd": result.cost_usd, "card": result.details.get("card"), **more}
 
 
 def consolidate(session: Invocation) -> int:
@@ -195,6 +198,8 @@ def consolidate(session: Invocation) -> int:
             f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
+        if change := loaded_next_from(result.details.get("loadedNext")):
+            print_text(f"Loaded next: {printable(signed_names(change))}")
     card = card_from_json(result.details.get("card"))
     if card is not None and card.facts and not session.as_json:
         print_text(f"The facts: {sentence(card.counts)}.")

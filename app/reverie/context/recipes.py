@@ -142,7 +142,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: boo
         state, reason = "out", "made-new" if made else "missing"
     elif text is not None and text.data is None:
         state, reason = "out", "unreadable"
-    elif not said.strip():
+    elif not cut.loaded.strip():
         state, reason = "out", "empty"
     else:
         state, reason = ("in", "loaded") if cut.line is None else ("cut", "cut")

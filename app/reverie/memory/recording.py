@@ -23,6 +23,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -704,8 +705,9 @@ class Snapshots:
 
 
 # What a change means beyond the file, for a store that works on the disk: locks, attribution, usage, history.
-# Usage follows formats/mux.md section 8: an agent's read and any write count as one use, a person's read does
-# not (the commands do not report it). The history comes first, so a change that could not be undone is not
+# Usage follows formats/mux.md section 8: by a command an agent's read and any write count as one use, a
+# person's read does not (the commands do not report it). A write in the window or by a run is no use: what
+# the agent loads next goes by uses. The history comes first, so a change that could not be undone is not
 # made. A use that cannot be counted after a change is a warning; after a read, a line in the log.
 
 
@@ -715,8 +717,8 @@ _log = logging.getLogger("reverie.memory")
 class DiskChangeListener:
     """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
     it; `writing` of each file and its new content, before it is replaced; `warn` gets a sentence for what
-    went wrong after the change was made. `counts_renames`: a rename is a use, as by the agent's command. A
-    person's in the window is none, like a move: the agent's own window has no such thing."""
+    went wrong after the change was made. `counts`: a write or a rename is a use, as by the agent's command. A
+    person's in the window is none, so that an edit does not change what the agent loads next."""
 
     def __init__(
         self,
@@ -732,12 +734,12 @@ class DiskChangeListener:
         after_change: Callable[[Path], None] = lambda path: None,
         writing: Callable[[ScopeRoot, str, bytes | None], None] = lambda root, rel, after: None,
         warn: Callable[[str], None] = _log.warning,
-        counts_renames: bool = True,
+        counts: bool = True,
     ) -> None:
         self._home = home
         self._actor = actor
         self._own = actor != "agent"
-        self._counts_renames = counts_renames
+        self._counts = counts
         self._usage = usage
         self._actors = actors
         self._snapshots = snapshots
@@ -774,7 +776,7 @@ class DiskChangeListener:
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
         with self._counting(rel):
-            self._with_key(root, rel, lambda key: self._usage.record_write(key, own=self._own))
+            self._with_key(root, rel, self._note_write)
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
         self._after_change(root.directory / rel)
@@ -787,7 +789,7 @@ class DiskChangeListener:
         old, new = self._home.usage_key(root, rel), self._home.usage_key(root, new_rel)
         if old is not None and new is not None:
             with self._counting(new_rel):
-                self._usage.rename(old, new, counts=self._counts_renames, own=self._own)
+                self._usage.rename(old, new, counts=self._counts, own=self._own)
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         # What was read is read, also on a disk that is mounted read-only: to the agent, too, counts are
@@ -800,7 +802,13 @@ class DiskChangeListener:
             _log.warning("a use of %s is not counted: %s", rel, error)
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        self._with_key(root, rel, lambda key: self._usage.set_pinned(key, pinned, own=self._own))
+        self._with_key(root, rel, partial(self._note_pin, pinned))
+
+    def _note_write(self, key: str) -> None:
+        self._usage.record_write(key, own=self._own, counts=self._counts)
+
+    def _note_pin(self, pinned: bool, key: str) -> None:
+        self._usage.set_pinned(key, pinned, own=self._own, counts=self._counts)
 
     def warn(self, sentence: str) -> None:
         self._warn(sentence)

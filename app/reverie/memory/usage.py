@@ -251,11 +251,12 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Whether an entry that went is the one that came: a move keeps its times, or counts as one write."""
+    """Return whether an entry that went is the one that came: a move keeps its count and the time of its last
+    use; runs of earlier versions counted it as a use."""
     if old is None or new.pinned != old.pinned:
         return False
     if new.access_count == old.access_count:
-        return (new.last_accessed_at, new.last_write_at) == (old.last_accessed_at, old.last_write_at)
+        return new.last_accessed_at == old.last_accessed_at
     return new.access_count == old.access_count + 1 and new.last_accessed_at == new.last_write_at
 
 
@@ -363,16 +364,26 @@ class UsageLog:
         """Count one use."""
         self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
-    def record_write(self, key: str, *, own: bool = False) -> None:
-        """Count one use that was a write; `own`: a person's or Reverie's, not the agent's."""
-        self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=True), [key])
-        if own:
+    def record_write(self, key: str, *, own: bool = False, counts: bool = True) -> None:
+        """Count one use that was a write; `own`: a person's or Reverie's, not the agent's. Without `counts`
+        only the time of the write is noted."""
+
+        def note(entries: usage_rules.Entries) -> None:
+            if counts:
+                usage_rules.note_use(entries, key, self._clock(), write=True)
+            else:
+                usage = usage_rules.usage_of(entries.get(key))
+                usage_rules.put(entries, key, usage_rules.written(usage, self._clock()))
+
+        self._change(note, [key])
+        if own and counts:
             self._tally(lambda tally: tally.add(key))
 
-    def set_pinned(self, key: str, pinned: bool, *, own: bool = False) -> None:
-        """Pin, which counts as use, or unpin, which does not: the statistics stay."""
-        self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, self._clock()), [key])
-        if own and pinned:
+    def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
+        """Pin, which is a use with `counts`, or unpin, which is none: the statistics stay."""
+        now = self._clock()
+        self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, now, counts=counts), [key])
+        if own and pinned and counts:
             self._tally(lambda tally: tally.add(key))
 
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:

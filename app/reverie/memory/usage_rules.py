@@ -86,9 +86,15 @@ def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
     put(entries, key, replace(used, last_write_at=now) if write else used)
 
 
-def note_pin(entries: Entries, key: str, pinned: bool, now: int) -> None:
-    """Pin or unpin. Pinning says that a memory matters, so it is a use; unpinning keeps the statistics."""
-    if pinned:
+def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
+    """Return the usage of a memory that Reverie wrote: the time of the write, which sweeps go by, and no use.
+    What the agent loads next goes by uses, and a run or a person's edit is none of the agent's."""
+    return replace(usage or UNUSED, last_write_at=now)
+
+
+def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool = True) -> None:
+    """Pin or unpin. To the agent pinning is a use (`counts`); unpinning keeps the statistics."""
+    if pinned and counts:
         note_use(entries, key, now, write=False)
     put(entries, key, replace(usage_of(entries.get(key)), pinned=pinned))
 

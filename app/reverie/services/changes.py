@@ -39,7 +39,7 @@ from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
-from reverie.memory.usage_rules import UNUSED, MemoryUsage
+from reverie.memory.usage_rules import UNUSED, MemoryUsage, written
 from reverie.runs.record import FileIntent, Journal, UsageDelta
 from reverie.runs.revert import taken_back
 from reverie.runs.transaction import Recovered, Transaction, load_journal
@@ -611,8 +611,8 @@ class ChangeSet:
         pins: Mapping[str, bool],
         moved: Mapping[str, str],
     ) -> tuple[UsageDelta, UsageDelta]:
-        """Entries before and after: what goes loses its own, what is written by a merge is one use (mux.md
-        section 8), what moves takes its own along, what is restored counts for nothing."""
+        """Return the entries before and after: what goes loses its own, what is written by a merge gets the
+        time of the write, what moves takes its own along, what is restored gets nothing."""
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}
         after: dict[str, MemoryUsage | None] = {}
@@ -630,9 +630,7 @@ class ChangeSet:
             if one.after is None:
                 note(key, None)
             elif kind == "merge" and one.after != one.before:
-                used = current(key)
-                count = used.access_count + 1
-                note(key, replace(used, access_count=count, last_accessed_at=now, last_write_at=now))
+                note(key, written(current(key), now))
         for old, new in moved.items():
             key = self._key_at(store, old)
             if key is not None and key in load:

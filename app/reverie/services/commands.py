@@ -63,7 +63,8 @@ class RunsByHand:
         models = Models(parts)
         thinker = models.engine(models.choose(context, engine).engine, context, trigger)
         request = DreamRequest(context, trigger, thinker.name, dry_run)
-        return parts.dreams.run(request, thinker, cancel=cancel), thinker.name, self._lost()
+        result = parts.telling_loaded(context, lambda: parts.dreams.run(request, thinker, cancel=cancel))
+        return result, thinker.name, self._lost()
 
     def sweep_plan(self) -> Sweep:
         """What `sweep` would do now; changes nothing."""

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Home, HomeContents, check_content
+from reverie.agents.base import Home, HomeContents, LoadState, check_content, loaded_next
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.clock import Clock
@@ -38,10 +38,10 @@ from reverie.memory.store import PERMISSIONS, MemoryStore, WriteGuard, write_loc
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
-from reverie.runs.record import RunStore
+from reverie.runs.record import RunResult, RunStore
 from reverie.runs.transaction import Images, Transaction
 from reverie.services.drafts import SaveWatch
-from reverie.values import Struct, fields_of, replace
+from reverie.values import Struct, as_dict, fields_of, replace
 
 if TYPE_CHECKING:
     from reverie.claims.checking import CheckedClaim
@@ -82,9 +82,13 @@ class HomeContainer:
         find_stale: Callable[
             [HomeContainer, ScopeContext, Callable[[], None]], tuple[CheckedClaim, ...]
         ] = lambda _parts, _context, _check: (),
+        find_loaded: Callable[
+            [HomeContainer, ScopeContext, int], Mapping[str, LoadState]
+        ] = lambda _parts, _context, _at: {},
     ) -> None:
         """`find_stale`: what the memories of a context say that is not true any more; it is made of these
-        parts, and consolidations ask it."""
+        parts, and consolidations ask it. `find_loaded`: how much of each file a session loads that starts at
+        some time."""
         self.home = key.home
         self.home_id = key.home_id
         self.adoptable = key.adoptable
@@ -93,6 +97,7 @@ class HomeContainer:
         self.clock = clock
         self._settings = settings
         self._find_stale = find_stale
+        self._find_loaded = find_loaded
         self.saves = SaveWatch(self)
 
     @cached_property
@@ -280,6 +285,28 @@ class HomeContainer:
             _log.warning("Stale statements could not be looked for: %s", error)
             return ()
 
+    def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
+        """Call `run`, and add to the details of its result (`loadedNext`) which files a new session loads
+        because of it, or does not load any more."""
+        at = self.clock()
+        before = self._loaded(context, at)
+        result = run()
+        if before is None or result.outcome != "completed" or not result.applied:
+            return result
+        after = self._loaded(context, at)
+        change = loaded_next(before, before if after is None else after)
+        if not change:
+            return result
+        return replace(result, details={**result.details, "loadedNext": as_dict(change)})
+
+    def _loaded(self, context: ScopeContext, at: int) -> Mapping[str, LoadState] | None:
+        try:
+            return self._find_loaded(self, context, at)
+        except UserError as error:
+            # A consolidation does not need it.
+            _log.warning("What the agent loads is not known: %s", error)
+            return None
+
     @cached_property
     def dreams(self) -> DreamService:
         from reverie.jobs.consolidate.run import DreamService
@@ -345,10 +372,10 @@ class HomeContainer:
         actor: str,
         after_change: Callable[[Path], None] = lambda path: None,
         warn: Callable[[str], None] = _log.warning,
-        counts_renames: bool = True,
+        counts: bool = True,
     ) -> MemoryStore:
         """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
-        sentence for what went wrong after a change was made; `counts_renames` as in `DiskChangeListener`."""
+        sentence for what went wrong after a change was made; `counts` as in `DiskChangeListener`."""
 
         def changed(path: Path) -> None:
             self.saves.wrote(path)
@@ -364,7 +391,7 @@ class HomeContainer:
             clock=self.clock,
             guard=self.write_guard,
             after_change=changed,
-            counts_renames=counts_renames,
+            counts=counts,
             writing=partial(self._writing, context),
             warn=warn,
         )

@@ -271,7 +271,7 @@ class UserEdits:
     ) -> MemoryStore:
         told = [] if warnings is None else warnings
         return self._parts.store(
-            context, actor="user", after_change=changed.append, warn=told.append, counts_renames=False
+            context, actor="user", after_change=changed.append, warn=told.append, counts=False
         )
 
     def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:

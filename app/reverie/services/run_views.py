@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.files.locks import LeaseHolder
-from reverie.jobs.consolidate.apply import ApplyService, load_review
+from reverie.jobs.consolidate.apply import ApplyService, context_of, load_review
 from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.coverage import status_of
 from reverie.jobs.consolidate.overlay import DreamOverlay
@@ -369,8 +369,11 @@ class ReviewService:
     ) -> RunResult:
         """Carry out what was chosen of a run; blocks until that has its outcome."""
 
-        service = ApplyService(self._parts.dream_dependencies)
-        return service.apply(run_id, selection, cancel=cancel, progress=progress)
+        service, parts = ApplyService(self._parts.dream_dependencies), self._parts
+        context = context_of(parts.dream_dependencies, parts.runs.load(run_id))
+        return parts.telling_loaded(
+            context, lambda: service.apply(run_id, selection, cancel=cancel, progress=progress)
+        )
 
 
 def review_group(group: ReviewedGroup) -> ReviewGroup:

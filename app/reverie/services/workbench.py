@@ -341,11 +341,10 @@ class Workbench(HomeServices):
 
         engine = self.models.choose(context, engine).engine
         self.models.require_consent(engine)
-        result = self.parts.dreams.run(
-            DreamRequest(context, "manual", engine, dry_run),
-            self.models.engine(engine, context, "manual"),
-            cancel=cancel,
-            progress=progress,
+        request = DreamRequest(context, "manual", engine, dry_run)
+        thinker = self.models.engine(engine, context, "manual")
+        result = self.parts.telling_loaded(
+            context, lambda: self.parts.dreams.run(request, thinker, cancel=cancel, progress=progress)
         )
         again = self.parts.coverage.look_again
         threading.Thread(target=again, name=LOOK_AGAIN, daemon=True).start()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from reverie.agents.base import LoadedNext, signed_names
 from reverie.agents.scopes import Scope
 from reverie.text.summaries import Phrase, filled, phrase, plural
 from reverie.values import Struct
@@ -450,6 +451,13 @@ _LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _CLAUSE = re.compile(r"; ")
 _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
+
+
+def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:
+    """Word what a change makes the agent load next; nothing where that stays the same."""
+    if not change:
+        return ()
+    return (tr("Loaded next: {names}").format(names=visible(signed_names(change))),)
 
 
 def summary_words(summary: str) -> str:

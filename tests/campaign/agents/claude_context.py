@@ -600,7 +600,7 @@ def _states(home: ClaudeHome, session: str, sent: Mapping[str, str]) -> Iterator
             yield f"{path} is “{state}”, but it was {'' if path in sent else 'not '}sent"
         elif state in ("full", "part") and Path(path).is_file():
             whole = loaded_text(Path(path).read_bytes().decode("utf-8", "replace"))
-            is_whole = _bytes(sent[path]) == _bytes(whole)
+            is_whole = sent[path].splitlines() == whole.splitlines()
             if (state == "full") != is_whole:
                 yield f"{path} is “{state}”, but {'all' if is_whole else 'a part'} of it was sent"
         if (state == "line") != (key.startswith(prefix) and f"]({key.removeprefix(prefix)})" in index):

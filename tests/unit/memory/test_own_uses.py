@@ -1,4 +1,4 @@
-"""What a person and Reverie do is told apart from the agent's uses; the sidecar counts as the agent does."""
+"""Reverie's own writes are no use of a memory; those of its commands count, apart from the agent's own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counts(parts: HomeContainer, key: str = KEY) -> tuple[int, int]:
     return usage.agent_count, usage.own_count
 
 
-def test_saves_and_pins_by_a_person_are_ours_and_the_agents_commands_its_own(
+def test_saves_and_pins_by_hand_are_no_use_and_those_by_command_are(
     parts: HomeContainer, context: ScopeContext
 ) -> None:
     store = parts.store(context, actor="agent")
@@ -46,13 +46,17 @@ def test_saves_and_pins_by_a_person_are_ours_and_the_agents_commands_its_own(
     text = hand.read(context, PATH)
     text = hand.save(context, PATH, "two\n", text.sha256)
     hand.save(context, PATH, "three\n", text.sha256)
-    assert counts(parts) == (2, 2)
+    used = parts.usage.load()[KEY]
+    assert used.last_write_at == parts.clock(), "sweeps go by it"
+    assert counts(parts) == (2, 0)
     pinned = hand.pin(context, [PATH], True)
-    assert counts(parts) == (2, 3)
+    assert counts(parts) == (2, 0)
     hand.undo(pinned)
-    assert counts(parts) == (2, 2)
+    assert parts.usage.load()[KEY] == used
+    parts.store(context, actor="user").pin(PATH, True)
+    assert counts(parts) == (2, 1), "by a command it counts, as the agent's own does"
     parts.store(context, actor="agent").pin(PATH, True)
-    assert counts(parts) == (3, 2)
+    assert counts(parts) == (3, 1)
 
 
 def test_the_tally_follows_a_move_and_comes_back_with_an_undone_delete(
@@ -61,7 +65,7 @@ def test_the_tally_follows_a_move_and_comes_back_with_an_undone_delete(
 
     hand = UserEdits(parts)
     parts.store(context, actor="agent").create(PATH, "one\n")
-    hand.pin(context, [PATH], True)
+    parts.store(context, actor="user").pin(PATH, True)
     renamed = hand.rename(context, PATH, "/memories/global/other.md")
     assert counts(parts, "global:other.md") == (1, 1), "a rename by a person is no use"
     hand.undo(renamed)

@@ -44,9 +44,9 @@ from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_pat
 from reverie.memory.scope_files import FileChange, OverlayFiles, RecordFiles, Savepoint, ScopeFiles, run_files
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog, escaped
-from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
-from reverie.values import Struct, as_dict, replace
+from reverie.values import Struct, as_dict
 
 # Pairs that a model noticed.
 
@@ -592,7 +592,8 @@ class DreamOverlay:
     def usage_delta(
         self, ops: Sequence[Mapping[str, Any]], *, now: int
     ) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """Usage before and after the applied ops, for the keys they touch (formats/mux.md section 8)."""
+        """Return the usage before and after the applied ops, for the keys they touch. A run's writes are no
+        uses, since the agent loads next what was used most."""
         after: dict[str, MemoryUsage | None] = dict(self._usage)
         for op in ops:
             if op["applied"] or op.get("note") == DRY_RUN_NOTE:
@@ -624,10 +625,7 @@ class DreamOverlay:
             for below in _subtree(usage, key):
                 usage[new_key + below[len(key) :]], usage[below] = usage[below], None
             key = new_key
-        present = usage.get(key) or MemoryUsage()
-        usage[key] = replace(
-            present, access_count=present.access_count + 1, last_accessed_at=now, last_write_at=now
-        )
+        usage[key] = written(usage.get(key), now)
 
     def _key(self, path: MemoryPath) -> str | None:
         overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)

@@ -37,7 +37,7 @@ from reverie.llm.loop import AgentLimits, FunctionTool, Tool, Vault, tool_spec
 from reverie.llm.provider import ProviderError, ToolOutcome, sanitise
 from reverie.llm.trace import Trace, TraceHead
 from reverie.memory.scope_files import FileChange
-from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.resources import resource_table
 from reverie.runs.record import RunRecord
 from reverie.runs.run import (
@@ -54,7 +54,7 @@ from reverie.runs.run import (
 )
 from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import between_words, cut_utf16, utf16_length
-from reverie.values import Struct, replace
+from reverie.values import Struct
 
 # The draft and its three tools: `memory_read`, `memory_write` (exact replacements), `no_new_memories`
 # (formats/mux.md section 14).
@@ -750,16 +750,13 @@ class WriterJob(Job[MemoryDraft]):
         )
 
     def _usage_delta(self) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """A project memory that is written counts as used (formats/mux.md section 8)."""
+        """Return the usage of the written memory before and after: the time of the write, and no use."""
         target = self._request.target
         key = self._parts.home.usage_key(target.root, target.rel)
         if key is None or target.is_companion:
             return {}, {}
         before = self._parts.usage.load().get(key)
-        base = before or MemoryUsage()
-        now = self._parts.clock()
-        after = replace(base, access_count=base.access_count + 1, last_accessed_at=now, last_write_at=now)
-        return {key: before}, {key: after}
+        return {key: before}, {key: written(before, self._parts.clock())}
 
 
 def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Plan:

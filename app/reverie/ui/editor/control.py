@@ -49,12 +49,13 @@ RETRY_MS = 1_500
 class Buffers(QObject):
     """`opened(OpenFile)`: what was asked for is here. `changed(OpenFile)`: its state is another. `typed()`:
     the text of one of them is, after each keystroke. `failed(FileRef, UserError)`: it cannot be shown.
-    `save_failed(OpenFile, UserError)`."""
+    `saved()`: a text was written. `save_failed(OpenFile, UserError)`."""
 
     opened = Signal(object)
     changed = Signal(object)
     typed = Signal()
     failed = Signal(object, object)
+    saved = Signal()
     save_failed = Signal(object, object)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -202,6 +203,7 @@ class Buffers(QObject):
             file.saved()
             file.recheck()
             self.changed.emit(file)
+            self.saved.emit()
 
         def failed(error: UserError) -> None:
             file.saving = False

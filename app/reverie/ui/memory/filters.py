@@ -21,6 +21,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton, QWidget
 
+from reverie.agents.base import loaded_next
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons, tabular
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.filters")
 COUNT_MS = 120
 LOADED_MS = 400
+EXPECTED_MS = 10_000
+"""How long after a save what is loaded may change because of it."""
 
 
 ORDER_MENU = ("view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed")
@@ -198,7 +201,10 @@ class FilterChips(QWidget):
 
 
 class FilterControl(QObject):
-    """Keeps the chips, their counts and what the tree shows in step."""
+    """Keeps the chips, their counts and what the tree shows in step. `displaced(LoadedNext)`: because of a
+    save a new session loads other files."""
+
+    displaced = Signal(object)
 
     def __init__(
         self, chips: FilterChips, order: TreeOrder, model: MemoryTreeModel, lane: Lane, parent: QObject
@@ -211,6 +217,8 @@ class FilterControl(QObject):
         self._model = model
         self._update: TreeUpdate | None = None
         self._loaded: Mapping[str, LoadState] | None = None
+        self._before_save: Mapping[str, LoadState] | None = None
+        self._given_up = single_shot(self, EXPECTED_MS, self._give_up)
         self._soon = single_shot(self, COUNT_MS, self._count)
         self._ask_soon = single_shot(self, LOADED_MS, self._ask_loaded)
         chips.chosen.connect(self._on_chosen)
@@ -225,11 +233,23 @@ class FilterControl(QObject):
     def follow(self, update: TreeUpdate) -> None:
         """The trees as they are now."""
         if update.other:
+            self._give_up()
             self._set_loaded(None)
         self._update = update
         if not update.names_only:
             self._soon.start()
             self._ask_soon.start()
+
+    @Slot()
+    def expect_change(self) -> None:
+        """Announce what a text that was just saved changes of what is loaded."""
+        if self._before_save is None:
+            self._before_save = self._loaded
+        self._given_up.start()
+
+    @Slot()
+    def _give_up(self) -> None:
+        self._before_save = None
 
     @Slot()
     def _ask_loaded(self) -> None:
@@ -254,6 +274,11 @@ class FilterControl(QObject):
         """Show how much of each file the agent loads; None: that is not known."""
         self._loaded = states
         self._model.set_loaded(states or {})
+        if self._before_save is not None and states is not None:
+            change = loaded_next(self._before_save, states)
+            if change:
+                self._before_save = None
+                self.displaced.emit(change)
         self._soon.start()
 
     @Slot(str)

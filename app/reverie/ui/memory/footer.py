@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.ui import display_text
@@ -43,6 +44,7 @@ from reverie.ui.display_text import (
     changes,
     counted,
     kind_title,
+    loaded_next_words,
     money,
     operation,
     scope_name,
@@ -105,7 +107,8 @@ def applied_words(run: RunResult) -> str:
         said = tr("Applied: {changes} in {files}.").format(
             changes=changes(len(done)), files=counted(tr("1 file"), "%n files", len(files))
         )
-        return " ".join(part for part in (said, visible(run.next_step)) if part)
+        loaded = loaded_next_words(loaded_next_from(run.details.get("loadedNext")))
+        return " ".join(part for part in (said, *loaded, visible(run.next_step)) if part)
     outcome = display_text.outcome(run.outcome)
     parts = (outcome[:1].upper() + outcome[1:], summary_words(run.summary), visible(run.next_step))
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
@@ -365,7 +368,8 @@ def _result_words(run: RunResult, *, dry_run: bool) -> str:
         planned = tr("Preview, nothing is written yet. {summary}")
         return planned.format(summary=summary_words(run.summary))
     if run.outcome == "completed":
-        return tr("Done. {summary}").format(summary=summary_words(run.summary))
+        done = tr("Done. {summary}").format(summary=summary_words(run.summary))
+        return " ".join((done, *loaded_next_words(loaded_next_from(run.details.get("loadedNext")))))
     if run.outcome == "held":
         return summary_words(run.summary) or tr("Held for review.")
     if run.outcome == "unchanged":

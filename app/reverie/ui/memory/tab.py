@@ -452,6 +452,7 @@ class MemoryTab(QWidget):
         self.order = TreeOrder(icons, self)
         self.chips = FilterChips()
         self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
+        self.buffers.saved.connect(self.filters.expect_change)
         self.edits = Edits(self)
         self._make_controls(lanes, icons, now)
         self.no_home = StartPage()

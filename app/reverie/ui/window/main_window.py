@@ -27,12 +27,13 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
 from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
-from reverie.ui.display_text import visible
+from reverie.ui.display_text import loaded_next_words, visible
 from reverie.ui.jobs import Lane, Lanes, repeating
 from reverie.ui.window import parts
 from reverie.values import replace
 
 if TYPE_CHECKING:
+    from reverie.agents.base import LoadedNext
     from reverie.files.watch import WatchState
     from reverie.services.views import SearchHit
     from reverie.ui.session import HomeSession
@@ -209,6 +210,7 @@ class MainWindow(QMainWindow):
         self.homes.opened.connect(self.tab.orphans.add_session)
         self.homes.closed.connect(self.tab.search.remove_session)
         self.homes.closed.connect(self.tab.orphans.remove_session)
+        self.tab.filters.displaced.connect(self._on_displaced)
         self.homes.closed.connect(self.lazy_tabs.remove_session)
         self.tab.orphans.found.connect(self.homes.set_lost)
         self.tab.orphans.found.connect(self._on_orphans_found)
@@ -626,6 +628,11 @@ class MainWindow(QMainWindow):
         self.activateWindow()
         if not self.tab.open_line(path):
             self.say(self.tr("There is no such memory now: {path}").format(path=path))
+
+    @Slot(object)
+    def _on_displaced(self, change: LoadedNext) -> None:
+        """A save changes what a new session of the agent loads."""
+        self.say(" ".join(loaded_next_words(change)))
 
     @Slot(object)
     def _go_to_place(self, keys: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import RunResult
 from reverie.services.container import HomeContainer
+from reverie.values import replace
 
 ACME = "a1f3c9e2b7"
 ALL = ReviewSelection()
@@ -282,7 +283,7 @@ def test_a_rejected_rename_keeps_name_and_use_and_its_edit_counts_there(parts: H
     assert file(parts, old).read_bytes().startswith(b"more\n")
     assert not file(parts, new).exists()
     assert [(op["path"], op["applied"]) for op in result.ops] == [(old, False), (old, True)]
-    assert usage(parts, old).access_count == (uses.access_count if uses else 0) + 1
+    assert usage(parts, old) == replace(uses, last_write_at=NOW), "no use, and the time of the write"
     assert usage(parts, new) is None
 
 

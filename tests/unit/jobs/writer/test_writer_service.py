@@ -438,7 +438,7 @@ def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
     assert desk.parts.runs.load(outcome.run_id).ops[0]["command"] == "create"
 
 
-def test_the_other_target_is_a_project_memory_that_counts_as_used(desk: Desk) -> None:
+def test_the_other_target_is_a_project_memory_that_counts_as_written(desk: Desk) -> None:
     desk.settings('enabled = true\ntarget = "project-memory"')
     desk.engine.act = lambda _task, draft, tools: (
         draft.edit(partial(replaced, change=Replacement("", "# New\n"))),
@@ -451,7 +451,7 @@ def test_the_other_target_is_a_project_memory_that_counts_as_used(desk: Desk) ->
     assert path.read_text() == "# New\n"
     assert desk.memory == before
     usage = desk.parts.usage.load()["project:/home/dev/projects/acme-api:system-1.md"]
-    assert (usage.access_count, usage.last_write_at) == (1, desk.time.now)
+    assert (usage.access_count, usage.last_write_at) == (0, desk.time.now)
     assert desk.parts.runs.load(outcome.run_id).ops[0]["path"] == "/memories/project/system-1.md"
     desk.parts.reverter.revert(outcome.run_id)
     assert not path.exists()
