@@ -6196,6 +6196,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ganz geladen</translation>
     </message>
     <message>
+        <source>Loaded next: {names}</source>
+        <translation>Als Nächstes geladen: {names}</translation>
+    </message>
+    <message>
         <source>Looking for duplicates…</source>
         <translation>Suche nach Dubletten…</translation>
     </message>
