@@ -9,7 +9,7 @@ import pytest
 
 from helpers.sweeper import CannotSweepError, some_faults, sweep
 
-SAMPLE = ("create", "hand undo")
+SAMPLE = ("create", "hand undo", "reshape", "undo of a reshape")
 
 
 def test_a_failing_system_call_loses_nothing_and_is_told_truly(tmp_path: Path) -> None:

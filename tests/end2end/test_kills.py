@@ -20,6 +20,11 @@ SAMPLE: list[tuple[str, str | None]] = [
     ("save", "fsync"),
     ("delete", "history-ref"),
     ("pin", None),
+    ("reshape", "temp"),
+    ("reshape", "replace"),
+    ("reshape", "usage"),
+    ("reshape-applied", "replace"),
+    ("reshape-undone", "replace"),
 ]
 
 

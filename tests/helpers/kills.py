@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers.benches import contents
+from helpers.engines import ScriptedEngine
+from helpers.reshapes import SHAPES, tree
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -70,6 +72,9 @@ STEPS = {
     "move": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied", "history-ref"),
     "move-undone": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied", "history-ref"),
     "pin": ("temp", "fsync", "replace"),
+    "reshape": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
+    "reshape-applied": ("journal", "temp", "fsync", "replace", "usage", "coverage", "applied"),
+    "reshape-undone": ("journal", "temp", "fsync", "replace", "usage", "applied"),
 }
 RANDOM_WITHIN_MS = {
     "dream": 450,
@@ -82,6 +87,9 @@ RANDOM_WITHIN_MS = {
     "move": 120,
     "move-undone": 240,
     "pin": 150,
+    "reshape": 300,
+    "reshape-applied": 250,
+    "reshape-undone": 250,
 }
 # Which jobs are killed more often than the others at random moments.
 RANDOM_SHARE = {"apply": 4}
@@ -97,6 +105,9 @@ WRITES = {
     "move": 4,
     "move-undone": 8,
     "pin": 40,
+    "reshape": 8,
+    "reshape-applied": 8,
+    "reshape-undone": 8,
 }
 
 
@@ -195,6 +206,14 @@ def _one(
         job["run"] = a_preview(parts)
     if kind == "part":
         job["part"] = a_part(parts, job["run"])
+    if kind.startswith("reshape"):
+        job["shape"] = dice.choice(list(SHAPES))
+    if kind == "reshape-applied":
+        request = DreamRequest(parts.home.context(workspace_id=WORKSPACE), dry_run=True)
+        job["run"] = parts.dreams.run(request, ScriptedEngine(*SHAPES[job["shape"]])).run_id
+    if kind == "reshape-undone":
+        request = DreamRequest(parts.home.context(workspace_id=WORKSPACE))
+        job["run"] = parts.dreams.run(request, ScriptedEngine(*SHAPES[job["shape"]])).run_id
     if kind == "harvest":
         not_harvested_yet(parts.home.root)
     if kind in ("save", "delete"):
@@ -208,15 +227,17 @@ def _one(
             "step": step,
             "nth": dice.randint(1, WRITES[kind] if step in ("temp", "fsync", "replace") else 1),
         }
-    before = contents(parts.home.root)
+    before, folders = contents(parts.home.root), _folders(parts.home.root)
     report = raising.raise_victim(job)
-    name = f"{kind}@{step or 'random'}"
+    name = f"{kind}@{step or 'random'} {job.get('shape', '')}".strip()
     if not report["killed"]:
         tally.survived += 1
         if report["status"] != 0:
             tally.problems.append(f"{name}: the victim failed by itself")
     verdict = Verdict(name, parts, before, job)
     landing = verdict.judge()
+    if landing == "old" and (left := _folders(parts.home.root) ^ folders):
+        verdict.problems.append(f"{name}: folders came or went: {sorted(left)}")
     if report["killed"]:
         tally.count(name, landing)
     tally.problems += verdict.problems
@@ -288,9 +309,10 @@ class Verdict:
                 return "new"
         if kind.startswith("move") and _is_moved(now, old):
             return "new"
-        if kind in ("dream", "apply", "harvest", "part") and changed == self._changed_by_newest_run(now):
+        of_run = ("dream", "apply", "harvest", "part", "reshape", "reshape-applied")
+        if kind in of_run and changed == self._changed_by_newest_run(now):
             return "new"
-        if kind == "revert" and now == self._memories(contents_of_sample()):
+        if kind in ("revert", "reshape-undone") and now == self._memories(contents_of_sample()):
             return "new"
         self._problem(f"a mix of old and new: {sorted(changed)[:5]}")
         return "mix"
@@ -349,7 +371,7 @@ class Verdict:
         """Entries may go only with the memory they are about."""
         for key in before.keys() - now.keys():
             scope, _colon, rel = key.partition(":")
-            if scope == "global" and (self._parts.home.root / "memory/global" / rel).exists():
+            if scope == "global" and (self._parts.home.root / "memory/global" / rel).is_file():
                 self._problem(f"the entry {key} is lost")
 
     def _runs(self) -> None:
@@ -360,6 +382,11 @@ class Verdict:
                 self._parts.reverter.revert(record.id)
                 if self._memories(contents(self._parts.home.root)) != self._memories(self._before):
                     self._problem("reverting the interrupted run did not give back the bytes before")
+
+
+def _folders(home: Path) -> set[str]:
+    """Every folder of memories."""
+    return {name for name, data in tree(home).items() if data is None}
 
 
 def _is_moved(now: dict[str, bytes], old: dict[str, bytes]) -> bool:

@@ -3,8 +3,9 @@ cheap.
 
 Run as `python -m helpers.nursery`; one JSON job a line on stdin, one JSON report a line on stdout. A job
 names a home, a profile, what to do there (`save`, `delete`, `move`, `move-undone`, `dream`, `harvest`,
-`apply`, `revert`, `part`, `pin`), and when to die: at the `nth` passing of the checkpoint `step`, or
-`after_ms` milliseconds (a second child sends the SIGKILL), or never.
+`apply`, `revert`, `part`, `pin`, `reshape`, `reshape-applied`, `reshape-undone`), and when to die: at the
+`nth` passing of the checkpoint `step`, or `after_ms` milliseconds (a second child sends the SIGKILL), or
+never.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from helpers.engines import ScriptedEngine
+from helpers.reshapes import SHAPES
 from reverie.compose import open_parts
 from reverie.files import atomic as checkpoint
 from reverie.jobs.consolidate.apply import ApplyService
@@ -36,13 +39,17 @@ def work(parts: HomeContainer, job: dict[str, Any]) -> None:
     context = parts.home.context(workspace_id=job["workspace"])
     if job["kind"] == "dream":
         parts.dreams.run(DreamRequest(context), RulesEngine())
+    elif job["kind"] == "reshape":
+        parts.dreams.run(DreamRequest(context), ScriptedEngine(*SHAPES[job["shape"]]))
     elif job["kind"] == "harvest":
         parts.harvests.run(HarvestRequest(context), RulesExtractor())
     elif job["kind"] == "apply":
         ApplyService(parts.dream_dependencies).apply(
             job["run"], ReviewSelection().with_group(0, accepted=False)
         )
-    elif job["kind"] == "revert":
+    elif job["kind"] == "reshape-applied":
+        ApplyService(parts.dream_dependencies).apply(job["run"], ReviewSelection())
+    elif job["kind"] in ("revert", "reshape-undone"):
         parts.reverter.revert(job["run"])
     elif job["kind"] == "part":
         parts.reverter.revert(job["run"], parts_from_json(job["part"]))

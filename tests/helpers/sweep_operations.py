@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.engines import ScriptedEngine
+from helpers.reshapes import SHAPES
 from reverie.errors import UserError
+from reverie.runs.record import RunResult
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
@@ -60,6 +63,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "hand undo of a move": Operation(by_hand="move back"),
     "hand restore": Operation(by_hand="restore", first=("delete folder",)),
     "hand companion": Operation(by_hand="companion"),
+    "reshape": Operation(by_hand="reshape"),
+    "apply of a reshape": Operation(by_hand="apply reshape"),
+    "undo of a reshape": Operation(by_hand="undo reshape"),
 }
 AFTERWARDS = memory("create", path="/memories/global/afterwards.md", file_text="afterwards\n")
 SEED = memory("create", path="/memories/global/seed.md", file_text="# Seed\n\nseed\n")
@@ -94,6 +100,12 @@ class HandWork:
         if kind == "move back":
             moved = self._moved()
             return lambda: edits.undo(moved)
+        if kind == "undo reshape":
+            run = self._reshaped(dry_run=False)
+            return lambda: _done(self._parts.reverter.revert(run.run_id))
+        if kind == "apply reshape":
+            preview = self._reshaped(dry_run=True)
+            return lambda: self._applied(preview.run_id)
         return {
             "save": self._save,
             "delete": lambda: edits.delete_all(context, [_FOLDER, "/memories/global/testing-old.md"]).warning,
@@ -101,7 +113,20 @@ class HandWork:
             "move": lambda: self._moved().warning,
             "restore": self._restore,
             "companion": self._companion,
+            "reshape": lambda: _done(self._reshaped(dry_run=False)),
         }[kind]
+
+    def _reshaped(self, *, dry_run: bool) -> RunResult:
+        from reverie.jobs.consolidate.run import DreamRequest
+
+        request = DreamRequest(self._context, dry_run=dry_run)
+        return self._parts.dreams.run(request, ScriptedEngine(*SHAPES["all of them"]))
+
+    def _applied(self, run_id: str) -> str:
+        from reverie.jobs.consolidate.apply import ApplyService
+        from reverie.jobs.consolidate.review import ReviewSelection
+
+        return _done(ApplyService(self._parts.dream_dependencies).apply(run_id, ReviewSelection()))
 
     def _save(self) -> str:
         text = self._edits.read(self._context, _NOTE)
@@ -127,3 +152,10 @@ class HandWork:
         files = CompanionFiles(self._parts)
         text = files.read(companion)
         return files.save(companion, text.content + "\nmore words\n", text.sha256).note
+
+
+def _done(run: RunResult) -> str:
+    """No warning. Raises `UserError` where the run did not come to pass."""
+    if not run.succeeded:
+        raise UserError(run.summary)
+    return ""

@@ -218,13 +218,17 @@ class ClientConnection:
             answer = Bug(call.id, traceback.format_exc())
         if timer is not None:
             timer.cancel()
-        self._calls.pop(call.id, None)
-        self._threads.pop(call.id, None)
-        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
-            try:
-                self.channel.send(answer)
-            except WireError:
+        try:
+            self.channel.send(answer)
+        except WireError:
+            with contextlib.suppress(ConnectionLost):
                 self.channel.send(Bug(call.id, traceback.format_exc()))
+        except ConnectionLost:
+            pass  # `serve` sees that too
+        finally:
+            # Only now: a client that does not read must not have more calls than one that does.
+            self._calls.pop(call.id, None)
+            self._threads.pop(call.id, None)
 
     def _result(self, control: CallControl) -> bytes:
         call = control.call

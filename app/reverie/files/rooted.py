@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import re
 import stat
@@ -428,6 +429,41 @@ class RootedDirectory:
 
         self._at(rel, "removed", remove, follow=False)
 
+    def remove_bare_folder(self, rel: str) -> None:
+        """Remove the folder `rel` if there is no file in it, at any depth, hidden or not; what a killed write
+        left of a temporary file goes with it. Does nothing where no folder stands there. Raises `StoreError`
+        (reason "directory") where the folder holds something."""
+
+        def remove(directory: Directory, name: str) -> None:
+            if not name or not stat.S_ISDIR(directory.lstat(name).st_mode):
+                return
+            folders = []
+            for below, _opened, item in everything_below(lambda: directory.child(name)):
+                if item.is_dir(follow_symlinks=False):
+                    folders.append(below)
+                elif not is_temporary(item.name):
+                    raise _holds_something(rel)
+            try:
+                with Descent(lambda: directory.child(name)) as descent:
+                    for folder in ("", *folders):
+                        opened = descent.at(folder)
+                        sweep_opened(opened, opened.names(), older_than_s=-math.inf)
+                    for folder in reversed(folders):  # those in a folder come behind it
+                        above, _slash, last = folder.rpartition("/")
+                        descent.at(above).remove_empty(last)
+                directory.remove_empty(name)
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise _holds_something(rel) from error
+                raise
+            sync_changed(directory)
+
+        try:
+            self._at(rel, "removed", remove, follow=False)
+        except StoreError as error:
+            if error.reason != "missing":
+                raise
+
     def rename(self, rel: str, new_rel: str) -> None:
         """Move a file, symlink or directory; missing parents are created. Never replaces: raises Conflict."""
 
@@ -662,6 +698,15 @@ def _respell(directory: Directory, name: str, new_name: str) -> None:
     except BaseException:
         directory.rename_new(between, directory, name)
         raise
+
+
+def _holds_something(rel: str) -> StoreError:
+    return StoreError(
+        f"“{shown(rel)}” could not be written.",
+        cause="A folder stands in its place, and something is in it.",
+        next_step="Move that folder away, then try again.",
+        reason="directory",
+    )
 
 
 def _refused_root(done: str) -> StoreError:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -102,7 +102,7 @@ class FileChange(Struct, frozen=True):
     mode: int | None = None
     """Permission bits of a file that is created; None: as usual, or as they are."""
     place: int | None = None
-    """For a record that comes back: its position in the file that holds it."""
+    """For a record: its position in the file that holds it, or will hold it."""
 
     @property
     def path(self) -> str:
@@ -116,6 +116,36 @@ class FileChange(Struct, frozen=True):
         if self.after is None:
             return "delete"
         return "create" if self.before is None else "str_replace"
+
+
+def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
+    """Sort changes of several files into the one order in which they can be carried out.
+
+    Writes come before deletes, so that a reader in between finds a merged line twice rather than not at all.
+    But where one path leads through another (a file becomes a folder, or a folder a file), the delete comes
+    first. Records are inserted from the first place of their file on, and deleted from the last one up, so
+    that each ends where it belongs.
+    """
+    changes = list(changes)
+    written = {(each.root.key, each.rel) for each in changes if each.after is not None}
+    above_written = {(key, above) for key, rel in written for above in _folders_above(rel)}
+
+    def turn(change: FileChange) -> tuple[int, int]:
+        key, place = change.root.key, change.place or 0
+        if change.after is not None:
+            return 1, place
+        is_in_the_way = (key, change.rel) in above_written or any(
+            (key, above) in written for above in _folders_above(change.rel)
+        )
+        return 0 if is_in_the_way else 2, -place
+
+    return sorted(changes, key=turn)
+
+
+def _folders_above(rel: str) -> Iterator[str]:
+    """Every folder above `rel`, below its root."""
+    while rel := rel.rpartition("/")[0]:
+        yield rel
 
 
 class Savepoint(Struct, frozen=True):

@@ -23,7 +23,7 @@ from reverie.agents.base import check_content
 from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.diff import lines_of
 from reverie.memory.recording import Snapshots
-from reverie.memory.scope_files import FileChange, sha256_of_bytes
+from reverie.memory.scope_files import FileChange, in_order, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.record import (
     FileIntent,
@@ -135,14 +135,47 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
     for intent in journal.intents:
         current = transaction.current(intent)
         found = sha256_of_bytes(current)
-        if transaction.is_folder(intent) or found not in (intent.before, intent.after):
+        replaced = intent.before is None and transaction.is_folder(intent)
+        if replaced or found not in (intent.before, intent.after):
             plan.conflicts.append(intent)
         elif found != intent.before:
             root, before = transaction.root_of(intent), transaction.images.get(intent.before)
             plan.changes.append(FileChange(root, intent.rel, current, before, intent.mode, intent.place))
-    # What moves back is never nowhere.
-    plan.changes.sort(key=lambda change: change.after is None)
+    leave_blocked(transaction, plan)
     return plan
+
+
+def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
+    """Turn each change into a conflict that cannot be made because of what stands in its place, and with it
+    the deletes that were to make room for it. Returns their paths."""
+    paths: list[str] = []
+    while blocked := _blocked(transaction, plan):
+        plan.changes = [change for change in plan.changes if (change.root.key, change.rel) not in blocked]
+        found = [intent for intent in plan.journal.intents if (intent.key, intent.rel) in blocked]
+        plan.conflicts += found
+        paths += [intent.path for intent in found]
+    return tuple(paths)
+
+
+def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
+    """The changes of the plan that cannot be made as long as its conflicts stay as they are."""
+    going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
+    missing = [intent for intent in plan.conflicts if intent.before is not None]
+
+    def is_blocked(change: FileChange) -> bool:
+        if change.after is None:
+            return any(each.key == change.root.key and _is_way(each.rel, change.rel) for each in missing)
+        if change.before is not None:
+            return False
+        standing = transaction.in_place_of(change.root, change.rel)
+        return any((change.root.key, rel) not in going for rel in standing)
+
+    return {(change.root.key, change.rel) for change in plan.changes if is_blocked(change)}
+
+
+def _is_way(one: str, other: str) -> bool:
+    """Whether one of two paths leads through the other."""
+    return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
@@ -379,8 +412,10 @@ class RevertJob(Job[RevertPlan]):
                 continue
             if change is not None:
                 plan.changes.append(change)
-        # Records come back from the first place on, so that each stands where it stood.
-        plan.changes.sort(key=lambda change: (change.after is None, change.place or 0))
+        blocked = leave_blocked(source, plan)
+        if blocked and part is not None:
+            raise not_taken_back(original, Conflict(f"Something else stands in the place of {blocked[0]}."))
+        plan.changes = in_order(plan.changes)
         return plan
 
     def _require_part(self, original: RunRecord, part: Parts, counts: dict[str, int]) -> None:

@@ -30,7 +30,6 @@ import hashlib
 import json
 import logging
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -41,9 +40,9 @@ from reverie.clock import Clock
 from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, checkpoint, make_mark, refuse_write_protected, remove_mark
 from reverie.files.directory import SwappedError, ensure_private, own_is_there, read_regular
-from reverie.files.rooted import opened_below
+from reverie.files.rooted import RootedDirectory, opened_below
 from reverie.memory.paths import is_hidden, memory_path
-from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, sha256_of_bytes
+from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, in_order, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.activity import Activity
@@ -267,11 +266,9 @@ class Transaction:
             mode = None if change.before is None else self._mode_now(change)
             if mode is not None and not (removes_protected and change.after is None):
                 refuse_write_protected(str(memory_path(change.root.scope, change.rel)), mode, "changed")
-        intents = [self.intent(change) for change in changes]
-        # Records go from the last place up, so that undoing it, backwards, puts each to where it stood.
-        intents.sort(key=_turn)
+        changes = in_order(self._placed(change) for change in changes)
         journal = Journal(
-            intents=tuple(intents),
+            intents=tuple(self.intent(change) for change in changes),
             emptied=(*((self._place_of(root), rel) for root, rel in emptied), *removed),
             made=self._missing_directories(changes),
             usage_before=dict(usage_before or {}),
@@ -296,8 +293,14 @@ class Transaction:
             before=self.images.put(change.before),
             after=self.images.put(change.after),
             mode=change.mode if change.mode is not None else self._mode_now(change),
-            place=change.place if change.before is None else self._place_in_file(change.root, change.rel),
+            place=self._placed(change).place,
         )
+
+    def _placed(self, change: FileChange) -> FileChange:
+        """The change of a record that is there, with its position in its file."""
+        if change.before is None:
+            return change
+        return replace(change, place=self._place_in_file(change.root, change.rel))
 
     def load(self) -> Journal | None:
         """The journal, None where the run never came to write one (so nothing was changed)."""
@@ -399,7 +402,9 @@ class Transaction:
             self._apply_usage(journal.usage_after, journal.usage_before)
         except UserError:
             pending.append("pins and use")
-        self._remove_empty(journal.made)
+        for directory, rel in journal.made:
+            with contextlib.suppress(UserError):  # somebody has put something there
+                RootedDirectory(self._home_root / directory).remove_bare_folder(rel)
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
@@ -455,6 +460,22 @@ class Transaction:
         entry = self._files_of(self.root_of(intent)).entry(intent.rel)
         return entry is not None and entry.kind != "file"
 
+    def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
+        """The files that keep a file `rel` from being made: one where a folder above it belongs, or those in
+        a folder of its name."""
+        files = self._files_of(root)
+        above = rel
+        while above := above.rpartition("/")[0]:
+            entry = files.entry(above)
+            if entry is not None:
+                if entry.kind != "directory":
+                    yield above
+                break
+        entry = files.entry(rel)
+        if entry is not None and entry.kind == "directory":
+            below = (each for each in files.walk().entries if each.kind == "file")
+            yield from (each.rel for each in below if each.rel.startswith(f"{rel}/"))
+
     def _mode_now(self, change: FileChange) -> int | None:
         entry = self._files_of(change.root).entry(change.rel)
         return None if entry is None else entry.mode & 0o777
@@ -503,6 +524,9 @@ class Transaction:
                 raise self._overtaken(intent.path)
             self._attribute(root, intent.rel, wanted)
 
+        if expected is None:
+            # A folder without a file in it is nobody's: the run emptied or made it, or its write was cut off.
+            RootedDirectory(root.directory).remove_bare_folder(intent.rel)
         mode = intent.mode if expected is None else None
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
 
@@ -578,14 +602,16 @@ class Transaction:
         return True
 
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
-        """The directories that these changes will make, deepest first."""
+        """The directories that these changes will make, deepest first. A file that goes leaves its name to
+        one."""
         found: dict[Path, tuple[str, str]] = {}
+        freed = {each.root.directory / each.rel for each in changes if each.after is None}
         for change in changes:
             if change.after is None or self._holder(change.root, change.rel):
                 continue
             missing = []
             for directory in (change.root.directory / change.rel).parents:
-                if os.path.lexists(directory):
+                if os.path.lexists(directory) and directory not in freed:
                     break
                 missing.append(directory)
             else:
@@ -596,8 +622,8 @@ class Transaction:
         return tuple(found[each] for each in sorted(found, key=lambda each: (-len(each.parts), each)))
 
     def _remove_empty(self, directories: Sequence[tuple[str, str]]) -> None:
-        """Directories that a run deleted, or made before it was undone, go once they are empty; what an agent
-        hides in one keeps it."""
+        """Remove the directories that a run deleted, or that an earlier run made, where they are empty; what
+        an agent hides in one keeps it."""
         for directory, rel in directories:
             *above, name = rel.split("/")
             try:
@@ -631,10 +657,6 @@ def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
     except Conflict:
         touched.pop()
         raise
-
-
-def _turn(intent: FileIntent) -> int:
-    return -intent.place if intent.place is not None and intent.after is None else -sys.maxsize
 
 
 def _changed_meanwhile(path: str) -> Conflict:

@@ -402,7 +402,6 @@ class ChangeSet:
     ) -> Journal:
         """All of it or nothing, also where this process is killed in between. `commit` holds what stands
         there now. `even_without_usage`: pins and use that cannot follow are a warning."""
-        changes = sorted(changes, key=lambda change: change.after is None)
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
 

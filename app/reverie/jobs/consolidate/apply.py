@@ -44,7 +44,7 @@ from reverie.jobs.consolidate.run import (
 )
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
-from reverie.memory.scope_files import FileChange
+from reverie.memory.scope_files import FileChange, in_order
 from reverie.runs.guard import judge_retention
 from reverie.runs.record import (
     FileIntent,
@@ -96,10 +96,6 @@ class ApplyPlan(Struct):
         for path in file.paths:
             self.changes.pop(path, None)
 
-    def ordered(self) -> list[FileChange]:
-        """Writes before deletes, so that a reader in between finds a merged line twice rather than not."""
-        return sorted(self.changes.values(), key=lambda change: change.after is None)
-
 
 def plan_apply(
     review: Review,
@@ -134,7 +130,24 @@ def plan_apply(
         plan.changes.update(changes)
     now = {path: essence(text) for path, text in {**others, **_texts_now(source, journal)}.items()}
     _keep_lines(plan, review, selection, now, essence)
+    while blocked := _blocked(plan, review, source):
+        for file in blocked:
+            plan.conflict(file, "something else stands in its place", plan.done.get(file.path, {}))
+        _keep_lines(plan, review, selection, now, essence)  # what they would have kept
     return plan
+
+
+def _blocked(plan: ApplyPlan, review: Review, source: Transaction) -> list[ReviewedFile]:
+    """The files that cannot be made because a file that stays is where they, or a folder above them,
+    belong."""
+    going = {(change.root.key, change.rel) for change in plan.changes.values() if change.after is None}
+    paths = {
+        path
+        for path, change in plan.changes.items()
+        if change.before is None
+        and any((change.root.key, rel) not in going for rel in source.in_place_of(change.root, change.rel))
+    }
+    return [file for file in review.files if not paths.isdisjoint(file.paths)]
 
 
 def _texts_now(source: Transaction, journal: Journal) -> dict[str, str]:
@@ -483,7 +496,7 @@ class ApplyJob(Job[LoadedReview]):
         summary = _summary(reviewed, plan, self._done, self._differing)
         return Plan(
             summary,
-            plan.ordered(),
+            in_order(plan.changes.values()),
             self._done,
             coverage=self._coverage_record(summary, run),
             usage_before=usage_before,

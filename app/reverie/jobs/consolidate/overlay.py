@@ -1,8 +1,7 @@
 """The copy a dream works on, with what it amounts to: the scopes of one context as copy-on-write overlays,
 and pairs of lines that a model noticed there and left to a person.
 
-Nothing here writes to the home. `changes` orders writes before deletes, so that a reader in the middle of the
-transaction finds a merged line twice rather than not at all.
+Nothing here writes to the home.
 
 A model that consolidates has a tool for what it should not settle by itself: two lines say the same, they
 disagree, or one of them is overtaken. Nothing it says is trusted: each pair names two memories and quotes a
@@ -41,7 +40,15 @@ from reverie.memory.front_matter import description
 from reverie.memory.front_matter_rules import block_of
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import FileChange, OverlayFiles, RecordFiles, Savepoint, ScopeFiles, run_files
+from reverie.memory.scope_files import (
+    FileChange,
+    OverlayFiles,
+    RecordFiles,
+    Savepoint,
+    ScopeFiles,
+    in_order,
+    run_files,
+)
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog, escaped
 from reverie.memory.usage_rules import MemoryUsage, written
@@ -510,10 +517,13 @@ class DreamOverlay:
             base.check(rel, before, after)
 
     def adopt(self, changes: Iterable[FileChange]) -> None:
-        """Take changes that were planned elsewhere into this copy."""
-        for change in changes:
+        """Make changes that were planned elsewhere in this copy."""
+        for change in in_order(changes):
             files = self._scopes[change.root.key].files
             if change.after is not None:
+                entry = files.entry(change.rel)
+                if entry is not None and entry.kind == "directory":
+                    files.remove(change.rel)  # the plan took every file out of it
                 files.write(change.rel, change.after, mode=change.mode)
             elif files.entry(change.rel) is not None:
                 files.remove(change.rel)
@@ -562,24 +572,10 @@ class DreamOverlay:
         return ""
 
     def changes(self) -> Sequence[FileChange]:
-        """What the overlay amounts to, writes before deletes."""
-        changes = [
+        """Every file that the run changed in this copy, in the order in which that can be carried out."""
+        return in_order(
             change for overlay in self._scopes.values() for change in overlay.files.changes(overlay.root)
-        ]
-        written = {
-            (change.root.key, f"{above}/")
-            for change in changes
-            if change.after is not None
-            for above in _above(change.rel)
-        }
-
-        def turn(change: FileChange) -> int:
-            """Writes before deletes, but what stands where a written file's directory belongs goes first."""
-            if change.after is not None:
-                return 1
-            return 0 if (change.root.key, f"{change.rel}/") in written else 2
-
-        return sorted(changes, key=turn)
+        )
 
     def emptied(self) -> Sequence[tuple[ScopeRoot, str]]:
         """Directories (below their root) that go once they are empty, deepest first in each root."""
@@ -647,12 +643,6 @@ class DreamOverlay:
 
 def _anything_goes(_rel: str, _before: bytes | None, _after: bytes) -> None:
     """Files of their own may become what a run likes."""
-
-
-def _above(rel: str) -> list[str]:
-    """Every directory above a file, below its root."""
-    parts = rel.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _subtree(usage: Mapping[str, MemoryUsage | None], key: str) -> list[str]:
