@@ -147,7 +147,7 @@ class Verdict:
 
     def _go_on(self, landed: str) -> None:
         """The same command where it was not done, another one where it was."""
-        repeated = landed == "before" and self._operation.by_hand not in ("undo", "move back")
+        repeated = landed == "before" and self._operation.by_hand not in ("undo", "move back", "undo reshape")
         said = self._again(self._operation if repeated else AFTERWARDS)
         if said.claim != "done" or said.problems:
             self.problems.append(f"the next command does not work: {said}")

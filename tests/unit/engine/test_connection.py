@@ -421,6 +421,19 @@ def test_too_many_calls_at_once_are_refused_one_by_one(both: Both) -> None:
     assert type(refused.error) is Busy
 
 
+def test_a_client_that_reads_no_answer_has_no_more_calls_at_once_than_another(both: Both) -> None:
+    ours = both.served()
+    channel = socket_channel(ours, FromEngine)
+    channel.send(Hello(PROTOCOL, _version(), 1))
+    assert isinstance(channel.receive(), WelcomeMessage)
+    text = "x" * 8_000
+    ours.settimeout(1.0)  # by then the engine reads no further call, either
+    with contextlib.suppress(ConnectionLost):
+        for number in range(4 * MOST_CALLS):
+            channel.send(CallMessage(number, HOME, "1", "echo", encode([["text", text]], list)))
+    assert sum(thread.name == "echo" for thread in threading.enumerate()) <= MOST_CALLS
+
+
 # Events
 
 
