@@ -430,7 +430,7 @@ def test_a_client_that_reads_no_answer_has_no_more_calls_at_once_than_another(bo
     ours.settimeout(1.0)  # by then the engine reads no further call, either
     with contextlib.suppress(ConnectionLost):
         for number in range(4 * MOST_CALLS):
-            channel.send(CallMessage(number, HOME, "1", "echo", encode([["text", text]], list)))
+            channel.send(CallMessage(number, HOME, "1", "echo", encode({"text": text})))
     assert sum(thread.name == "echo" for thread in threading.enumerate()) <= MOST_CALLS
 
 
