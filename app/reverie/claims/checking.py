@@ -409,6 +409,8 @@ class ClaimChecker:
             then = [exact]
             if "/" not in value and any(repository.at(written, path) is not None for path in elsewhere):
                 return _HOLDS  # one of several of that name, then and now
+            if "/" not in value and len(elsewhere) > 1:
+                return _UNKNOWN  # one of several of that name now: nothing says which
         else:
             if elsewhere:
                 return _HOLDS
@@ -425,6 +427,8 @@ class ClaimChecker:
             return _UNKNOWN
         if len(targets) == 1 and len(gone) == sum(bool(target) for target, _commit in gone):
             to = targets.pop()
+            if "/" not in value and elsewhere and to not in elsewhere:
+                return _UNKNOWN  # another one has that name now
             return _Fate(ClaimState.MOVED, commit, to, self._as_written(claim, note, then[0], to))
         if elsewhere:
             return _UNKNOWN
@@ -468,8 +472,10 @@ class ClaimChecker:
     def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
         """A line of a file: it moved with its file, within it, or it is gone."""
         repository, number = self.repository, int(claim.detail)
-        places = (*self._exact(claim.value, note), *self._namesakes(claim.value, written))
-        path = next((p for p in places if repository.at(written, p) is not None), "")
+        path = next((p for p in self._exact(claim.value, note) if repository.at(written, p) is not None), "")
+        if not path:
+            namesakes = self._namesakes(claim.value, written)
+            path = namesakes[0] if len(namesakes) == 1 else ""
         before = (repository.text_at(written, path) or "").splitlines() if path else []
         if not path or not 0 < number <= len(before):
             return _UNKNOWN

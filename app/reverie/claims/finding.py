@@ -70,6 +70,7 @@ def _pattern(part: str, name: str) -> re.Pattern[str]:
 _LOG_NAMES = _pattern("names", "log")
 _PLAN_NAMES = _pattern("names", "plan")
 _KEPT_DIRECTORIES = _pattern("names", "directories")
+_PLAN_DIRECTORIES = ("plan", "task", "tarefa", "tarea", "tâche", "計画", "计划", "任务", "계획")
 _LIVING_NAMES = _pattern("names", "living")
 _OLD_SECTIONS = _pattern("sections", "log")
 _PLAN_SECTIONS = _pattern("sections", "plan")
@@ -78,6 +79,8 @@ _PLANNED = _pattern("sentences", "planned")
 _REPORTED = _pattern("sentences", "reported")
 _ARROW = _pattern("sentences", "arrow")
 _DATED = _pattern("sentences", "dated")
+_NUMBERED = re.compile(r"[(\[]?\bv?\d+(?:[.-]\d+)+(?:[.-]\w+)*[)\]]?", re.IGNORECASE)
+"""A version or a date."""
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -88,7 +91,7 @@ def note_is_muted(path: str) -> str:
         return ""
     kept = _KEPT_DIRECTORIES.search(path)
     if kept:
-        return "plan" if kept[0].strip("/_").startswith(("plan", "task")) else "log"
+        return "plan" if kept[0].strip("/_").casefold().startswith(_PLAN_DIRECTORIES) else "log"
     if _LOG_NAMES.search(PurePosixPath(name).name):
         return "log"
     return "plan" if _PLAN_NAMES.search(PurePosixPath(name).name) else ""
@@ -265,6 +268,7 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
 
 def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
     """Each line with its claims and what mutes it."""
+    title = _title_of(lines)
     at, sections, parents, intro = (
         _after_front_matter(lines),
         list[tuple[int, str]](),
@@ -289,7 +293,8 @@ def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
         heading = re.match(r"^\s{0,3}(#{1,6})\s+(.*)", line)
         if heading:
             level = len(heading[1])
-            sections = [known for known in sections if known[0] < level] + [(level, _section(heading[2]))]
+            about = _title_muted_by(heading[2]) if at == title else _section(heading[2])
+            sections = [known for known in sections if known[0] < level] + [(level, about)]
             parents, intro = [], ""
         muted = next((reason for _level, reason in sections if reason), "")
         if not line.strip():
@@ -312,6 +317,26 @@ def _after_front_matter(lines: list[str]) -> int:
     if lines[:1] == ["---"]:
         return next((i + 1 for i in range(1, min(len(lines), 200)) if lines[i].strip() in ("---", "...")), 0)
     return 0
+
+
+def _title_of(lines: list[str]) -> int:
+    """Find the line, from 1, of a note's title: its one heading of the first level; 0: there is none."""
+    found, fence = list[int](), ""
+    for number, line in enumerate(lines, 1):
+        mark = re.match(r"^\s*(`{3,}|~{3,})", line)
+        if mark:
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        elif not fence and re.match(r"^\s{0,3}#\s+\S", line):
+            found.append(number)
+    return found[0] if len(found) == 1 else 0
+
+
+def _title_muted_by(title: str) -> str:
+    """What mutes a whole note by its title. A version or a date there is that of the note or of what it is
+    about, and mutes nothing; unless the title begins with it, as that of a report or release does."""
+    if _NUMBERED.match(title.lstrip(" *_`")):
+        return _section(title)
+    return _section(re.sub(r"\s+", " ", _NUMBERED.sub(" ", title)).strip())
 
 
 def _section(title: str) -> str:

@@ -25,7 +25,17 @@ from reverie.values import Struct, replace
 
 _NOTES = re.compile(
     r"(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS(?:\.override)?|GEMINI|copilot-instructions)\.md$"
-    r"|(?:^|/)(?:\.serena/memories|memory-bank|\.claude/(?:rules|memor(?:y|ies)|agent-memory))/(?:[^/]+/)*[^/]+\.md$"
+    r"|(?:^|/)\.(?:cursorrules|windsurfrules|clinerules)$"
+    r"|(?:^|/)(?:\.serena/memories|memory-bank|\.claude/(?:rules|memor(?:y|ies)|agent-memory)|\.kiro/steering"
+    r"|\.cursor/rules|\.windsurf|\.clinerules|\.agents)/(?:[^/]+/)*[^/]+\.mdc?$"
+)
+_USUAL_FILES = (
+    *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md"),
+    *(".cursorrules", ".windsurfrules", ".clinerules"),
+)
+_USUAL_DIRECTORIES = (
+    *(".serena/memories", "memory-bank", ".claude", ".github"),
+    *(".kiro/steering", ".cursor/rules", ".windsurf", ".clinerules", ".agents"),
 )
 _NO_NOTES = re.compile(r"(?:^|/)(?:fixtures|testdata|templates?|node_modules|samples)/")
 _LINK = 0o120000
@@ -176,10 +186,10 @@ def _is_note(place: str) -> bool:
 
 def _untracked_notes(project: Path) -> Iterable[str]:
     """Notes at their usual places, tracked or not; no link is followed."""
-    for name in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md"):
+    for name in _USUAL_FILES:
         if os.path.lexists(project / name):
             yield name
-    for top in (".serena/memories", "memory-bank", ".claude", ".github"):
+    for top in _USUAL_DIRECTORIES:
         for folder, folders, names in walk_paths(project / top):
             folders[:] = [one for one in folders if one not in (".git", "node_modules", "worktrees")]
             for name in names:

@@ -114,6 +114,29 @@ def test_lines_that_are_not_committed_are_never_stale(
     assert [claim["state"] for claim in told(capsys)] == ["unknown", "holds", "holds"]
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("AGENTS.md", ".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/style.md"),
+        *(".kiro/steering/tech.md", ".cursor/rules/deep/style.mdc", ".windsurf/rules/style.md"),
+        *(".agents/notes.md", ".agents/skills/build/SKILL.md", ".serena/memories/core.md"),
+    ],
+)
+def test_notes_are_found_where_each_agent_keeps_them(
+    project: GitProject, capsys: pytest.CaptureFixture[str], place: str, *, is_committed: bool
+) -> None:
+    text = "Start at `src/keep.py`.\n"
+    if is_committed:
+        project.commit({"CLAUDE.md": None, place: text, "src/keep.py": "x = 1\n"})
+    else:
+        project.commit({"CLAUDE.md": None, "src/keep.py": "x = 1\n"})
+        (project.path / place).parent.mkdir(parents=True, exist_ok=True)
+        (project.path / place).write_text(text)
+    assert run(project.path, "--json") == 0
+    assert [(claim["path"], claim["state"]) for claim in told(capsys)] == [(place, "holds")]
+
+
 @pytest.mark.parametrize(
     "words",
     [
