@@ -237,9 +237,25 @@ def ensure_libraries() -> None:
         say(f"{message}\nWithout them no window can open on an X server; everything else works.")
 
 
+def ensure_translations(python: Path) -> None:
+    """Compile the translations that changed since they were compiled last."""
+    files = list((ROOT / "resources" / "translations").glob("*.ts"))
+    compiled = [file.with_suffix(".qm") for file in files]
+    if any(
+        not new.exists() or new.stat().st_mtime < file.stat().st_mtime
+        for file, new in zip(files, compiled, strict=True)
+    ):
+        must(
+            "compile the translations",
+            [python, ROOT / "packaging" / "translations.py", "--compile"],
+            "A translation does not compile.",
+        )
+
+
 def set_up() -> Path:
     python = ensure_packages()
     ensure_libraries()
+    ensure_translations(python)
     return python
 
 

@@ -1,12 +1,13 @@
 """The texts of the window and their translations: `resources/translations/reverie_<language>.ts` and `.qm`.
 
 Run by `dev.py translate` inside the environment. Texts are found in the source by its syntax tree, because
-Qt's own `lupdate` does not follow helpers such as `tr` and `counted`; `lrelease`, which comes with
-PySide6, makes the `.qm`. The `.ts` names no lines, so it changes only when a text does; what is not used any
-more leaves it. A text that is said the same way elsewhere takes its translation from there.
+Qt's own `lupdate` does not follow helpers such as `tr` and `counted`; `lrelease`, which comes with PySide6,
+makes the `.qm`, which git ignores. The `.ts` names no lines, so it changes only when a text does; an unused
+text leaves it. A text that stands elsewhere in the same words takes its translation from there.
 
     translations.py             update, and tell how many texts are missing
     translations.py --missing   print the missing ones as JSON: {context: {text: ""}}, ["", ""] for counts
+    translations.py --compile   make the `.qm` of each `.ts`, nothing else
     translations.py --fill FILE take translations from such JSON; the context "*" stands for any
 
 Failure: a text that is no literal cannot be found; it is told, and the exit code is 1.
@@ -265,7 +266,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py translate", description="Update the translations.")
     parser.add_argument("--missing", action="store_true", help="print what is missing as JSON")
     parser.add_argument("--fill", type=Path, metavar="FILE", help="take translations from such JSON")
+    parser.add_argument("--compile", action="store_true", help="only compile the translations")
     options = parser.parse_args()
+    if options.compile:
+        for file in FOLDER.glob("*.ts"):
+            compile_ts(file)
+        return 0
     texts = texts_of()
     given = json.loads(options.fill.read_text(encoding="utf-8")) if options.fill else {}
     FOLDER.mkdir(exist_ok=True)
