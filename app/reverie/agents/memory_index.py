@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +35,14 @@ RECOMMENDED_CHARS = 200
 
 Problem = Literal[
     "over-lines", "over-chars", "falls-off", "no-file", "listed-twice", "long-line", "unlisted", "dangling",
-    "duplicate-name", "no-description",
+    "duplicate-name", "no-description", "conflict-copy", "other-spelling",
 ]  # fmt: skip
 
+_CONFLICT_COPY = re.compile(
+    r"MEMORY(?:\.sync-conflict-[\w-]+| \([^()]*conflict[^()]*\)|_conf\([^()]*\)|[ -]conflict[ \w.-]*)\.md",
+    re.IGNORECASE,
+)
+"""As Syncthing, Dropbox, Nextcloud and the like call them."""
 _BREAK = re.compile(r"\r\n?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -216,10 +222,12 @@ def report(index: str | None, topics: Sequence[Topic], others: Iterable[str] = (
     index first."""
     text = index or ""
     cut, entries = cut_of(text), links(text)
-    slugs = slug_table(topics)
-    there = {topic.rel for topic in topics} | set(others)
-    findings = list(_of_index(text, cut, entries, there, slugs))
+    slugs, others = slug_table(topics), set(others)
+    there = {topic.rel for topic in topics} | others
+    findings = [IndexFinding("conflict-copy", rel) for rel in sorted(others) if is_conflict_copy(rel)]
+    findings += _of_index(text, cut, entries, there, slugs)
     listed = {entry.rel for entry in entries} | {slugs.get(entry.target) for entry in entries}
+    listed |= {same_spelling(entry.rel, there) for entry in entries if entry.rel is not None}
     names = Counter(topic.name for topic in topics if topic.name)
     for topic in topics:
         if topic.rel not in listed:
@@ -248,6 +256,8 @@ def _of_index(
         leads_to = slugs.get(entry.target) if entry.rel is None else entry.rel
         if entry.rel is None and leads_to is None:
             yield IndexFinding("dangling", INDEX, entry.line, entry.target)
+        elif leads_to is not None and leads_to not in there and same_spelling(leads_to, there):
+            yield IndexFinding("other-spelling", INDEX, entry.line, entry.target)
         elif leads_to is not None and leads_to not in there and leads_to != INDEX:
             yield IndexFinding("no-file", INDEX, entry.line, entry.target)
         elif leads_to is not None and leads_to in seen:
@@ -259,6 +269,30 @@ def _of_index(
             yield IndexFinding("long-line", INDEX, entry.line, entry.target)
         if falls_off(cut, entry.line):
             yield IndexFinding("falls-off", INDEX, entry.line, entry.target)
+
+
+def is_conflict_copy(rel: str) -> bool:
+    """Return whether a file is a copy of an index that a sync program put beside it in a conflict."""
+    return _CONFLICT_COPY.fullmatch(posixpath.basename(rel)) is not None
+
+
+def same_spelling(rel: str, there: Collection[str]) -> str | None:
+    """Return the file whose path consists of the same characters, though of other code points (`ü` in one or
+    in two); None for none, or for `rel` itself."""
+    if rel in there or rel.isascii():
+        return None
+    wanted = unicodedata.normalize("NFC", rel)
+    return next((each for each in there if unicodedata.normalize("NFC", each) == wanted), None)
+
+
+def respelled(text: str, line: int, there: Collection[str]) -> str:
+    """Return the index with the links of a line (from 1) written as the files are called."""
+    for link in reversed(links(text)):
+        called = None if link.rel is None or link.line != line else same_spelling(link.rel, there)
+        if called is not None:
+            written = called if link.angled else _target(called)
+            text = text[: link.start] + written + text[link.end :]
+    return text
 
 
 def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
@@ -306,8 +340,9 @@ class FileEdit(Struct, frozen=True):
 
 
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
-    """The index with a line for a file, below its last entry, else at the end. The line is as long as is
-    wished at most, where title and path are not longer already."""
+    """Return the index with a line for a file, below its last entry, else at the end; where that would not be
+    loaded, above the last entry that is. The line is as long as is wished at most, where title and path are
+    not longer already. Raises `IndexEditError` where no place in the index is loaded."""
     entries = links(text)
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     line = f"- [{_title(title or stem_of(posixpath.basename(rel)))}]({_target(rel)})"
@@ -316,10 +351,38 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     if hook and room >= 10:
         line += f" — {_shortened(hook, room)}"
     at = _line_span(text, entries[-1].line)[1] if entries else len(text)
+    if cut_of(text).line is None:
+        with_it = _inserted(text, at, line, newline)
+        if cut_of(with_it).line is None:
+            return with_it
+    return _among_loaded(text, line, newline)
+
+
+def moved_up(text: str, line: int) -> str:
+    """Return the index with a line (from 1) that is not loaded above the last entry that is. Raises
+    `IndexEditError` where no place in the index is loaded."""
+    start, end = _line_span(text, line)
+    newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
+    return _among_loaded(text[:start] + text[end:], text[start:end].rstrip("\r\n"), newline)
+
+
+def _inserted(text: str, at: int, line: str, newline: str) -> str:
     before = text[:at]
     if before and not before.endswith("\n"):
         return f"{before}{newline}{line}{text[at:]}"
     return f"{before}{line}{newline}{text[at:]}"
+
+
+def _among_loaded(text: str, line: str, newline: str) -> str:
+    """Put a line as far down as it is loaded."""
+    cut = cut_of(text)
+    numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
+    for number in reversed(numbers):
+        at = _line_span(text, number)[0]
+        with_it = _inserted(text, at, line, newline)
+        if not falls_off(cut_of(with_it), number):
+            return with_it
+    raise IndexEditError("So little of this index is loaded that there is no place for the line.")
 
 
 def without_line(text: str, line: int) -> str:

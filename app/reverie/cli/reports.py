@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reverie.agents.claude.locations import home_root
+from reverie.agents.claude.settings import FailedImport, Machine, failed_imports
 from reverie.agents.scopes import ScopeContext
 from reverie.claims.apart import ProjectClaims
 from reverie.claims.checking import CheckedClaim, in_one_line
@@ -25,6 +27,7 @@ from reverie.cli.answers import DONE, FAILED, WRONG_USAGE, print_json, print_tex
 from reverie.cli.homes import every_home, the_context, the_home
 from reverie.compose import doctor_hooks, open_parts
 from reverie.context.view import (
+    IMPORT_PROBLEMS,
     PARTS,
     ContextEntry,
     ContextPart,
@@ -342,8 +345,9 @@ def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:
 # `check`: what memories and instruction files say of a project that was true and is not any more.
 #
 # JSON: a list, one object a claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with
-# `fixed` where `--fix` replaced it. Exit 1 when something is stale (gone, moved, changed), 0 when not, 2 for
-# wrong usage.
+# `fixed` where `--fix` replaced it; an import that loads nothing has the kind `import`, the state
+# `not-imported` and a `reason`. Exit 1 when something is stale (gone, moved, changed) or not imported, 0 when
+# not, 2 for wrong usage.
 
 
 _Home = tuple[Workbench, "ScopeContext"]
@@ -384,7 +388,26 @@ def check(session: Invocation) -> int:
             if arguments.fix and stale_here:
                 home[0].claims.fix(home[1], stale_here)
                 replaced |= set(stale_here)
-    return _tell_claims(session, reports, replaced)
+    vain = () if arguments.file or arguments.at else _vain_imports(project)
+    return _tell_claims(session, reports, replaced, vain)
+
+
+def _vain_imports(project: Path) -> tuple[FailedImport, ...]:
+    """Return the imports in the project's instruction files for Claude Code that load nothing."""
+    machine = Machine.this()
+    found = failed_imports(home_root(machine.env, machine.home_dir), str(project), machine)
+    return tuple(each for each in found if each.file.is_relative_to(project))
+
+
+def _import_json(vain: FailedImport) -> dict[str, Any]:
+    return {
+        "path": vain.label,
+        "line": vain.line,
+        "kind": "import",
+        "token": vain.written,
+        "state": "not-imported",
+        "reason": IMPORT_PROBLEMS[vain.problem],
+    }
 
 
 def _as_given(project: Path) -> Any:
@@ -419,12 +442,20 @@ def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, Claim
             yield (workbench, context), report
 
 
-def _tell_claims(session: Invocation, reports: Sequence[ClaimReport], replaced: set[CheckedClaim]) -> int:
+def _tell_claims(
+    session: Invocation,
+    reports: Sequence[ClaimReport],
+    replaced: set[CheckedClaim],
+    vain: Sequence[FailedImport],
+) -> int:
     claims = [claim for report in reports for claim in report.claims]
     stale = [claim for claim in claims if claim.state.is_stale]
     if session.as_json:
-        print_json([_claim_json(claim, claim in replaced) for claim in claims])
+        print_json([*(_claim_json(claim, claim in replaced) for claim in claims), *map(_import_json, vain)])
     else:
+        for each in vain:
+            why = IMPORT_PROBLEMS[each.problem]
+            print_text(printable(f"{each.label}:{each.line}: {each.written} loads nothing: {why}"))
         for claim in stale:
             print_text(_claim_line(claim, claim in replaced))
         print_text(_claims_summary(reports, stale, len(replaced)))
@@ -433,7 +464,7 @@ def _tell_claims(session: Invocation, reports: Sequence[ClaimReport], replaced: 
             trouble(f"{report.problem} Without a repository nothing counts as stale.")
         for sentence in report.limits:
             trouble(sentence)
-    return FAILED if len(stale) > len(replaced) else DONE
+    return FAILED if vain or len(stale) > len(replaced) else DONE
 
 
 def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:

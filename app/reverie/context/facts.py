@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reverie.agents.base import Companion, Loading
+from reverie.agents.claude.settings import FailedImport
 from reverie.agents.claude.transcript import RECALL_BYTES, LoadedFile
 from reverie.agents.codex.store import PromptSettings
 from reverie.agents.memory_index import INDEX
@@ -274,6 +275,10 @@ class ContextFacts:
     """What the transcripts of a Claude Code home record of the session and its project."""
     loads_nothing: str = ""
     """The variable that keeps Claude Code from loading instructions and memory; empty for none."""
+    failed_imports: tuple[FailedImport, ...] = ()
+    """What Claude Code's instruction files import in vain."""
+    memory_outside: str = ""
+    """Where the project's own settings put its memory, as a sentence, if Reverie does not follow them."""
     moved_by_project: bool = False
     """Whether the project's own settings put its memory in another place."""
     real_paths: Mapping[str, str] = dataclasses.field(default_factory=dict)

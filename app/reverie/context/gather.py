@@ -73,6 +73,8 @@ def gather(
             off=home.memory_off(context),
             loads_nothing=home.loads_nothing(context),
             moved_by_project=home.moved_by_project(context),
+            memory_outside=home.memory_outside(context),
+            failed_imports=home.failed_imports(context),
         )
         reader.named(facts, lambda scope, rel: scope is Scope.PROJECT and rel == INDEX)
         facts = replace(facts, record=read_record(home, context))
@@ -197,12 +199,14 @@ def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
     for one in newest:
         for path, times in one.recalled.items():
             recalled[path] = recalled.get(path, 0) + times
+    # The newest session that shows either tells how the agent works now.
+    telling = next((one for one in newest if one.recalled or one.loads_index), None)
     return SessionRecord(
         files,
         own.at if own is not None and own.lists and own.complete else None,
         bool(files) and _runs(home.root, context.workspace_id),
         modified,
-        bool(recalled) and not any(one.loads_index for one in newest if one.recalled),
+        telling is not None and not telling.loads_index,
         recalled,
     )
 

@@ -26,7 +26,16 @@ from reverie.agents.codex.store import (
     tokens_of,
     trimmed,
 )
-from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, falls_off, links
+from reverie.agents.memory_index import (
+    INDEX,
+    MOST_CHARS,
+    MOST_LINES,
+    Cut,
+    cut_of,
+    falls_off,
+    links,
+    same_spelling,
+)
 from reverie.agents.scopes import Scope
 from reverie.context.facts import (
     SCOPES,
@@ -85,15 +94,24 @@ _NOT_LOADED: Mapping[Loading, Reason] = {
 
 def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """The view; `drafts` are unsaved texts by memory path. The time does not matter to Claude Code."""
-    parts = (
-        *instructions_part(facts, _judge, told=loaded_text, between="\n\n"),
-        *_claude_index(facts, drafts),
+    instructions = tuple(
+        replace(part, entries=(*part.entries, *_failed_imports(facts)))
+        for part in instructions_part(facts, _judge, told=loaded_text, between="\n\n")
     )
+    parts = (*instructions, *_claude_index(facts, drafts))
     if facts.loads_nothing:
         parts = tuple(
             replace(part, notes=(*part.notes, "loads-nothing"), detail=facts.loads_nothing) for part in parts
         )
     return ContextView.of(facts.agent, at, with_record(parts, facts, drafts))
+
+
+def _failed_imports(facts: ContextFacts) -> Iterator[ContextEntry]:
+    """Entries of imports that load nothing."""
+    for each in facts.failed_imports:
+        yield ContextEntry(
+            each.written, "out", "not-imported", description=each.label, detail=each.problem, line=each.line
+        )
 
 
 def _judge(companion: Companion, text: str) -> tuple[State, Reason]:
@@ -109,10 +127,14 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
     path = str(memory_path(Scope.PROJECT, INDEX))
     text = facts.texts.get(path)
     said = drafts.get(path, "" if text is None or text.data is None else text.data.decode("utf-8", "replace"))
+    if facts.memory_outside and not facts.off:
+        said = ""  # the agent loads the memory from another place
     cut = cut_of(said)
     notes: list[Note] = ["memory-off"] if facts.off and not facts.loads_nothing else []
     if facts.moved_by_project:
         notes.append("moved-by-project")
+    if facts.memory_outside and not facts.off:
+        notes.append("memory-outside")
     if cut.line is not None:
         notes.append("cut-warning")
     there = (
@@ -126,9 +148,8 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
         Gauge("chars", utf16_length(cut.loaded), MOST_CHARS),
     )
     marked = marked_lines([(1, marks_in(cut.loaded, facts.caps))])
-    return (
-        ContextPart("index-file", entries, gauges, cut.loaded, tuple(notes), facts.off, cut.line, marked),
-    )
+    detail = facts.off or facts.memory_outside
+    return (ContextPart("index-file", entries, gauges, cut.loaded, tuple(notes), detail, cut.line, marked),)
 
 
 def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: bool) -> Iterator[ContextEntry]:
@@ -136,7 +157,9 @@ def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: boo
     text = facts.texts.get(path)
     state: State
     reason: Reason
-    if not there:
+    if facts.memory_outside and not facts.off:
+        state, reason = "out", "moved-outside"
+    elif not there:
         # The agent makes one at the start of a session, with a line for each memory.
         made = any(file.rel != INDEX for file in facts.files(Scope.PROJECT)) and not facts.off
         state, reason = "out", "made-new" if made else "missing"
@@ -164,9 +187,10 @@ def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: boo
 def _of_topics(facts: ContextFacts, said: str, cut: Cut) -> Iterator[ContextEntry]:
     """Each memory by its line: the first one that names it."""
     lines: dict[str, tuple[int, str]] = {}
+    there = {file.rel for file in facts.files(Scope.PROJECT)}
     for link in links(said):
         if link.rel is not None:
-            lines.setdefault(link.rel, (link.line, link.title))
+            lines.setdefault(same_spelling(link.rel, there) or link.rel, (link.line, link.title))
     for file in facts.files(Scope.PROJECT):
         if file.rel == INDEX:
             continue

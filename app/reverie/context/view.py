@@ -37,6 +37,7 @@ Reason = Literal[
     "recorded-other", "recorded-only", "recorded-missed",
     "recalled", "recall-index", "recall-long",
     "approval", "replaced", "excluded", "too-large", "made-new", "credential",
+    "not-imported", "moved-outside",
 ]  # fmt: skip
 """Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
 `pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.usage.SkipReason`;
@@ -55,7 +56,7 @@ Note = Literal[
     "hot-set-experiment", "codex-off", "own-words", "one-after-another", "memory-off", "cut-warning",
     "no-goal", "lessons-off", "index-lines", "codex-v1", "codex-v2", "codex-pieces",
     "recorded", "session-runs", "rules-agree", "rules-differ", "recall-mode", "recall-long",
-    "agent-differs", "loads-nothing", "moved-by-project",
+    "agent-differs", "loads-nothing", "moved-by-project", "memory-outside",
 ]  # fmt: skip
 """What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
 
@@ -202,7 +203,18 @@ REASONS: Mapping[Reason, str] = {
     "too-large": _("larger than 4 MB"),
     "credential": _("loaded, but it may hold credentials: Reverie never opens it"),
     "made-new": _("Claude Code writes it when a session starts"),
+    "not-imported": _("this import loads nothing"),
+    "moved-outside": _("the agent loads the one in the place that the project's own settings name"),
 }
+IMPORT_PROBLEMS: Mapping[str, str] = {
+    "missing": _("there is no such file; a path counts from the directory of the file that names it"),
+    "sign-behind": _("the sign behind it counts as part of the path"),
+    "sign-before": _("the sign before the @ keeps it from being an import"),
+    "blank": _("a blank ends the path; write “\\ ” in its place"),
+    "kind": _("the agent imports no files of this kind"),
+    "too-deep": _("imports are followed four deep, and this one is deeper"),
+}
+"""Why an import loads nothing, by `agents.claude.instruction_text.ImportProblem`."""
 NOTES: Mapping[Note, str] = {
     "hot-set-experiment": (
         "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."
@@ -237,6 +249,7 @@ NOTES: Mapping[Note, str] = {
     "recall-long": _("Some memories are longer than the 4,096 bytes of each that reach the model."),
     "loads-nothing": _("{detail} is set: Claude Code loads nothing here; this is what it would load."),
     "moved-by-project": _("The project's own settings put the memory here."),
+    "memory-outside": "{detail}",
 }
 
 
@@ -245,6 +258,8 @@ def reason(entry: ContextEntry) -> str:
     said = REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
+    if entry.reason == "not-imported":
+        return f"{said} (line {entry.line} of {entry.description}): {IMPORT_PROBLEMS[entry.detail]}"
     if entry.reason == "on-demand":
         # The home's own words say what it waits for.
         told = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())

@@ -22,8 +22,10 @@ from reverie.agents.memory_index import (
     IndexFinding,
     IndexReport,
     Topic,
+    moved_up,
     renamed,
     report,
+    respelled,
     with_line,
     with_shorter_line,
     without_line,
@@ -41,12 +43,14 @@ from reverie.services.edits import files_below
 from reverie.services.views import HandChange, Undo
 from reverie.values import Struct
 
-FixKind = Literal["add", "drop", "shorten"]
+FixKind = Literal["add", "drop", "shorten", "raise", "respell"]
 _FIXES: Mapping[str, tuple[FixKind, ...]] = {
     "unlisted": ("add",),
     "no-file": ("drop",),
     "listed-twice": ("drop",),
     "long-line": ("shorten",),
+    "falls-off": ("raise",),
+    "other-spelling": ("respell",),
 }
 
 
@@ -242,6 +246,15 @@ class IndexService:
                 return without_line(text, finding.line)
             if kind == "shorten":
                 return with_shorter_line(text, finding.line)
+            if kind == "raise":
+                return moved_up(text, finding.line)
+            if kind == "respell":
+                _path, _root, files = store.resolve(lenient_path(look.path))
+                there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
+                folder = posixpath.dirname(_path.rel)
+                prefix = f"{folder}/" if folder else ""
+                inside = [rel.removeprefix(prefix) for rel in there if rel.startswith(prefix)]
+                return respelled(text, finding.line, inside)
             path, _root, files = store.resolve(lenient_path(look.path_of(finding)))
             topic = files.read(path.rel).decode("utf-8", "replace")
             rules = store.home.caps.front_matter

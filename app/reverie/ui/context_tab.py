@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSlider, QWidget
 from reverie.context.facts import ContextFacts
 from reverie.context.recipes import AGENTS, assemble
 from reverie.context.view import (
+    IMPORT_PROBLEMS,
     NOTES,
     PARTS,
     REASONS,
@@ -95,6 +96,8 @@ def reason(entry: ContextEntry) -> str:
     if entry.reason == "cut" and entry.detail:
         return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
     said = tr(REASONS[entry.reason])
+    if entry.reason == "not-imported":
+        return tr("{why}: {problem}").format(why=said, problem=tr(IMPORT_PROBLEMS[entry.detail]))
     if entry.pin_unknown:
         return tr("{why} · not yet known to the running agent").format(why=said)
     if entry.reason in ("lesson", "newest-only") and entry.detail:

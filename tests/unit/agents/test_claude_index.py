@@ -14,9 +14,13 @@ from reverie.agents.memory_index import (
     IndexEditError,
     Topic,
     cut_of,
+    falls_off,
+    is_conflict_copy,
     links,
+    moved_up,
     renamed,
     report,
+    respelled,
     with_line,
     with_shorter_line,
     without_line,
@@ -312,3 +316,74 @@ def test_a_slug_that_several_files_have_stays() -> None:
     files = {INDEX: "[[x]] [[one/x]]\n", "one/x.md": "", "two/x.md": ""}
     (index, *_rest) = renamed(files, {"one/x.md": "one/y.md"})
     assert index.after == "[[x]] [[one/y]]\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("count", [199, 200, 201, 260])
+def test_a_line_that_is_added_is_among_those_that_are_loaded(newline: str, count: int) -> None:
+    before = of_lines(count, newline)
+    after = with_line(before, "newest.md", "newest", "the newest rule")
+    cut = cut_of(after)
+    (line,) = (entry.line for entry in links(after) if entry.rel == "newest.md")
+    assert not falls_off(cut, line)
+    assert "newest.md" in cut.loaded
+    assert sorted(after.split(newline)) == sorted([*before.split(newline), added_line(after)])
+
+
+def added_line(text: str) -> str:
+    return next(line for line in text.splitlines() if "newest.md" in line)
+
+
+@given(st.lists(st.integers(2, 400), min_size=1, max_size=300), st.integers(2, 200))
+@settings(max_examples=examples(40))
+def test_a_line_is_added_where_it_is_loaded_whatever_the_limits_leave(
+    lengths: list[int], length: int
+) -> None:
+    text = "".join(f"- [T{n}](t{n}.md) {'x' * size}\n" for n, size in enumerate(lengths))
+    after = with_line(text, "newest.md", "newest", "y" * length)
+    (line,) = (entry.line for entry in links(after) if entry.rel == "newest.md")
+    assert not falls_off(cut_of(after), line)
+
+
+def test_a_line_below_the_cut_moves_up_and_nothing_else_changes() -> None:
+    before = of_lines(220)
+    after = moved_up(before, 215)
+    assert "(t215.md)" in cut_of(after).loaded
+    assert sorted(after.splitlines()) == sorted(before.splitlines())
+    rest = [line for line in after.splitlines() if "(t215.md)" not in line]
+    assert rest == [line for line in before.splitlines() if "(t215.md)" not in line]
+
+
+def test_where_nothing_is_loaded_there_is_no_place_for_a_line() -> None:
+    with pytest.raises(IndexEditError):
+        with_line("x" * 30_000 + "\n- [A](a.md)\n", "newest.md", "newest")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MEMORY.sync-conflict-20261101-101010-ABCDEFG.md",
+        "MEMORY (conflicted copy 2026-11-01 101010).md",
+        "MEMORY (Mia's conflicted copy 2026-11-01).md",
+    ],
+)
+def test_a_conflict_copy_of_the_index_is_named_and_not_offered_for_a_line(name: str) -> None:
+    assert is_conflict_copy(name)
+    found = report("", [], [name]).findings
+    assert [(each.problem, each.rel) for each in found] == [("conflict-copy", name)]
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "memory-model.md", "conflicts.md", "MEMORY-notes.md"])
+def test_other_notes_are_no_conflict_copies(name: str) -> None:
+    assert not is_conflict_copy(name)
+
+
+def test_a_link_spelled_with_other_code_points_is_one_finding_with_a_repair() -> None:
+    composed, apart = "\u00fcbersicht.md", "u\u0308bersicht.md"
+    text = f"- [Overview]({composed}) — x\n"
+    topics = [Topic(apart, "text", "overview", "d")]
+    assert [each.problem for each in report(text, topics).findings] == ["other-spelling"]
+    after = respelled(text, 1, [apart])
+    assert report(after, topics).findings == ()
+    assert after.startswith("- [Overview](")
+    assert after.endswith(") — x\n")

@@ -12,6 +12,8 @@ from reverie.agents.claude.instruction_text import (
     loaded_lines,
     loaded_text,
     may_be_imported,
+    mentions_in,
+    why_not_imported,
 )
 
 
@@ -169,3 +171,39 @@ def test_comments_that_never_end_keep_nobody_busy() -> None:
     rest = "<!-- " * 20_000
     assert loaded_text(f"<!-- a --> b <!-- c -->{rest}\nd") == f"b {rest}\nd".strip()
     assert time.monotonic() - began < 2
+
+
+def test_a_list_of_paths_that_is_indented_by_tabs_limits_a_rule() -> None:
+    assert is_limited("---\npaths:\n\t- src/**\n\t- lib/**\n---\ntext")
+    assert not is_limited('---\npaths:\n\t- "**"\n---\ntext')
+
+
+FILES = frozenset({"a.md", "my notes.md", "b.mdc", "deep/c.md"})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("See @a.md: it says", "sign-behind"),
+        ("See @a.md, @deep/c.md;", "sign-behind"),
+        ("(see @a.md)", "sign-behind"),
+        ("At its end @a.md.", "sign-behind"),
+        ("(@a.md)", "sign-before"),
+        ("See @my notes.md", "blank"),
+        ("See @b.mdc", "kind"),
+        ("See @gone.md", "missing"),
+        ("See @gone.txt.", "missing"),
+        ("See @a.md", None),
+        ("See @my\\ notes.md", None),
+        ("**@a.md**", None),
+        ("`@gone.md` and ask @mia, @types/node, @dataclass", None),
+    ],
+)
+def test_an_import_that_loads_nothing_has_a_reason(text: str, problem: str | None) -> None:
+    found = (why_not_imported(each, FILES.__contains__, too_deep=False) for each in mentions_in(text))
+    assert list(dict.fromkeys(each for each in found if each)) == ([problem] if problem else [])
+
+
+def test_a_mention_knows_its_line() -> None:
+    (mention,) = mentions_in("---\nx: y\n---\n\nnothing\nSee @a.md: x\n")
+    assert (mention.target, mention.line) == ("a.md:", 6)

@@ -203,3 +203,22 @@ def test_memories_of_an_agent_count_from_when_they_were_written(
     assert run(project.path, "--home", str(home.root), "--fix") == 0
     assert "`src/b.py`, built with react 19." in older.read_text()
     assert newer.read_text() == topic("late", body=NOTE)
+
+
+def test_imports_that_load_nothing_are_told_with_the_reason(
+    project: GitProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.commit({"CLAUDE.md": "# Notes\n\nSee @flow.md: it says.\n", "flow.md": "x\n"}, "Import")
+    assert run(project.path, "--json") == 1
+    (found,) = told(capsys)
+    assert found["reason"]
+    assert {**found, "reason": ""} == {
+        "path": "CLAUDE.md",
+        "line": 3,
+        "kind": "import",
+        "token": "@flow.md:",
+        "state": "not-imported",
+        "reason": "",
+    }
+    assert run(project.path) == 1
+    assert "CLAUDE.md:3: @flow.md: loads nothing" in capsys.readouterr().out

@@ -185,3 +185,31 @@ def test_what_is_switched_off_is_not_loaded(
     project = a_project(maker, "- [A](a.md)\n")
     (project / "CLAUDE.md").write_text("root\n")
     assert states_of(maker, project, {variable: "1"}) == left
+
+
+def test_imports_that_load_nothing_are_named_with_the_reason(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    (project / "CLAUDE.md").write_text("The flow is in @flow.md: when.\n\nGood: @ok.md\n(see @gone.md)\n")
+    for name in ("flow.md", "ok.md"):
+        (project / name).write_text(f"{name}\n")
+    part = part_of(view_of(maker, project), "instructions")
+    failed = [entry for entry in part.entries if entry.reason == "not-imported"]
+    assert [(entry.path, entry.detail, entry.line) for entry in failed] == [
+        ("@flow.md:", "sign-behind", 1),
+        ("@gone.md)", "missing", 4),
+    ]
+    assert "line 1 of CLAUDE.md" in words.reason(failed[0])
+    assert {entry.path for entry in part.loaded} == {"CLAUDE.md", "ok.md"}
+
+
+def test_a_memory_that_the_project_moves_outside_is_not_said_to_be_missing(maker: ClaudeHomeMaker) -> None:
+    project = a_project(maker, "- [A](a.md)\n")
+    outside = maker.user / "notes"
+    outside.mkdir()
+    (outside / "MEMORY.md").write_text("- elsewhere\n")
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text(f'{{"autoMemoryDirectory": "{outside}"}}')
+    part = part_of(view_of(maker, project), "index-file")
+    assert (part.entries[0].reason, part.text) == ("moved-outside", "")
+    assert str(outside) in " ".join(words.notes(part))
+    assert words.load_states(view_of(maker, project))["/memories/project/a.md"] == "needed"

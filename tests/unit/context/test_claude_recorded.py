@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from helpers.claude_home import ClaudeHomeMaker, session_id, topic, write
+from helpers.claude_home import NOW_S, ClaudeHomeMaker, session_id, topic, write
 from helpers.claude_transcripts import Chat
 from helpers.context_homes import view_at
 from helpers.samples import snapshot
@@ -213,3 +213,27 @@ def test_a_session_that_recalls_and_loads_the_index_changes_nothing(maker: Claud
     save(maker, attached(recalled, index, cwd=project), project)
     part = part_of(view_of(maker, None, project), "index-file")
     assert verdicts(part) == {"MEMORY.md": ("in", "loaded"), "a.md": ("in", "line")}
+
+
+def test_the_newest_session_that_shows_either_tells_whether_the_index_is_loaded(
+    maker: ClaudeHomeMaker,
+) -> None:
+    project = maker.repository("demo")
+    memory = maker.memory(project, {"MEMORY.md": "- [A](a.md)\n", "a.md": topic("a")})
+    recalled = {"type": "relevant_memories", "memories": [loaded(memory / "a.md", "A fact.")]}
+    index = instructions([loaded(memory / "MEMORY.md", "- [A](a.md)", "AutoMem")])
+    chats = [
+        attached(recalled, cwd=project, number=1),
+        attached(index, cwd=project, number=2),
+        attached(index, cwd=project, number=3),
+        attached(cwd=project, number=4),
+    ]
+    for number, chat in enumerate(chats):
+        path = save(maker, chat, project)
+        os.utime(path, (NOW_S - 100 + number, NOW_S - 100 + number))
+    part = part_of(view_of(maker, None, project), "index-file")
+    assert "recall-mode" not in part.notes
+    assert verdicts(part)["MEMORY.md"] == ("in", "loaded")
+    path = save(maker, attached(recalled, cwd=project, number=5), project)
+    os.utime(path, (NOW_S, NOW_S))
+    assert "recall-mode" in part_of(view_of(maker, None, project), "index-file").notes

@@ -184,3 +184,23 @@ def test_what_is_no_text_is_renamed_byte_for_byte(desk: Desk) -> None:
     assert not plan.lines
     desk.bench.index_care.rename(desk.context, plan)
     assert (desk.memory / "b.md").read_bytes() == b"\xff\xfe no text"
+
+
+def test_a_line_below_the_cut_is_moved_up_and_a_link_spelled_as_its_file_by_one_press(desk: Desk) -> None:
+    lines = [f"- [T{number}](t{number}.md)" for number in range(210)]
+    lines[0] = "- [Overview](\u00fcbersicht.md)"
+    (desk.memory / "MEMORY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for number in range(1, 210):
+        (desk.memory / f"t{number}.md").write_text(topic(f"t{number}"))
+    (desk.memory / "u\u0308bersicht.md").write_text(topic("overview"), encoding="utf-8")
+    look = desk.look()
+    problems = {each.problem for each in look.report.findings}
+    assert "no-file" not in problems
+    assert not [each for each in look.report.findings if each.rel == "u\u0308bersicht.md"]
+    (spelled,) = (each for each in look.report.findings if each.problem == "other-spelling")
+    desk.bench.index_care.fix(desk.context, look, spelled, *look.fixes_for(spelled))
+    look = desk.look()
+    assert not [each for each in look.report.findings if each.problem == "other-spelling"]
+    fallen = next(each for each in look.report.findings if each.about == "t205.md")
+    desk.bench.index_care.fix(desk.context, look, fallen, *look.fixes_for(fallen))
+    assert "t205.md" not in {entry.target for entry in desk.look().report.fallen}

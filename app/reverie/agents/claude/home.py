@@ -73,9 +73,11 @@ from reverie.agents.claude.projects import (
 )
 from reverie.agents.claude.settings import (
     Checkouts,
+    FailedImport,
     Machine,
     MemorySettings,
     companions,
+    failed_imports,
     loads_nothing,
     memory_base,
     memory_settings,
@@ -89,7 +91,7 @@ from reverie.agents.claude.transcript import (
     title_by_hand,
 )
 from reverie.agents.known_layouts import claude_root, refusals
-from reverie.agents.memory_index import INDEX, follow
+from reverie.agents.memory_index import INDEX, follow, is_conflict_copy
 from reverie.agents.reading import directory_names, entries_in
 from reverie.agents.scopes import (
     Caps,
@@ -462,6 +464,10 @@ class ClaudeHome(Home):
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
         return companions(self._root, self._cwd(context), self._machine)
 
+    def failed_imports(self, context: ScopeContext) -> tuple[FailedImport, ...]:
+        """Return the imports in the context's instruction files that load nothing."""
+        return failed_imports(self._root, self._cwd(context), self._machine)
+
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
         refused = super().write_refusals(root)
         if root is None or root.scope is Scope.GLOBAL:
@@ -484,6 +490,8 @@ class ClaudeHome(Home):
             return "notes"
         if root.scope is Scope.PROJECT and DAILY_LOG.fullmatch(rel):
             return "log"
+        if root.scope is Scope.PROJECT and is_conflict_copy(rel):
+            return "kept"
         return "index" if rel.rpartition("/")[2] == INDEX else "memory"
 
     def comparable(self, text: str) -> ComparableText:
@@ -512,6 +520,11 @@ class ClaudeHome(Home):
         """Whether the project's own settings put its memory elsewhere."""
         settings = self._stores.settings_of(self._cwd(context))
         return settings.by_project and settings.directory is not None
+
+    def memory_outside(self, context: ScopeContext) -> str:
+        """Say where the project's own settings put its memory, if Reverie does not follow; else empty."""
+        settings = self._stores.settings_of(self._cwd(context))
+        return settings.refused if settings.by_project else ""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         self._require_available()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import posixpath
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from reverie.text.summaries import JS_SPACE
@@ -23,7 +23,8 @@ from reverie.values import Struct
 
 _FRONT_MATTER = re.compile(rf"---[{JS_SPACE}]*\n(.*?)---[{JS_SPACE}]*", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_IMPORT = re.compile(rf"(?:^|(?<=[{JS_SPACE}]))@((?:[^{JS_SPACE}\\]|\\ )+)")
+_MENTION = re.compile(rf"(?:^|(?<=[{JS_SPACE}])|([(\[\"'“„‘]))@((?:[^{JS_SPACE}\\]|\\ )+)")
+_LONGEST_REST = 200
 _IMPORTABLE = re.compile(r"\./|~/|/.|[A-Za-z0-9._-]")
 _DEEPEST = 20
 """Containers inside containers that are looked into."""
@@ -73,21 +74,72 @@ def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
     return loaded, tuple(numbers[skipped : skipped + loaded.count("\n") + 1])
 
 
-def imports_in(text: str) -> tuple[str, ...]:
-    """The paths that a file with this text imports, as written, in order, each once."""
+class Mention(Struct, frozen=True):
+    """A path behind an `@` in prose: an import, or what was meant to be one."""
+
+    target: str
+    """The path as the agent reads it."""
+    rest: str = ""
+    """The rest of its line."""
+    joined: str = ""
+    """The sign right before the `@`, which keeps it from being an import; empty for none."""
+    line: int = 0
+    """Where it stands first in the file, from 1; 0 where that is not known."""
+
+
+def mentions_in(text: str) -> tuple[Mention, ...]:
+    """Return every path behind an `@` in a file with this text, in order, each once."""
     body = without_front_matter(text)
     if "@" not in body:
         return ()
     lines = _lines(body)
     blocks = list(_blocks(lines, top=True))
     names = frozenset(_definitions(blocks, 0))
-    found: dict[str, None] = {}
+    found: dict[tuple[str, str], Mention] = {}
     for run in _runs_of(blocks, names, 0):
-        for match in _IMPORT.finditer(run):
-            target = match[1].partition("#")[0].replace("\\ ", " ")
+        for match in _MENTION.finditer(run):
+            target = match[2].partition("#")[0].replace("\\ ", " ")
             if _IMPORTABLE.match(target):
-                found[target] = None
-    return tuple(found)
+                rest = run[match.end() :].partition("\n")[0][:_LONGEST_REST]
+                joined = match[1] or ""
+                at = text.find(f"{joined}@{match[2]}")
+                line = text.count("\n", 0, at) + 1 if at >= 0 else 0
+                found.setdefault((target, joined), Mention(target, rest, joined, line))
+    return tuple(found.values())
+
+
+def imports_in(text: str) -> tuple[str, ...]:
+    """Return the paths that a file with this text imports, as written, in order, each once."""
+    return tuple(each.target for each in mentions_in(text) if not each.joined)
+
+
+ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
+"""Why an import loads nothing: there is no such file; a sign behind the path counts as part of it; a sign
+before the `@` keeps it from being an import; a blank ends the path; files of this kind are not imported; the
+file that names it was imported too deep already."""
+_SIGNS_BEHIND = ".,:;!?)]}'\"”’"
+_NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
+
+
+def why_not_imported(
+    mention: Mention, is_there: Callable[[str], bool], *, too_deep: bool
+) -> ImportProblem | None:
+    """Tell why a mention loads nothing. None for one that does, and for what was not meant to be an import,
+    such as a person's name. `is_there`: whether a path as written leads to a file."""
+    target = mention.target
+    bare = target.rstrip(_SIGNS_BEHIND)
+    if mention.joined:
+        return "sign-before" if is_there(target) or is_there(bare) else None
+    if is_there(target):
+        if not may_be_imported(posixpath.basename(target)):
+            return "kind"
+        return "too-deep" if too_deep else None
+    if bare != target and is_there(bare):
+        return "sign-behind"
+    for end in re.finditer(r"\.\w+", mention.rest):
+        if mention.rest.startswith(" ") and is_there(target + mention.rest[: end.end()]):
+            return "blank"
+    return "missing" if bare.lower().endswith(_NOTES) else None
 
 
 def may_be_imported(name: str) -> bool:
@@ -119,6 +171,8 @@ def _front_value(block: str) -> Any:
     does."""
     import yaml  # late: it costs tens of milliseconds, and few rules have front matter
 
+    # Tabs indent as blanks do for the agent; YAML refuses them.
+    block = re.sub(r"(?m)^[ \t]*\t[ \t]*", lambda indent: indent[0].replace("\t", "  "), block)
     for source in (block, re.sub(r"(?m)^([A-Za-z_-]+):[ \t]+([^\"'\[\n].*|\[.*[*:].*)$", _quoted, block)):
         try:
             data = yaml.safe_load(source)

@@ -36,7 +36,15 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agents.base import Companion, Loading
-from reverie.agents.claude.instruction_text import imports_in, is_limited, loaded_text, may_be_imported
+from reverie.agents.claude.instruction_text import (
+    ImportProblem,
+    Mention,
+    is_limited,
+    loaded_text,
+    may_be_imported,
+    mentions_in,
+    why_not_imported,
+)
 from reverie.agents.reading import (
     CREDENTIAL,
     UNAPPROVED,
@@ -459,6 +467,30 @@ def companions(
     """Every instruction file there is, and the ones that one would write first. `cwd`: the working directory,
     None where there is none or nobody knows. `added`: the directories that a session gets by `--add-dir`, if
     CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count."""
+    return tuple(_ordered(config, cwd, machine, added).found)
+
+
+class FailedImport(Struct, frozen=True):
+    """An import in an instruction file that loads nothing."""
+
+    file: Path
+    """The file that names it."""
+    label: str
+    """How people see that file."""
+    written: str
+    """As it is written, with the `@`."""
+    problem: ImportProblem
+    line: int
+    """Where it is written in the file, from 1; 0 where that is not known."""
+
+
+def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
+    """Return the imports of the instruction files of a working directory that load nothing."""
+    return tuple(_ordered(config, cwd, machine, ()).failed)
+
+
+def _ordered(config: Path, cwd: str | None, machine: Machine, added: Sequence[Path]) -> _Order:
+    """Collect the instruction files in the order in which they are loaded."""
     order = _Order(config, machine, Path(cwd) if cwd else None)
     order.add(
         _Origin(Scope.GLOBAL, _MANAGED, "managed"), machine.managed / "CLAUDE.md", "CLAUDE.md (managed)"
@@ -478,7 +510,7 @@ def companions(
             order.add_unread(Scope.PROJECT, path, order.called(path), f"{_ONE_AGENT} {note}")
         for error in closed:
             order.add_closed(Scope.PROJECT, error)
-    return tuple(order.found)
+    return order
 
 
 class _Origin(Struct, frozen=True):
@@ -494,7 +526,7 @@ class _Origin(Struct, frozen=True):
 class _Version(Struct, frozen=True):
     """What the text of a file means for loading."""
 
-    imports: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
     limited: bool = False
     empty: bool = True
 
@@ -504,6 +536,7 @@ class _Order:
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None) -> None:
         self.found: list[Companion] = []
+        self.failed: list[FailedImport] = []
         self._machine = machine
         self._config = config
         self._cwd = cwd
@@ -562,10 +595,22 @@ class _Order:
         parts = (why, note, origin.note if not note else "")
         words = " ".join(part for part in parts if part)
         self.found.append(Companion(origin.scope, path, label, there, words, loading=loading))
-        if not there or depth >= DEEPEST or loading in ("excluded", "too-large"):
+        if not there or loading in ("excluded", "too-large"):
             return
-        for target in version.imports:  # also those of a rule for some files count at the start
-            self._import(origin, label, self._target(path, target), depth + 1)
+        for mention in version.mentions:  # also those of a rule for some files count at the start
+            self._note_failure(path, label, mention, too_deep=depth >= DEEPEST)
+            if depth < DEEPEST and not mention.joined:
+                self._import(origin, label, self._target(path, mention.target), depth + 1)
+
+    def _note_failure(self, path: Path, label: str, mention: Mention, *, too_deep: bool) -> None:
+        """Keep what was meant to be an import and loads nothing."""
+
+        def is_there(target: str) -> bool:
+            return is_file(self._target(path, target))
+
+        problem = why_not_imported(mention, is_there, too_deep=too_deep)
+        if problem is not None and len(self.failed) < _MOST_FILES:
+            self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
         """List a file of the project that the agent loads and that may hold credentials, without opening
@@ -734,7 +779,7 @@ def _agents_first(found: list[Companion]) -> list[Companion]:
 @lru_cache(maxsize=4096)
 def _read_version(path: Path, _mtime_ns: int, _size: int, _inode: int) -> _Version:
     text = read_regular(path, MOST_BYTES).decode("utf-8", "replace")
-    return _Version(imports_in(text), is_limited(text), not loaded_text(text))
+    return _Version(mentions_in(text), is_limited(text), not loaded_text(text))
 
 
 def _is_link(entry: os.DirEntry[str]) -> bool:

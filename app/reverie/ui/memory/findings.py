@@ -291,7 +291,7 @@ class LintControl(QObject):
 
 
 _INDEX_ROWS = 5
-_KINDS: tuple[FixKind, ...] = ("add", "drop", "shorten")
+_KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "shorten")
 
 
 class IndexPanel(QWidget):
@@ -429,7 +429,7 @@ def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
     """What a press can fix first, what falls off last; the summary says how long the index is."""
 
     def turn(finding: IndexFinding) -> int:
-        return 0 if look.fixes_for(finding) else 2 if finding.problem == "falls-off" else 1
+        return 2 if finding.problem == "falls-off" else 0 if look.fixes_for(finding) else 1
 
     listed = (each for each in look.report.findings if each.problem not in ("over-lines", "over-chars"))
     return tuple(sorted(listed, key=turn))
@@ -732,6 +732,8 @@ def sentence(finding: IndexFinding) -> str:
         "dangling": tr("Line {line}: nothing is called “{about}”"),
         "duplicate-name": tr("“{file}”: another memory is called “{about}”, too"),
         "no-description": tr("“{file}” has no description"),
+        "conflict-copy": tr("“{file}” is a copy of the index that a sync program made in a conflict"),
+        "other-spelling": tr("Line {line}: “{about}” is spelled with other code points than its file"),
     }[finding.problem]
     return said.format(
         line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
@@ -739,14 +741,20 @@ def sentence(finding: IndexFinding) -> str:
 
 
 def fix_name(kind: str) -> str:
-    return {"add": tr("&Add its line"), "drop": tr("&Drop the line"), "shorten": tr("&Shorten the line")}[
-        kind
-    ]
+    return {
+        "add": tr("&Add its line"),
+        "drop": tr("&Drop the line"),
+        "shorten": tr("&Shorten the line"),
+        "raise": tr("&Move it up"),
+        "respell": tr("&Spell it as its file"),
+    }[kind]
 
 
 def fix_tip(kind: str) -> str:
     return {
-        "add": tr("Add a line for this memory below the last entry; nothing else changes"),
+        "add": tr("Add a line for this memory where the agent loads it; nothing else changes"),
+        "raise": tr("Move this line up, so that the agent loads it; the last one that it loads gives way"),
+        "respell": tr("Write the link with the code points of the file's name; nothing else changes"),
         "drop": tr("Take this line out of the index; nothing else changes"),
         "shorten": tr("Cut this line at a word; its links stay, and nothing else changes"),
     }[kind]
@@ -757,4 +765,6 @@ def fix_done(kind: str) -> str:
         "add": tr("A line was added to the index"),
         "drop": tr("The line was taken out of the index"),
         "shorten": tr("The line was shortened"),
+        "raise": tr("The line was moved up"),
+        "respell": tr("The link was spelled as its file"),
     }[kind]
