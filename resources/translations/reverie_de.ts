@@ -4744,6 +4744,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
     <message>
+        <source>&amp;Move it up</source>
+        <translation>Nach &amp;oben verschieben</translation>
+    </message>
+    <message>
         <source>&amp;Move to…</source>
         <translation>&amp;Verschieben nach…</translation>
     </message>
@@ -4858,6 +4862,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>&amp;Source</source>
         <translation>&amp;Quelltext</translation>
+    </message>
+    <message>
+        <source>&amp;Spell it as its file</source>
+        <translation>Wie die Datei &amp;schreiben</translation>
     </message>
     <message>
         <source>&amp;Stop a run after</source>
@@ -5060,8 +5068,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel hinzufügen …</translation>
     </message>
     <message>
-        <source>Add a line for this memory below the last entry; nothing else changes</source>
-        <translation>Unter dem letzten Eintrag eine Zeile für diese Notiz hinzufügen; sonst ändert sich nichts</translation>
+        <source>Add a line for this memory where the agent loads it; nothing else changes</source>
+        <translation>Eine Zeile für diese Notiz dort ergänzen, wo der Agent sie lädt; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Added by the agent</source>
@@ -6180,6 +6188,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
+        <source>Line {line}: “{about}” is spelled with other code points than its file</source>
+        <translation>Zeile {line}: „{about}“ ist mit anderen Zeichencodes geschrieben als die Datei</translation>
+    </message>
+    <message>
         <source>Line {n}</source>
         <translation>Zeile {n}</translation>
     </message>
@@ -6282,6 +6294,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>More certain than before: {before}</source>
         <translation>Bestimmter als vorher: {before}</translation>
+    </message>
+    <message>
+        <source>Move this line up, so that the agent loads it; the last one that it loads gives way</source>
+        <translation>Diese Zeile nach oben verschieben, damit der Agent sie lädt; die letzte geladene weicht</translation>
     </message>
     <message>
         <source>Move what is selected to another folder or scope; pins and use go along</source>
@@ -7356,12 +7372,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die letzten Züge wurden nicht gezählt</translation>
     </message>
     <message>
+        <source>The line was moved up</source>
+        <translation>Die Zeile wurde nach oben verschoben</translation>
+    </message>
+    <message>
         <source>The line was shortened</source>
         <translation>Die Zeile wurde gekürzt</translation>
     </message>
     <message>
         <source>The line was taken out of the index</source>
         <translation>Die Zeile wurde aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>The link was spelled as its file</source>
+        <translation>Der Link wurde wie die Datei geschrieben</translation>
     </message>
     <message>
         <source>The log says: {text}</source>
@@ -8008,6 +8032,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Jetzt schreiben</translation>
     </message>
     <message>
+        <source>Write the link with the code points of the file's name; nothing else changes</source>
+        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
+    </message>
+    <message>
         <source>Write to a project memory</source>
         <translation>In eine Notiz des Projekts schreiben</translation>
     </message>
@@ -8074,6 +8102,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>a CLAUDE.md is loaded instead</source>
         <translation>stattdessen wird eine CLAUDE.md geladen</translation>
+    </message>
+    <message>
+        <source>a blank ends the path; write “\ ” in its place</source>
+        <translation>ein Leerzeichen beendet den Pfad; an seine Stelle gehört „\ “</translation>
     </message>
     <message>
         <source>a crash without a class</source>
@@ -8366,6 +8398,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review: not every fact would stay as it is</source>
         <translation>zur Durchsicht angehalten: nicht jede Aussage bliebe, wie sie ist</translation>
+    </message>
+    <message>
+        <source>imports are followed four deep, and this one is deeper</source>
+        <translation>Importe reichen vier Ebenen tief, dieser liegt tiefer</translation>
     </message>
     <message numerus="yes">
         <source>in %n days</source>
@@ -8848,6 +8884,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>der Agent sieht es nicht: {why}</translation>
     </message>
     <message>
+        <source>the agent imports no files of this kind</source>
+        <translation>Dateien dieser Art importiert der Agent nicht</translation>
+    </message>
+    <message>
+        <source>the agent loads the one in the place that the project's own settings name</source>
+        <translation>der Agent lädt die an dem Ort, den die Einstellungen des Projekts nennen</translation>
+    </message>
+    <message>
         <source>the agent's configuration</source>
         <translation>der Konfiguration des Agenten</translation>
     </message>
@@ -8876,6 +8920,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>das Set ist voll</translation>
     </message>
     <message>
+        <source>the sign before the @ keeps it from being an import</source>
+        <translation>wegen des Zeichens vor dem @ ist es kein Import</translation>
+    </message>
+    <message>
+        <source>the sign behind it counts as part of the path</source>
+        <translation>das Zeichen dahinter zählt zum Pfad</translation>
+    </message>
+    <message>
+        <source>there is no such file; a path counts from the directory of the file that names it</source>
+        <translation>es gibt keine solche Datei; ein Pfad zählt ab dem Verzeichnis der Datei, die ihn nennt</translation>
+    </message>
+    <message>
         <source>there is none</source>
         <translation>es gibt keine</translation>
     </message>
@@ -8886,6 +8942,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>thinking</source>
         <translation>denkt nach</translation>
+    </message>
+    <message>
+        <source>this import loads nothing</source>
+        <translation>dieser Import lädt nichts</translation>
     </message>
     <message numerus="yes">
         <source>tidied %n files</source>
@@ -9452,12 +9512,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{why}: Zeile {line}</translation>
     </message>
     <message>
+        <source>{why}: {problem}</source>
+        <translation>{why}: {problem}</translation>
+    </message>
+    <message>
         <source>“{file}” has no description</source>
         <translation>„{file}“ hat keine Beschreibung</translation>
     </message>
     <message>
         <source>“{file}” has no line here</source>
         <translation>„{file}“ hat hier keine Zeile</translation>
+    </message>
+    <message>
+        <source>“{file}” is a copy of the index that a sync program made in a conflict</source>
+        <translation>„{file}“ ist eine Kopie des Index, die ein Synchronisierungsprogramm bei einem Konflikt angelegt hat</translation>
     </message>
     <message>
         <source>“{file}”: another memory is called “{about}”, too</source>
