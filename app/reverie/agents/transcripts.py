@@ -311,13 +311,51 @@ def transcript_lines(
             yield from _lines(file, skipped, end)
 
 
+_RECORD_KEYS = frozenset({"timestamp", "uuid", "sessionId", "leafUuid", "metadata"})
+"""Each record of an agent has one of these; what lies inside of a record has none."""
+_AROUND = "\ufeff\0 \t\r\n"
+_MOST_STARTS = 64
+_DECODER = json.JSONDecoder()
+
+
 def decoded_row(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line; None for anything else."""
-    try:
-        row = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
+    """Return the first record of a line (`decoded_rows`); None where there is none."""
+    rows, _whole = decoded_rows(line)
+    return rows[0] if rows else None
+
+
+def decoded_rows(line: bytes) -> tuple[tuple[dict[str, Any], ...], bool]:
+    """Return the records of a line, and whether the line is whole: one record, around which a byte order mark
+    and NULs are passed over. Of another line, as a killed process leaves it, return each record that is
+    whole."""
+    text = line.decode("utf-8", "replace")
+    for each in (text, text.strip(_AROUND)):
+        try:
+            row = json.loads(each)
+        except (ValueError, RecursionError):
+            continue
+        return ((row,), True) if isinstance(row, dict) else ((), False)
+    # What is still being written may yet become whole.
+    return (tuple(_whole_records(text)) if text.endswith("\n") else ()), False
+
+
+def _whole_records(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the records that stand whole in a line that is none."""
+    at = 0
+    for _ in range(_MOST_STARTS):
+        start = text.find('{"', at)
+        if start < 0:
+            return
+        try:
+            value, at = _DECODER.raw_decode(text, start)
+        except RecursionError:
+            return
+        except json.JSONDecodeError as error:
+            # Where a stub ends in the middle of a text, the next record makes the error.
+            at = max(start + 1, text.rfind('{"', 0, error.pos) if error.pos < len(text) - 1 else 0)
+        else:
+            if not _RECORD_KEYS.isdisjoint(value):
+                yield value
 
 
 def _lines(file: BinaryIO, skipped: Callable[[], object], end: int | None) -> Iterator[bytes]:
@@ -401,10 +439,11 @@ def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> I
 
     for line in transcript_lines(path, too_long, cut_short=cut_short, end=end):
         reading.lines += 1
-        row = decoded_row(line)
-        if row is not None:
-            yield row
-        elif line.endswith(b"\n"):
+        rows, whole = decoded_rows(line)
+        yield from rows
+        if whole:
+            continue
+        if line.endswith(b"\n"):
             reading.broken += 1
         else:
             reading.half_written = True

@@ -303,13 +303,18 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
 
 
 _RUNS = 5
-"""How many of the newest traces are opened to say what came of the runs."""
+"""How many of the newest runs, and of those of the agent, are looked at."""
+MOST_DUMPS = 60
+"""How many traces are opened for that."""
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """What came of the newest runs; what cannot be read is damaged."""
-    found = []
-    for path in dumps[:_RUNS]:
+    """Return what came of the newest runs, the newest of the agent's own among them; what cannot be read is
+    damaged."""
+    found = list[TracedRun]()
+    for path in dumps[:MOST_DUMPS]:
+        if len(found) >= _RUNS and sum(run.by_agent for run in found) >= _RUNS:
+            break
         try:
             dump = read_dump(path, sketch=True)
         except UserError as error:

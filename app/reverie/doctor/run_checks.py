@@ -21,6 +21,7 @@ from reverie.agents.transcripts import Turn
 from reverie.clock import DAY_MS
 from reverie.doctor.findings import (
     MINUTE_MS,
+    MOST_DUMPS,
     RULES,
     DoctorHome,
     DoctorHooks,
@@ -162,9 +163,11 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 
 
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """What came of the last runs of the agent's own writer. A run that fails leaves a trace; one that does
-    not is known by the state file alone."""
+    """Judge the last runs of the agent's own writer. A run that fails leaves a trace; one that does not is
+    known by the state file alone."""
     runs = facts.agent_runs
+    if not runs and len(facts.dumps) > MOST_DUMPS:
+        return "pass", phrase("None of the newest {n} traces is of its runs.", n=MOST_DUMPS)
     if not runs:
         return "pass", phrase("None of its runs left a trace, so none is known to have failed.")
     newest = runs[0]

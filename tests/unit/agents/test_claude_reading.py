@@ -8,9 +8,12 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.claude_transcripts import SESSION, Chat, jsonl, name_of, use
 from helpers.isolation import TEST_PROFILE
+from helpers.profiles import examples
 from reverie.agents.claude.projects import listed
 from reverie.agents.claude.transcript import (
     ClaudeReadable,
@@ -21,7 +24,7 @@ from reverie.agents.claude.transcript import (
     session_head,
     usage_of,
 )
-from reverie.agents.transcripts import Message, ReadStatistics
+from reverie.agents.transcripts import Message, ReadStatistics, decoded_rows, rows_of
 from reverie.errors import Unavailable
 
 
@@ -191,6 +194,46 @@ def test_broken_lines_unknown_kinds_and_a_half_written_end_hide_nothing(tmp_path
     assert [message.text for message in messages if message.tool is None] == ["One", "Two"]
     assert messages[-1].timestamp is None
     assert (reading.broken, reading.unknown, reading.half_written) == (2, 2, True)
+
+
+def _two_records() -> list[str]:
+    chat = Chat()
+    chat.user('Fix "the" {till}\\n[1] ü')
+    chat.answer("Done.", {"type": "tool_use", "id": "t", "name": "X", "input": {"a": [{"b": {}}]}})
+    return jsonl(chat.lines).splitlines()
+
+
+@given(st.data())
+@settings(max_examples=examples(150), deadline=None)
+def test_a_whole_record_is_read_whatever_a_killed_process_left_beside_it(data: st.DataObject) -> None:
+    records = _two_records()
+    cut, whole = data.draw(st.sampled_from(records)), data.draw(st.sampled_from(records))
+    at = data.draw(st.integers(0, len(cut) - 1))
+    between = data.draw(st.sampled_from(["", "\0", "\0" * 40, "\ufeff"]))
+    pieces = [cut[:at] + between, whole] if data.draw(st.booleans()) else [whole, between + cut[:at]]
+    rows, complete = decoded_rows("".join([*pieces, "\n"]).encode())
+    assert rows == (json.loads(whole),)
+    assert complete == (not cut[:at])
+
+
+def test_a_line_of_two_records_holds_both_and_one_that_grows_none(tmp_path: Path) -> None:
+    records = _two_records()
+    both = [json.loads(each) for each in records[:2]]
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(records[:2]) + "\n" + records[2] + "\n")
+    reading = ReadStatistics()
+    assert list(rows_of(path, reading)) == [*both, json.loads(records[2])]
+    assert reading.broken == 1
+    assert decoded_rows((records[0][:-9] + records[1]).encode()) == ((), False)
+
+
+def test_a_byte_order_mark_costs_neither_the_first_message_nor_the_title(tmp_path: Path) -> None:
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.write_text("\ufeff" + "\n".join(_two_records()) + "\n")
+    assert session_head(path).title.startswith('Fix "the"')
+    reading = ReadStatistics()
+    assert next(message.text for message in ClaudeReadable(path).messages(reading)).startswith("Fix")
+    assert reading.broken == 0
 
 
 def test_a_transcript_that_vanished_is_empty_and_a_directory_is_an_error(tmp_path: Path) -> None:

@@ -312,6 +312,19 @@ def test_it_answers_about_the_agents_own_writer_first(patient: Patient) -> None:
     assert fix.label == "Write it now"
 
 
+def test_runs_of_reverie_hide_none_of_the_agents(patient: Patient) -> None:
+    patient.state(turnsSinceLastRun=0)
+    directory = patient.home / "debug_obj" / ACME / "system1_memory_writer"
+    ours = {"runStartedAt": NOW, "reverie": {"version": 1, "runId": "1-a", "outcome": "completed"}}
+    for number in range(7):
+        (directory / f"{NOW - number}_ours.json").write_text(json.dumps(ours))
+    assert patient.findings()["agent-writer"].title.endswith("in its last 3 runs")
+    for number in range(7, 80):
+        (directory / f"{NOW - number}_ours.json").write_text(json.dumps(ours))
+    found = patient.findings()["agent-writer"]
+    assert (found.state, found.evidence) == ("pass", "None of the newest 60 traces is of its runs.")
+
+
 @pytest.mark.parametrize(
     ("trace", "remedy"),
     [

@@ -40,6 +40,7 @@ from reverie.agents.transcripts import (
     Turn,
     TurnKind,
     decoded_row,
+    decoded_rows,
     opened_transcript,
     reading_transcript,
     transcript_lines,
@@ -100,11 +101,9 @@ class MuxTranscript:
             for line in self._lines(self._directory / name):
                 if marks and not any(mark in line for mark in marks):
                     continue
-                row = decoded_row(line)
-                if row is None:
-                    self.skipped += 1
-                else:
-                    yield row
+                rows, whole = decoded_rows(line)
+                yield from rows
+                self.skipped += not whole
 
     def _lines(self, path: Path) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):

@@ -330,6 +330,7 @@ def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
 
 
 _TITLE = "# Memory"
+_EMPTY = "Nothing is known yet."
 _PREFERENCES = "## User preferences"
 _TASKS = "## Tasks so far"
 _KNOWLEDGE = "## Reusable knowledge"
@@ -372,32 +373,52 @@ class RulesMerge:
 
 
 def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
-    """The handbook."""
+    """Return the handbook. Everything of `previous` stays: what stands before its sections, other sections,
+    and in sections of ours what is no statement."""
     sections: dict[str, list[str]] = {heading: [] for heading in _OURS}
     files = [trace for trace in traces if trace.rel != INDEX]
     for trace in sorted(files, key=lambda each: (-_when(each), each.rel)):
         for heading, lines in _statements(trace).items():
             sections[heading] += lines
     current = {f"`{trace.rel}`" for trace in files}
-    own: list[str] = []
+    own, first = list[str](), list[str]()
+    texts: dict[str, list[str]] = {heading: [] for heading in _OURS}
     for heading, lines in _sections(previous):
         if heading in sections:
+            text, statements = _told(lines)
+            texts[heading] += text
             # What a trace that is still there says counts as it says it now.
             sections[heading] += [
-                line
-                for line in lines
-                if line.startswith("- ") and not (heading == _TASKS and any(rel in line for rel in current))
+                each for each in statements if heading != _TASKS or not any(rel in each for rel in current)
             ]
         elif heading:
             own += ["", heading, *_stripped(lines)]
-    parts = [_TITLE]
+        else:
+            first = _stripped([line for line in lines if line != _EMPTY])
+    titled = next((line.startswith("# ") for line in first if line.strip()), False)
+    parts = first if titled else _stripped([_TITLE, "", *first])
+    known = False
     for heading in _OURS:
-        kept = _once(sections[heading])[:_MOST]
+        kept = [*texts[heading], *_once(sections[heading])[:_MOST]]
         if kept:
-            parts += ["", heading, "", *kept]
-    if len(parts) == 1:
-        parts += ["", "Nothing is known yet."]
+            known, parts = True, [*parts, "", heading, "", *kept]
+    if not known:
+        parts = [*parts, "", _EMPTY]
     return "\n".join([*parts, *own]) + "\n"
+
+
+def _told(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divide a section into the text before its statements and the statements, each with the lines that
+    belong to it."""
+    text, statements = list[str](), list[str]()
+    for line in lines:
+        if line.startswith("- "):
+            statements.append(line)
+        elif statements:
+            statements[-1] += f"\n{line}"
+        elif line.strip() or text:
+            text.append(line)
+    return [*_stripped(text), *([""] if text and statements else [])], [each.rstrip() for each in statements]
 
 
 def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
@@ -428,7 +449,7 @@ def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
 
 
 def _sections(text: str) -> Iterable[tuple[str, list[str]]]:
-    """Headings of the second level with their lines; what stands before the first has none."""
+    """Yield the headings of the second level with their lines; what stands before the first has none."""
     heading, lines = "", list[str]()
     for line in text.splitlines():
         if line.startswith("## "):

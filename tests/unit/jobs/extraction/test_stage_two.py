@@ -49,6 +49,39 @@ def test_merging_what_was_merged_changes_nothing_and_old_knowledge_outlives_its_
     assert merged([changed], once).count("t2_fix.md") == 1, "as it is told now"
 
 
+PREVIOUS = """\
+# What Codex knows of the shop
+
+Everything here was checked by Ann.
+
+- The till has no network.
+
+## Reusable knowledge
+
+The port was moved in June:
+
+- The port is 8081
+  - but 8080 in the tests
+
+  since June
+
+## My own
+
+text
+"""
+
+
+def test_nothing_of_an_older_handbook_goes() -> None:
+    text = merged([trace(1)], PREVIOUS)
+    assert {line for line in PREVIOUS.splitlines() if line} <= set(text.splitlines())
+    assert text.startswith("# What Codex knows of the shop\n\nEverything here was checked by Ann.\n")
+    assert "\nThe port was moved in June:\n\n- " in text
+    assert "- The port is 8081\n  - but 8080 in the tests\n\n  since June\n" in text
+    assert merged([trace(1)], text) == text
+    assert merged([], "Only this.\n") == "# Memory\n\nOnly this.\n\nNothing is known yet.\n"
+    assert merged([], merged([], "Only this.\n")) == merged([], "Only this.\n")
+
+
 def test_a_directory_without_traces_has_an_empty_handbook() -> None:
     assert merged([], "") == "# Memory\n\nNothing is known yet.\n"
 
