@@ -6436,6 +6436,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
     </message>
     <message>
+        <source>None of the newest {n} traces is of its runs.</source>
+        <translation>Keine der neuesten {n} Spuren stammt von seinen Läufen.</translation>
+    </message>
+    <message>
         <source>Not consolidated yet</source>
         <translation>Noch nicht konsolidiert</translation>
     </message>
