@@ -385,7 +385,7 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
     texts: dict[str, list[str]] = {heading: [] for heading in _OURS}
     for heading, lines in _sections(previous):
         if heading in sections:
-            text, statements = _told(lines)
+            text, statements = _text_and_statements(lines)
             texts[heading] += text
             # What a trace that is still there says counts as it says it now.
             sections[heading] += [
@@ -407,7 +407,7 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
     return "\n".join([*parts, *own]) + "\n"
 
 
-def _told(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Divide a section into the text before its statements and the statements, each with the lines that
     belong to it."""
     text, statements = list[str](), list[str]()
