@@ -99,6 +99,28 @@ def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path)
     driver.settle()
 
 
+def test_a_merge_by_hand_that_nobody_touched_loses_no_character(windows: Windows, home: Path) -> None:
+    folder = home / "memory/global/prices"
+    folder.mkdir()
+    lines = [
+        "- The flat fee is 10\u00a0000\u00a0EUR a year and payable\u2028in two parts.",
+        "- Attention\u00a0: the invoice goes out in May.",
+        "- Payment is due after 30 days, with\u2029no reminder before.",
+    ]
+    (folder / "prices.md").write_text("# Prices\n\n" + "\n".join(lines) + "\n")
+    (folder / "more.md").write_text("# Prices\n\n" + "\n".join([*lines, "- Reminders go by mail."]) + "\n")
+    driver = windows.open(home)
+    page = shown(driver)
+    pick(driver, page, "prices/prices.md")
+    page.merge.click()
+    dialog = driver.tab.duplicates.dialog
+    driver.until(lambda: dialog.is_checked)
+    assert dialog.lost == ()
+    assert set(lines) <= set(dialog.content.split("\n"))
+    assert dialog.accept_button.isEnabled()
+    dialog.reject()
+
+
 def test_a_member_can_stay_out_of_the_merge(windows: Windows, doubled: Path) -> None:
     (doubled / "memory/global/dups/deploy-copy.md").write_text(BODY)
     driver = windows.open(doubled)

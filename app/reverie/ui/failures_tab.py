@@ -40,6 +40,7 @@ from reverie.ui.memory.edits import TakeBack
 from reverie.ui.widgets.controls import FitPushButton, MessageBar, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct
 
@@ -493,7 +494,7 @@ class FailuresTab(PartTab):
     def _on_picked(self, row: FailureRow | None) -> None:
         view = self.view
         text = detail(row, view, self.goal.text()) if row is not None and view is not None else ""
-        if text != self.text.toPlainText():
+        if text != self.text.content:
             self.text.setPlainText(text)
         self.copy.setVisible(bool(text))
         what = row.what if row is not None else None
@@ -575,7 +576,7 @@ class FailuresTab(PartTab):
 
     @Slot()
     def _on_copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.text.toPlainText())
+        QGuiApplication.clipboard().setText(self.text.content)
 
 
 # What is asked before a record changes: the resolution of an error with the block before and after, and the
@@ -635,7 +636,7 @@ class ResolutionDialog(_Dialog):
         icons: Icons,
         parent: QWidget | None = None,
     ) -> None:
-        field = QPlainTextEdit(lesson.lesson.resolution)
+        field = PlainTextBox(lesson.lesson.resolution)
         super().__init__(icons, parent, field)
         self.field = field
         self._lesson, self._view, self._goal = lesson, view, goal
@@ -654,7 +655,7 @@ class ResolutionDialog(_Dialog):
 
     @property
     def resolution(self) -> str:
-        return self.field.toPlainText().strip()
+        return self.field.content.strip()
 
     @Slot()
     def _preview(self) -> None:

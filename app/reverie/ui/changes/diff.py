@@ -23,7 +23,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QApplication, QCheckBox, QPlainTextEdit, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -44,6 +44,7 @@ from reverie.ui.display_text import (
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
+from reverie.ui.widgets.text_boxes import FormattedTextBox, PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, TextView
 from reverie.values import Struct
 
@@ -61,7 +62,7 @@ _MOST_NOTES = 12
 _NOTE_CHARS = 160
 
 
-class ReadOnlyText(QTextEdit):
+class ReadOnlyText(FormattedTextBox):
     """Lines in a fixed font, each with a background of its own, to be read by mouse and keyboard."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
@@ -455,7 +456,7 @@ class ReviewDetail(QWidget):
         self.diff.setMinimumHeight(row_height(self.font()) * 4)
         self.diff.asked.connect(self.asked)
         self.diff.picked.connect(self.picked)
-        self.editor = QPlainTextEdit()
+        self.editor = PlainTextBox()
         self.editor.setFont(monospace())
         self.editor.setTabChangesFocus(True)
         self.editor.setAccessibleName(self.tr("Text in its place"))
@@ -596,7 +597,7 @@ class ReviewDetail(QWidget):
     def _on_typed(self) -> None:
         choices, part = self._choices, self._part
         if choices is not None and part is not None and part.file is not None:
-            choices.write(part.file, self.editor.toPlainText(), part.hunk)
+            choices.write(part.file, self.editor.content, part.hunk)
             self._pause.start()
 
     @Slot()

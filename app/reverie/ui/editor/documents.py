@@ -35,6 +35,7 @@ from reverie.ui.editor.text_merge import (
     smallest_edit,
     widget_text,
 )
+from reverie.ui.widgets.text_boxes import text_of
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
@@ -122,11 +123,6 @@ class ForeignEdits:
 
     def _hash(self) -> int:
         return hash(self._document.toRawText())
-
-
-def text_of(document: QTextDocument) -> str:
-    """The text of `document`, line breaks `\\n`."""
-    return document.toRawText().replace("\u2029", "\n")
 
 
 def become(document: QTextDocument, before: str, wanted: str) -> bool:

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QLineEdit,
-    QPlainTextEdit,
     QScrollArea,
     QSizePolicy,
     QToolButton,
@@ -39,8 +38,10 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
+from reverie.ui.editor.text_merge import restored
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, MessageBar, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.text_boxes import PlainTextBox
 
 # The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
 # they are.
@@ -126,28 +127,28 @@ class LineEdit(QLineEdit):
             self.setCursorPosition(place)
 
 
-class LinesEdit(QPlainTextEdit):
+class LinesEdit(PlainTextBox):
     """A value of several lines; `edited(str)` tells what a person typed."""
 
     def __init__(self, edited: Callable[[str], None]) -> None:
         super().__init__()
         self._edited = edited
-        self._shown = ""
+        self._value = ""
         self.setTabChangesFocus(True)
         self.setFixedHeight(round(3.8 * QFontMetrics(self.font()).height()))
         self.textChanged.connect(self._on_changed)
 
     def show_value(self, value: str) -> None:
-        if value != self.toPlainText():
-            self._shown = value
+        if value != self._value:
+            self._value = value
             self.setPlainText(value)
 
     @Slot()
     def _on_changed(self) -> None:
-        text = self.toPlainText()
-        if text != self._shown:
-            self._shown = text
-            self._edited(text)
+        value = restored(self._value, self.content)
+        if value != self._value:
+            self._value = value
+            self._edited(value)
 
 
 class FittingArea(QScrollArea):

@@ -383,7 +383,7 @@ class ConflictChoice(QWidget):
         self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
         self.title.say(self._sentences[0])
         text = visible_lines("\n".join(conflict.theirs)[:_MOST_CHARS])
-        if self.theirs.toPlainText() != text:
+        if self.theirs.content != text:
             self.theirs.setPlainText(text)
         for button in (self.previous, self.next):
             button.setVisible(count > 1)

@@ -41,6 +41,7 @@ from reverie.ui.display_text import shortened, visible
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.text_boxes import PageBox
 from reverie.ui.widgets.text_views import read_only_text
 
 # Markdown of a memory as a document to look at. The text is untrusted: nothing is ever loaded for it.
@@ -339,7 +340,7 @@ class PreviewPane(QWidget):
             self._again()
 
 
-class _Browser(QTextBrowser):
+class _Browser(PageBox):
     """Follows no link by itself, loads nothing and shows no tool tip of the text's own, which Qt would read
     as markup."""
 

@@ -57,10 +57,10 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip, tr
-from reverie.ui.editor.documents import text_of
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text, text_of
 from reverie.values import Struct
 
 _STRIP = UNIT
@@ -80,7 +80,7 @@ def _is_command(event: QKeyEvent) -> bool:
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
 
 
-class SourceView(QPlainTextEdit):
+class SourceView(PlainTextBox):
     """`geometry_changed()`: lines stand elsewhere in the viewport. `zoom_wanted(int)`: so many steps of
     Ctrl+wheel."""
 
@@ -743,8 +743,8 @@ class FindBar(QWidget):
         if not self._view.isVisible():
             return
         self._sought = None
-        chosen = self._view.textCursor().selectedText()
-        if chosen and "\u2029" not in chosen:
+        chosen = selected_text(self._view.textCursor())
+        if chosen and "\n" not in chosen:
             self.field.setText(chosen)
         self._second.setVisible(with_replace)
         self.show()

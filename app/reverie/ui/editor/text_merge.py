@@ -213,18 +213,21 @@ def prevailing_newline(text: str, default: str = "\n") -> str:
 
 
 def restored(original: str, edited: str, default: str = "\n") -> str:
-    """`edited` (line breaks `\\n` only) with the line breaks of `original` wherever the line is still
-    there."""
+    """Give `edited` (line breaks `\\n` only) the line breaks of `original`, also where a line was changed;
+    new lines end as most do."""
     breaks = _BREAK.findall(original)
     newline = prevailing_newline(original, default)
     if all(found == newline for found in breaks):
         return edited.replace("\n", newline) if newline != "\n" else edited
     old, new = _BREAK.split(original), edited.split("\n")
     endings: list[str] = [newline] * (len(new) - 1)
-    for old_at, new_at, length in matching(old, new, _LEAST_STEPS):
-        for offset in range(length):
-            if new_at + offset < len(endings) and old_at + offset < len(breaks):
-                endings[new_at + offset] = breaks[old_at + offset]
+    runs = matching(old, new, _LEAST_STEPS)
+    same = [(at, at + length, new_at, new_at + length) for at, new_at, length in runs]
+    for start, end, new_start, new_end in [*same, *differing(runs, old, new)]:
+        # From the end: a line that was split, or joined with the next one, ends as it did.
+        for offset in range(1, min(end - start, new_end - new_start) + 1):
+            if new_end - offset < len(endings) and end - offset < len(breaks):
+                endings[new_end - offset] = breaks[end - offset]
     for at in range(len(endings) - 2, -1, -1):
         if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
             endings[at] = "\n"  # the two would be one CR LF

@@ -41,6 +41,7 @@ from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class SideBySide(QWidget):
         self.right.tint(theme.added_back, theme.added)
 
 
-class _Half(QPlainTextEdit):
+class _Half(PlainTextBox):
     """One side; rows keep their place, so lines do not wrap."""
 
     def __init__(self) -> None:
@@ -620,7 +621,7 @@ class MergeMemoriesDialog(QDialog):
         self.members.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for file in self._files:
             self._add(file)
-        self.text = QPlainTextEdit()
+        self.text = PlainTextBox()
         self.text.setFont(monospace())
         self.text.setAccessibleName(self.tr("The merged text"))
         self.text.setTabChangesFocus(False)
@@ -692,7 +693,7 @@ class MergeMemoriesDialog(QDialog):
     def content(self) -> str:
         """The merged text with the line ends of what stays."""
         base = self._seed.result if self._seed is not None else ""
-        return restored(base, self.text.toPlainText())
+        return restored(base, self.text.content)
 
     @property
     def is_checked(self) -> bool:
@@ -715,7 +716,7 @@ class MergeMemoriesDialog(QDialog):
         )
 
     def _on_seed(self, seed: MergeSeed) -> None:
-        typed = self._seed is not None and self.text.toPlainText() != self._seeded
+        typed = self._seed is not None and self.text.content != self._seeded
         self._seed = seed
         if not typed:
             self._seeded = widget_text(seed.result)

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QPlainTextEdit,
     QRadioButton,
     QSizePolicy,
     QWidget,
@@ -49,6 +48,7 @@ from reverie.ui.widgets.controls import (
 )
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, pane, split, stacked
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class OrphansPage(QWidget):
         self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
         self.files = two_line_list(self.tr("Files of the orphaned store"))
         self.files.currentRowChanged.connect(self._on_file)
-        self.text = QPlainTextEdit()
+        self.text = PlainTextBox()
         self.text.setReadOnly(True)
         self.text.setFont(monospace())
         self.text.setAccessibleName(self.tr("Content, for reading only"))

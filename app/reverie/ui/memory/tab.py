@@ -29,7 +29,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QMenu,
-    QPlainTextEdit,
     QScrollArea,
     QToolButton,
     QWidget,
@@ -76,6 +75,7 @@ from reverie.ui.tree.memory_tree import (
 from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
 from reverie.ui.widgets.controls import EmptyPage, FitPushButton, Heading, MessageBar, Toast, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 from reverie.values import replace
 
@@ -241,7 +241,7 @@ class TellDialog(QDialog):
                 " consolidates the next time."
             )
         )
-        self.text = QPlainTextEdit()
+        self.text = PlainTextBox()
         self.text.setAccessibleName(self.tr("What Codex should remember"))
         self.text.setTabChangesFocus(True)
         self.message = MessageBar(icons, "tell", closable=False)
@@ -261,7 +261,7 @@ class TellDialog(QDialog):
     def _judge(self) -> None:
         self.text.setReadOnly(self.is_being_written)
         self.cancel_button.setEnabled(not self.is_being_written)
-        self.accept_button.setEnabled(not self._is_confirmed and bool(self.text.toPlainText().strip()))
+        self.accept_button.setEnabled(not self._is_confirmed and bool(self.text.content.strip()))
 
     @Slot()
     def _tell(self) -> None:
@@ -271,7 +271,7 @@ class TellDialog(QDialog):
     def hand_over(self) -> str:
         """The text, which is being written from now on: it is neither changed nor discarded meanwhile. Empty
         if nothing is left of it: then nothing is to be written."""
-        text = self.text.toPlainText()
+        text = self.text.content
         if not text.strip():
             self.message.clear()
             self.take_back()
@@ -301,7 +301,7 @@ class TellDialog(QDialog):
         if self.is_being_written or self.is_asking:
             return
         self.is_asking = True
-        may_go = not self.text.toPlainText().strip() or dialogs.ask_discard_note(self)
+        may_go = not self.text.content.strip() or dialogs.ask_discard_note(self)
         self.is_asking = False
         if may_go:
             super().reject()
@@ -385,13 +385,13 @@ class TellControl(QObject):
                 dialog.show_failed(error)
 
         def wait() -> None:
-            QTimer.singleShot(RETRY_MS, dialog, partial(again, dialog.text.toPlainText()))
+            QTimer.singleShot(RETRY_MS, dialog, partial(again, dialog.text.content))
 
         def again(before: str) -> None:
             if not is_open():
                 return
             # Not in the middle of a word, nor while the person decides whether it is written at all.
-            if dialog.is_asking or dialog.text.toPlainText() != before:
+            if dialog.is_asking or dialog.text.content != before:
                 wait()
             else:
                 self._write(session, context, dialog)

@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -59,6 +58,7 @@ from reverie.ui.traces.timeline import (
 )
 from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, field
 
@@ -337,7 +337,7 @@ class RawView(QWidget):
 
     @Slot()
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.value.toPlainText())
+        QGuiApplication.clipboard().setText(self.value.content)
 
 
 # The messages page: one card for each text, long ones folded.
@@ -666,7 +666,7 @@ _WORD = 0.35
 """How much stronger a word is marked than its line."""
 
 
-class MissedView(QPlainTextEdit):
+class MissedView(PlainTextBox):
     """The writes that did not fit. Read-only."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QPlainTextEdit,
     QPushButton,
     QSpinBox,
     QSplitter,
@@ -44,6 +43,7 @@ from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.widgets.controls import MessageBar, WrapLabel
 from reverie.ui.widgets.layouts import column, split
+from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, replace
 
@@ -303,8 +303,8 @@ class ReplayDialog(QDialog):
             return
         request = ReplayRequest(
             self.model.currentText().strip(),
-            self.system.toPlainText(),
-            self.user.toPlainText(),
+            self.system.content,
+            self.user.content,
             float(self.seconds.value()),
         )
         self.running = True
@@ -400,8 +400,8 @@ class ReplayDialog(QDialog):
             control.setEnabled(not self.running)
 
 
-def _editor(name: str) -> QPlainTextEdit:
-    text = QPlainTextEdit()
+def _editor(name: str) -> PlainTextBox:
+    text = PlainTextBox()
     text.setFont(monospace())
     text.setAccessibleName(name)
     text.setTabChangesFocus(True)

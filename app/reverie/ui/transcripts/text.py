@@ -34,6 +34,7 @@ from reverie.agents.base import TranscriptSource
 from reverie.agents.transcripts import Citation, Message, ToolUse, TranscriptStatistics, is_prompt
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import counted, tr, visible, visible_lines, when
+from reverie.ui.widgets.text_boxes import PlainTextBox
 
 # Labels: who speaks, what kind of entry it is, the result of a tool call. Pure, except for translation.
 
@@ -378,7 +379,7 @@ _WHOLE = (Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _FLAGS = Qt.TextInteractionFlag
 
 
-class ReaderText(QPlainTextEdit):
+class ReaderText(PlainTextBox):
     """Shows a run of messages without a gap; read only, the caret walks through it. `near_start()`,
     `near_end()`: scrolled to where more is wanted."""
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.ui.appearance import Theme, monospace, theme_of
 from reverie.ui.display_text import visible_lines
+from reverie.ui.widgets.text_boxes import PlainTextBox
 
 _HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
@@ -30,10 +31,10 @@ _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 LIMIT = 400_000
 
 
-def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> QPlainTextEdit:
+def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
     """A plain text to read and to copy, by keyboard too. `name` is read aloud; `fixed`: all letters are as
     wide."""
-    made = QPlainTextEdit(text)
+    made = PlainTextBox(text)
     made.setReadOnly(True)
     made.setAccessibleName(name)
     made.setTextInteractionFlags(
@@ -44,7 +45,7 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> QPlainT
     return made
 
 
-class DiffView(QPlainTextEdit):
+class DiffView(PlainTextBox):
     """Read-only. `show_diff` takes the text of a unified diff; control characters in it are shown escaped."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -130,7 +131,7 @@ def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
     return formats
 
 
-class TextView(QPlainTextEdit):
+class TextView(PlainTextBox):
     """Read-only, with a caret for the keyboard."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -162,7 +163,7 @@ SHOWN_CHARS = 400_000
 _MARKED_LINES = 500
 
 
-class LoadedText(QPlainTextEdit):
+class LoadedText(PlainTextBox):
     """Read-only."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
