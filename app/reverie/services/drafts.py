@@ -29,7 +29,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -111,14 +111,19 @@ class DraftService:
         self._directory = drafts_directory(home.profile, home.home_id)
 
     def keep(
-        self, draft: Draft, instance: str, *, replaces: Iterable[str] = (), client: DraftClient | None = None
+        self,
+        draft: Draft,
+        instance: str,
+        *,
+        replaces: Collection[str] = (),
+        client: DraftClient | None = None,
     ) -> str:
         """Write a draft, durably, then remove those it replaces. Its file name."""
         name = write_draft(self._directory, draft, instance, _process_of(client))
-        self.drop(old for old in replaces if old != name)
+        self.drop([old for old in replaces if old != name])
         return name
 
-    def drop(self, names: Iterable[str]) -> None:
+    def drop(self, names: Collection[str]) -> None:
         """Remove drafts: their text was saved or thrown away."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
