@@ -76,6 +76,9 @@ class Caps(Struct, frozen=True):
     descriptions: bool = True
     """Whether the agent reads a description from a note's front matter; where not, Reverie writes none."""
     front_matter: FrontMatterRules = "mux"
+    undescribed: str = ""
+    """The files that need no description, such as an index: a regular expression that matches the whole
+    path; empty for none."""
 
 
 class ScopeContext(Struct, frozen=True):

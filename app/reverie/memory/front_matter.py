@@ -57,6 +57,7 @@ _BEGINS_BLOCK = re.compile(
     rf"{BOM}*\s*---[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:[\w\"'][^\n:]{{0,80}}:(?:\s|\Z)|{{)"
 )
 _ITEM_OR_KEY = re.compile(r"\s*(?:-(?:\s|\Z)|[\w\"'][^\n:#]{0,80}:(?:\s|\Z))")
+_COMMENT_BEHIND = re.compile(r"[ \t]+#")
 _REST_OF_LINE = re.compile(r"[^\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
@@ -471,6 +472,68 @@ def literal(value: str, *, quoted: bool = False) -> str:
 
 def _escape(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+
+
+class CutDescription(Struct, frozen=True):
+    """A description of which the agent reads only the beginning. `whole`: all that its line says; `sign`:
+    where it ends for the agent."""
+
+    line: int
+    """Counts from 1 in the file."""
+    read: str
+    whole: str
+    sign: Literal["#", "---"]
+
+
+def cut_description(
+    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
+) -> CutDescription | None:
+    """Find a description whose line says more than the agent reads of it: ` #` begins a comment, and `---`
+    ends a block of Claude Code wherever it stands."""
+    block = split(text, prefix_bytes, rules=rules)
+    if block is None:
+        return None
+    try:
+        raw, root = as_read(text[block.block_start : block.block_end], rules)
+    except yaml12.MalformedError:
+        return None
+    entry = root.entry("description") if root is not None and not root.flow else None
+    if entry is None or entry[1].kind != "scalar" or entry[1].style:
+        return None
+    key, node = entry
+    start = raw.find(":", key.end) + 1
+    end = _line_end(raw, start)
+    if node.end > end and node.value.text is not None:
+        return None
+    line = text.count("\n", 0, block.block_start + key.start) + 1
+    said = node.value.text or ""
+    if _COMMENT_BEHIND.match(raw, max(start, node.end) if said else start, end):
+        return CutDescription(line, said, raw[start:end].strip(), "#")
+    rest = _REST_OF_LINE.match(text, block.block_end)
+    if rules == "claude-code" and end == len(raw) and rest is not None and rest[0].startswith("---"):
+        return CutDescription(line, said, (raw[start:] + rest[0]).strip(), "---")
+    return None
+
+
+def repeated_key(text: str, *, rules: FrontMatterRules = "mux") -> tuple[str, int] | None:
+    """Find a key that stands twice in one mapping of the front matter: its name and its second line."""
+    block = split(text, rules=rules)
+    try:
+        raw = text[block.block_start : block.block_end] if block is not None else ""
+        root = yaml12.parse(raw, keys_twice=True) if rules == "mux" else parse(raw, rules)
+    except yaml12.MalformedError:
+        return None
+    pending = [root] if root is not None else []
+    while block is not None and pending:
+        node = pending.pop()
+        names = set[str]()
+        for key, _value in node.pairs() if node.kind == "mapping" else ():
+            name = key.value.text
+            if name is not None and name in names:
+                return name, text.count("\n", 0, block.block_start) + key.line + 1
+            names.add(name or "")
+        pending += node.children
+    return None
 
 
 # Writing a key and its value: in the style they had where that can express the value, else in the plainest.

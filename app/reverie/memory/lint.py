@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from reverie.agents.scopes import Caps, FrontMatterRules
 from reverie.memory import front_matter, yaml12
-from reverie.memory.front_matter_rules import BOM, parse
+from reverie.memory.front_matter_rules import BOM, block_of, parse
 from reverie.memory.listing import LintFinding, LintKind, no_check, over_cap_finding
 from reverie.resources import load_table
 from reverie.text.redact import Secret, marked_secrets
@@ -139,6 +139,21 @@ def _is_emoji(char: str) -> bool:
     return unicodedata.category(char) == "So" or char == "\ufe0f" or 0x1F3FB <= ord(char) <= 0x1F3FF
 
 
+_LONGEST_READ = 60
+_LONGEST_PLACEHOLDER = 160
+_PLACEHOLDER_WORD = re.compile(r"\b(?:unchanged|existing|previous|same|remain\w*|rest|others?)\b", re.I)
+_PLACEHOLDER = re.compile(
+    r"(?:<!--|//|\#+|/\*|--|[-*>])?\s*(?P<before>\.{3}|…)?\s*(?P<open>[\[(<{])?\s*(?:\.{3}|…)?\s*"
+    r"(?:keep\s+)?(?:all\s+)?(?:the\s+)?"
+    r"(?:(?:rest|remainder|remaining|other|others)\b[^.!?;:…]{0,60}?"
+    r"\b(?:unchanged|as[ -](?:before|is)|(?:the\s+)?same(?:\s+as\s+before)?|omitted|remains?|stays?|here)"
+    r"|(?P<short>(?:rest|remainder)\s+of\s+(?:the\s+)?(?:\w+\s+){0,2}\w+)"
+    r"|(?:existing|previous|unchanged|same)\b[^.!?;:…]{0,50}?"
+    r"\b(?:content|contents|code|text|file|section|sections|entries|lines|as\s+before|unchanged|here)"
+    r"(?:\s+(?:unchanged|as[ -](?:before|is)|remains?|stays?|here|continues|omitted))*)"
+    r"\s*(?P<after>\.{3}|…)?\s*(?P<close>[\])>}])?\.?\s*(?:-->|\*/)?",
+    re.IGNORECASE,
+)
 CHECKED_BYTES = 1024 * 1024
 MAX_SHOWN_PER_KIND = 8
 _PROSE = frozenset({"", "md", "markdown", "mdx", "txt"})
@@ -186,6 +201,7 @@ def lint(
         )
     elif text.strip() and not bad_line:
         found += _front_matter(data, text, caps, rel)
+    found += _left_by_a_model(text)
     check()
     found += _secrets(text)
     check()
@@ -226,8 +242,13 @@ def _bad_bytes(line: int) -> LintFinding:
 def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[LintFinding]:
     if not caps.descriptions:
         return
+    rules = caps.front_matter
     state = front_matter.description(data, caps).state
     limit = f"{caps.description_prefix_bytes:,}"
+    yield from _repeated_key(text, rules)
+    cut = front_matter.cut_description(text, caps.description_prefix_bytes, rules=rules)
+    if cut is not None:
+        yield LintFinding("cut", "warning", cut.line, _cut_sentence(cut))
     if caps.front_matter == "mux" and text.startswith(BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
@@ -235,7 +256,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             1,
             "The file begins with a byte order mark, so the agent does not see its front matter.",
         )
-    elif state == "malformed":
+    elif state == "malformed" and front_matter.repeated_key(text, rules=rules) is None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -243,19 +264,112 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "The front matter cannot be read, so the agent shows no description.",
         )
     elif state == "unclosed":
-        is_long = front_matter.split(text, rules=caps.front_matter) is not None
+        is_long = front_matter.split(text, rules=rules) is not None
+        has_blanks = not is_long and block_of(text) is not None
         yield LintFinding(
             "front-matter",
             "warning",
             1,
             f"The front matter is longer than the first {limit} bytes, which is all the agent reads of it."
             if is_long
+            else "Blanks follow a line of three dashes, so the agent does not see the front matter."
+            if has_blanks
             else "The front matter is opened and never closed, so the agent shows no description.",
         )
-    elif state == "none" and _suffix(rel) in _PROSE:
+    elif (
+        state == "none" and front_matter.begins_block(text) and front_matter.split(text, rules=rules) is None
+    ):
+        yield LintFinding(
+            "front-matter",
+            "warning",
+            1,
+            "Something stands before or beside the first line of three dashes, so the agent does not see the "
+            "front matter.",
+        )
+    elif state == "none" and cut is None and _suffix(rel) in _PROSE and not is_undescribed(rel, caps):
         yield LintFinding(
             "description", "note", 1, "There is no description: an agent sees only the name in its list."
         )
+
+
+def is_undescribed(rel: str, caps: Caps) -> bool:
+    """Whether a file needs no description, by its path in the scope: an index."""
+    return bool(caps.undescribed) and re.fullmatch(caps.undescribed, rel) is not None
+
+
+def _repeated_key(text: str, rules: FrontMatterRules) -> Iterator[LintFinding]:
+    twice = front_matter.repeated_key(text, rules=rules)
+    if twice is None:
+        return
+    key = f"“{twice[0]}”" if re.fullmatch(r"[A-Za-z_-]{1,30}", twice[0]) else "A key"
+    sentence = (
+        f"{key} stands twice in the front matter, so the agent reads none of it."
+        if rules == "mux"
+        else f"{key} stands twice in the front matter; the agent reads the last one."
+    )
+    yield LintFinding("front-matter", "warning", twice[1], sentence)
+
+
+def _cut_sentence(cut: front_matter.CutDescription) -> str:
+    why = "# begins a comment" if cut.sign == "#" else "--- ends the front matter"
+    read = " ".join(cut.read.split())
+    if not read:
+        return f"The agent reads no description here: {why}."
+    if len(read) > _LONGEST_READ or marked_secrets(read):
+        return f"The agent reads only the beginning of the description: {why}."
+    return f"The agent reads only “{read}”: {why}."
+
+
+def _left_by_a_model(text: str) -> Iterator[LintFinding]:
+    for line in conflict_lines(text):
+        sentence = "A merge was never finished: two versions of the text stand here."
+        yield LintFinding("conflict", "warning", line, sentence)
+    for line in placeholder_lines(text):
+        sentence = "A placeholder stands in place of text that was lost. Look into the history."
+        yield LintFinding("placeholder", "warning", line, sentence)
+
+
+def conflict_lines(text: str) -> list[int]:
+    """List the lines, from 1, at which conflict markers of a merge begin two versions of the text."""
+    if "<<<<<<< " not in text or ">>>>>>> " not in text:
+        return []
+    found, begun, divided = [], 0, False
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip("\r")
+        if line.startswith("<<<<<<< "):
+            begun, divided = number, False
+        elif line == "=======":
+            divided = True
+        elif line.startswith(">>>>>>> ") and begun and divided:
+            found.append(begun)
+            begun = 0
+    return found
+
+
+def placeholder_lines(text: str) -> list[int]:
+    """List the lines, from 1, that hold a model's placeholder in place of text, as "… rest unchanged …". Code
+    may be shortened so."""
+    if not _PLACEHOLDER_WORD.search(text):
+        return []
+    found, fence = [], ""
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = line.lstrip()[:3]
+        if mark in ("```", "~~~") and fence in ("", mark):
+            fence = "" if fence else mark
+        elif not fence and is_placeholder(line):
+            found.append(number)
+    return found
+
+
+def is_placeholder(line: str) -> bool:
+    """Whether a line is nothing but a model's placeholder in place of text."""
+    line = line.strip()
+    match = _PLACEHOLDER.fullmatch(line) if len(line) <= _LONGEST_PLACEHOLDER else None
+    if match is None:
+        return False
+    is_bracketed = (bool(match["open"]) and bool(match["close"])) or line.startswith("<!--")
+    dots = bool(match["before"]) + bool(match["after"])
+    return dots == 2 if match["short"] else is_bracketed or dots > 0
 
 
 def _broken_line(text: str, rules: FrontMatterRules) -> int:

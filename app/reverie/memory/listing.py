@@ -882,7 +882,8 @@ def no_check() -> None:
 
 
 LintKind = Literal[
-    "front-matter", "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
+    "front-matter", "cut", "conflict", "placeholder",
+    "over-cap", "not-utf8", "nul", "secret", "hidden", "bidi", "instruction", "description",
     "empty", "stale",
 ]  # fmt: skip
 

@@ -240,7 +240,7 @@ class HomeServices:
 
 def _finding_service(home: Workbench, kind: type[FindingService]) -> FindingService:
     view, kept = partial(home.view, names_only=True), partial(home.parts.own_sidecar, "findings.json")
-    return kind(view, lambda: home.claims, kept, home.parts.noticed.of)
+    return kind(view, lambda: home.claims, kept, home.parts.noticed.of, home.parts.home.caps)
 
 
 def _claim_service(home: Workbench, kind: type[ClaimService]) -> ClaimService:

@@ -23,7 +23,7 @@ from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
 from reverie.memory.lint import CHECKED_BYTES, lint
 from reverie.memory.listing import no_check, read_rel
-from reverie.memory.paths import memory_path
+from reverie.memory.paths import ROOT, memory_path
 from reverie.services.views import MemoryView
 from reverie.text.redact import redact
 from reverie.values import Struct, replace
@@ -35,13 +35,26 @@ if TYPE_CHECKING:
     from reverie.services.claims import ClaimService
 
 FindingKind = Literal[
-    "near-duplicate", "successor", "contradiction", "superseded", "secret", "instruction", "hidden", "stale"
+    "near-duplicate",
+    "successor",
+    "contradiction",
+    "superseded",
+    "secret",
+    "instruction",
+    "hidden",
+    "stale",
+    "conflict",
+    "placeholder",
+    "cut",
 ]
 _MARKS: dict[str, tuple[FindingKind, float]] = {
     "secret": ("secret", 0.99),
     "hidden": ("hidden", 0.97),
     "bidi": ("hidden", 0.97),
     "instruction": ("instruction", 0.95),
+    "conflict": ("conflict", 0.98),
+    "placeholder": ("placeholder", 0.96),
+    "cut": ("cut", 0.88),
 }
 _STALE = 0.9
 _ALIKE = ("near-duplicate", "successor")
@@ -102,10 +115,12 @@ def findings_of(
     stale: Iterable[CheckedClaim] = (),
     noticed: Iterable[NoticedPair] = (),
     *,
+    caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Everything about these notes, the most useful first; those of one matter follow each other."""
-    found = [*_marks(notes, check), *map(_stale, stale), *_related(notes, check)]
+    """Find everything about these notes, the most useful first; those of one matter follow each other.
+    `caps`: those of the agent that reads the memories."""
+    found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
     found.sort(key=lambda each: (-each.score, each.kind, each.paths, each.lines))
     return [replace(each, matter=matter[0].id) for matter in _matters(found) for each in matter]
@@ -162,10 +177,11 @@ def _noticed_by_models(
         yield MemoryFinding(pair.kind, pair.paths, lines, said, _NOTICED[pair.kind], redact(pair.why))
 
 
-def _marks(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:
+def _marks(notes: Sequence[RelatedNote], caps: Caps, check: Callable[[], None]) -> Iterator[MemoryFinding]:
     for note in notes:
         data = note.text.encode("utf-8", "surrogatepass")[:CHECKED_BYTES]
-        for mark in lint(data, _NO_CAPS, rel=note.path, check=check):
+        is_memory = note.path.startswith(f"{ROOT}/")
+        for mark in lint(data, caps if is_memory else _NO_CAPS, rel=note.path, check=check):
             known = _MARKS.get(mark.kind)
             if known is not None:
                 yield MemoryFinding(known[0], (note.path,), (mark.line,), (mark.sentence,), known[1])
@@ -188,12 +204,14 @@ class FindingService:
         claims: Callable[[], ClaimService],
         dismissed: Callable[[], Sidecar],
         noticed: Callable[[ScopeContext], Sequence[NoticedPair]],
+        caps: Caps,
     ) -> None:
         """`view`: the names of the memories of a context; `noticed`: what models noticed in them."""
         self._view = view
         self._claims = claims
         self._dismissed = dismissed
         self._noticed = noticed
+        self._caps = caps
         self._lock = threading.Lock()
 
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
@@ -201,7 +219,7 @@ class FindingService:
         with self._lock:
             notes = list(self._notes(context))
             stale = self._claims().stale(context, check=check).claims
-            found = findings_of(notes, stale, self._noticed(context), check=check)
+            found = findings_of(notes, stale, self._noticed(context), caps=self._caps, check=check)
             kept = self.without_dismissed(found)
         dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
         return FindingReport(tuple(kept), len(notes), len(dismissed))

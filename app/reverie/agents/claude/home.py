@@ -305,6 +305,7 @@ CAPS = Caps(
     description_prefix_bytes=65_536,
     view_depth=3,
     front_matter="claude-code",
+    undescribed=r"(?:.*/)?MEMORY\.md",
 )
 """The agent has no caps of this kind but the prefix it reads; these keep one huge file from being taken for a
 note."""

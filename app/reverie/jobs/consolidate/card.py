@@ -31,6 +31,7 @@ from reverie.jobs.consolidate.facts import (
     are_crossed,
     are_versions,
     compare,
+    front_matter_lines,
     is_generalised,
     read_facts,
 )
@@ -44,6 +45,7 @@ _SOURCED = 0.6
 _WHOLE = 0.95
 _REWRITTEN = 0.7
 _FEW_WORDS = 2.0
+_IS_TIME = re.compile(r"(?:last[-_ ]?)?(?:modified|updated|changed)(?:[-_ ]?at)?")
 _ADDED = 2.0
 _REWORDED = 3.0
 
@@ -116,7 +118,13 @@ class _Grader:
         self._before = [fact for path in touched if path in before for fact in read_facts(path, before[path])]
         self._after = [fact for path in touched if path in after for fact in read_facts(path, after[path])]
         self._other_facts: list[Fact] | None = None
-        self.total = sum(fact.counts for fact in self._before)
+        self._keys = [
+            fact
+            for path in touched
+            if path in before and path in after
+            for fact in front_matter_lines(path, before[path])
+        ]
+        self.total = sum(fact.counts for fact in self._before) + len(self._keys)
         self.lost: list[Fact] = []
         self.invented: list[Fact] = []
         self._changes: dict[tuple[Fact, Fact], What] = {}
@@ -125,6 +133,7 @@ class _Grader:
     def run(self) -> None:
         """Fill `lost`, `changed` and `invented`."""
         stands, stood = _by_key(self._after), _by_key(self._before)
+        self._front_matter()
         self._moved(stands, stood)
         names = self._names = Names(
             self._texts_before, self._texts_after, stands, stood, self._stale.corrected
@@ -161,12 +170,30 @@ class _Grader:
             self._other_facts = []
             for path, text in self._others.items():
                 self._check()
-                self._other_facts += read_facts(path, text)
+                self._other_facts += map(self._names.before, read_facts(path, text))
         return self._other_facts
 
     @cached_property
     def _others_index(self) -> FactIndex:
         return FactIndex(self._others_facts())
+
+    # The front matter of files that stay
+
+    def _front_matter(self) -> None:
+        """Look for each line of a file's front matter in its front matter afterwards: nowhere else an agent
+        reads it. Of two equal keys one may go."""
+        for path in {fact.path for fact in self._keys}:
+            now = {fact.key: fact for fact in front_matter_lines(path, self._texts_after[path])}
+            names = {key.partition(":")[0]: fact for key, fact in now.items()}
+            for fact in self._keys:
+                if fact.path != path or self._stale.corrected(fact.key) in now or fact.key in now:
+                    continue
+                name, _colon, value = fact.key.partition(":")
+                other = names.get(name)
+                if other is None or (value and not other.key.partition(":")[2].strip()):
+                    self.lost.append(fact)
+                elif not _IS_TIME.fullmatch(name):
+                    self._change(fact, other, "name")
 
     # Word for word, under another heading
 
@@ -239,7 +266,10 @@ class _Grader:
             left = _left(fact, [each.fact for each in partners])
             if not left and len(partners) < 2:
                 continue
-            index = index or FactIndex([*self._before, *self._stale.facts()], self._others_index)
+            # What is new was read with the names of memories as they are now; its sources have to be as well.
+            index = index or FactIndex(
+                [*map(self._names.before, self._before), *self._stale.facts()], self._others_index
+            )
             became = {id(each.fact) for each in partners}
             sources = [each for each in index.like(fact, most=_SOURCES) if id(each) not in became]
             entry = self._names.is_entry_of(fact)

@@ -52,11 +52,12 @@ from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
 """`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front
-matter. Neither is counted."""
+matter, which says something only where it stands (`front_matter_lines`)."""
 
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
 _DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
+_QUOTES = re.compile(r"[\"'\\]")
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
 _LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
@@ -96,7 +97,7 @@ class Fact:
 
     @property
     def counts(self) -> bool:
-        """Whether a reader could miss it."""
+        """Whether a reader could miss it, wherever it stands."""
         return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
@@ -145,6 +146,23 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
         return found
     line = first + text.count("\n", start, start + (at.start() if at else 0))
     return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]
+
+
+def front_matter_lines(path: str, text: str) -> list[Fact]:
+    """List the lines of a text's front matter but those of the description, each as a fact: `key` leaves out
+    quotes."""
+    block = block_of(text)
+    if block is None:
+        return []
+    first = text.count("\n", 0, block.block_start) + 1
+    found, describes = [], False
+    for number, line in enumerate(text[block.block_start : block.block_end].splitlines(), first):
+        if line[:1] not in ("", " ", "\t", "-", "#"):
+            describes = _DESCRIBES.match(line) is not None
+        said = line.strip()
+        if said and not describes and not said.startswith("#"):
+            found.append(Fact(path, number, said, "key", fact_key(_QUOTES.sub("", said))))
+    return found
 
 
 def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:

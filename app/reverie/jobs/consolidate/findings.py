@@ -486,7 +486,10 @@ def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tupl
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
+    """Quote a line of a note; for a fence of its front matter the first line below that says something."""
     lines = note.rows
+    if line <= len(lines) and lines[line - 1].strip() == "---":
+        line = next((at for at in note.lines.values() if at > line), line)
     said = lines[line - 1].strip() if line <= len(lines) else ""
     return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
 

@@ -55,6 +55,9 @@ _KINDS: dict[str, str] = {
     "instruction": translatable("Reads like an instruction to a model"),
     "hidden": translatable("Hidden characters"),
     "stale": translatable("Not true any more"),
+    "conflict": translatable("Unfinished merge"),
+    "placeholder": translatable("Lost text"),
+    "cut": translatable("Cut description"),
 }
 
 

@@ -99,6 +99,9 @@ def kind_name(kind: str) -> str:
     """What a finding is about, in two words."""
     return {
         "front-matter": tr("Front matter"),
+        "cut": tr("Cut description"),
+        "conflict": tr("Unfinished merge"),
+        "placeholder": tr("Lost text"),
         "over-cap": tr("Not seen by the agent"),
         "not-utf8": tr("Not valid UTF-8"),
         "nul": tr("NUL byte"),

@@ -10,7 +10,9 @@ import time
 import pytest
 
 from helpers.card_cases import HARMS, INDEX, Harm, is_named, judged, loaded_of_index, own_notes
+from reverie.agents.mux.home import CAPS
 from reverie.jobs.consolidate.card import report_card
+from reverie.jobs.consolidate.rules.plan import with_description
 from reverie.runs.record import ReportCard, card_from_json, sentence
 
 A, B = "/memories/project/a.md", "/memories/project/b.md"
@@ -183,3 +185,47 @@ def test_an_inbox_that_goes_with_all_of_its_candidates_elsewhere_takes_no_fact_w
     assert (card.facts, card.kept, card.lost) == (1, 1, ())
     gone = report_card({**STORE, path: inbox.replace("Redis caches", "Postgres keeps")}, STORE)
     assert gone.fails, "a candidate that stands nowhere else is a fact"
+
+
+LISTING = "/memories/project/INDEX.md"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- [setup.md](guides/setup.md)",
+        "- [setup.md](./setup.md) — how it is set up",
+        "See [deploy.md](deploy.md).",
+    ],
+)
+def test_a_description_with_the_link_text_of_an_index_is_not_invented(line: str) -> None:
+    before = {
+        LISTING: f"# Index\n\n{line}\n",
+        "/memories/project/setup.md": "# Setup\n\nInstall the tools.\n",
+        "/memories/project/guides/setup.md": "# Guide\n\nOther words.\n",
+        "/memories/project/deploy.md": "# Deploy\n\nOn Fridays.\n",
+    }
+    text = with_description(before[LISTING], CAPS, ["index"])
+    assert text is not None
+    assert not report_card(before, {**before, LISTING: text}).invented
+
+
+OTHER_LINES = ("name: a", "metadata:", "type: user", "tags:", "- x")
+NOTE = "---\nname: a\ndescription: old\nmetadata:\n  type: user\ntags:\n\t- x\n---\nThe queue retries.\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "lost"),
+    [
+        (NOTE.replace("old", "new words"), []),
+        (NOTE.replace("\t-", "  -"), []),
+        (NOTE.replace("name: a", 'name: "a"'), []),
+        (f"---\ndescription: new\n---\n{NOTE}", ["name: a", "metadata:", "type: user", "tags:", "- x"]),
+        (NOTE.replace("name: a\n", ""), ["name: a"]),
+        (NOTE.replace("metadata:\n  type: user\n", 'metadata: "type: user"\n'), ["type: user"]),
+    ],
+)
+def test_a_key_of_the_front_matter_is_a_fact_that_stands_only_there(after: str, lost: list[str]) -> None:
+    path = "/memories/project/a.md"
+    card = report_card({path: NOTE}, {path: after})
+    assert [fact.text for fact in card.lost if fact.text in OTHER_LINES] == lost

@@ -155,3 +155,25 @@ def test_a_description_once_written_stays(text: str) -> None:
     if result is not None:
         assert shown(result)
         assert with_description(result, CAPS) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Rest of the existing file content remains unchanged...]\n",
+        "<<<<<<< HEAD\nThe queue retries three times.\n=======\nTwice.\n>>>>>>> other\n",
+    ],
+)
+def test_no_description_is_made_of_a_placeholder_or_an_unfinished_merge(text: str) -> None:
+    assert with_description(text, CAPS) is None
+
+
+def test_no_description_repeats_what_is_known_to_be_stale() -> None:
+    text = "The parser lives in src/parse.py and is fast.\n\nIt reads one record a line.\n"
+    result = with_description(text, CAPS, stale=("src/parse.py",))
+    assert result is not None
+    assert shown(result) == "It reads one record a line."
+
+
+def test_a_cut_description_is_neither_written_over_nor_completed() -> None:
+    assert with_description("---\ndescription: PR #928: guard\n---\nBody of it.\n", CAPS) is None

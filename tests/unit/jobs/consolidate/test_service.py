@@ -30,8 +30,8 @@ ACME, PIPELINE, BACKFILL, MULTI = "a1f3c9e2b7", "c04d8e91aa", "5d6e7f8091", "e8f
 
 
 EDITS = [
-    {"command": "insert", "path": f"/memories/global/{name}.md", "insert_line": 0, "insert_text": "x"}
-    for name in ("snippets/jq", "preferences", "testing")
+    {"command": "insert", "path": f"/memories/global/{name}.md", "insert_line": line, "insert_text": "x"}
+    for name, line in (("snippets/jq", 0), ("preferences", 4), ("testing", 0))
 ]
 
 
@@ -243,7 +243,7 @@ def test_a_file_changed_meanwhile_is_planned_for_again_on_what_is_there_now(part
     assert len(result.ops) == len(EDITS)
     assert all(op["applied"] for op in result.ops)
     assert target.read_text() == "x\nsomebody else's words\n"
-    assert (parts.home.root / "memory/global/preferences.md").read_text().startswith("x\n---")
+    assert (parts.home.root / "memory/global/preferences.md").read_text().splitlines()[4] == "x"
     assert parts.usage.load()["global:testing.md"].access_count == 7
     assert [entry.event for entry in parts.activity.read()][:2] == ["dream.completed", "dream.again"]
     assert len(parts.runs.all()) == 1

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from reverie.agents.capabilities import ComparableText, Records
@@ -57,11 +57,13 @@ from reverie.jobs.consolidate.rules.wording import (
     LOADED_HEADINGS,
     NEGATIONS_CLAUSE,
     NEGATIONS_FORWARD,
+    NOTE_NAME_WORDS,
     POOR_NAME_WORDS,
     read_wording,
 )
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
+from reverie.memory.lint import conflict_lines, is_placeholder
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.guard import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
@@ -276,16 +278,21 @@ def lacks_description(text: str, caps: Caps) -> bool:
 
 
 def with_description(
-    text: str, caps: Caps, name: Sequence[str] = (), folders: Sequence[str] = ()
+    text: str,
+    caps: Caps,
+    name: Sequence[str] = (),
+    folders: Sequence[str] = (),
+    stale: Collection[str] = (),
 ) -> str | None:
-    """The note with a description that the agent sees. `name`: the words of its name, which a description is
-    to add to; `folders`: those of the folders it is in, to which a heading is to add as well."""
-    if not lacks_description(text, caps):
+    """Give a note a description that the agent sees, or return None. `name`: the words of its name, which a
+    description is to add to; `folders`: those of the folders it is in, to which a heading is to add as well;
+    `stale`: what it says that is not true any more, which no description repeats."""
+    if not lacks_description(text, caps) or conflict_lines(text):
         return None
     prefix, rules = caps.description_prefix_bytes, caps.front_matter
     result = front_matter.repair(text, prefix_bytes=prefix, rules=rules) or text
     if not _shown(result, caps):
-        value = _value(result, caps, name, folders)
+        value = _value(result, caps, name, folders, stale)
         if value is None:
             return None
         try:
@@ -301,7 +308,9 @@ def _shown(text: str, caps: Caps) -> str:
     return front_matter.description(beginning, caps).text
 
 
-def _value(text: str, caps: Caps, name: Sequence[str], folders: Sequence[str]) -> str | None:
+def _value(
+    text: str, caps: Caps, name: Sequence[str], folders: Sequence[str], stale: Collection[str]
+) -> str | None:
     """What to write: the value that stands there but is no text, else what the note says first that its name
     does not and that holds no secret."""
     keys = read_keys(text)
@@ -313,7 +322,13 @@ def _value(text: str, caps: Caps, name: Sequence[str], folders: Sequence[str]) -
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
             fits = utf16_length(items) <= longest_description(caps) and not _may_be_secret(items)
             return items if fits else None
-    return _telling_words(_said_words(text, caps), name, folders)
+    said = (each for each in _said_words(text, caps) if not _repeats(each.around[-each.own :], stale))
+    return _telling_words(said, name, folders)
+
+
+def _repeats(passage: str, stale: Collection[str]) -> bool:
+    """Whether a passage holds one of these tokens as a whole."""
+    return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
 class _Said(Struct, frozen=True):
@@ -342,6 +357,8 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
     before = ""
     passages = passages_of(body if end < 0 else body[:end])
     for passage in (each for found in passages for each in _fields(found)):
+        if any(map(is_placeholder, passage.lines)):
+            continue
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
@@ -394,6 +411,10 @@ def longest_description(caps: Caps) -> int:
     """How many UTF-16 units a description may have that the rules write: one line of an index, also where the
     agent would show more."""
     return min(caps.description_chars, _LONGEST_WRITTEN)
+
+
+def _base_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _may_be_secret(text: str) -> bool:
@@ -598,6 +619,7 @@ class _Planner:
         self._records = [note for note in found.values() if note.records is not None]
         self._notes = {path: note for path, note in found.items() if note.records is None}
         self._remaining = budget
+        self._stale: dict[str, set[str]] = defaultdict(set)
         self._caps = caps
         self._check = check
         self._readings: dict[str, tuple[str, NoteReading]] = {}
@@ -668,10 +690,13 @@ class _Planner:
                     self._merge(target, other, "near")
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
-        """Paths of files and directories that were moved become the new ones."""
+        """Write the new paths of files and directories that lie in another directory by the same name. Under
+        another name a thing may have become another one, which is for a person to see."""
         found: dict[str, list[CheckedClaim]] = defaultdict(list)
         for claim in stale:
-            if claim.state is ClaimState.MOVED and claim.kind in _MOVED and claim.replacement:
+            self._stale[claim.path].add(claim.token)
+            is_moved = claim.state is ClaimState.MOVED and claim.kind in _MOVED
+            if is_moved and claim.replacement and _base_name(claim.token) == _base_name(claim.replacement):
                 found[claim.path].append(claim)
         for path, claims in found.items():
             self._check()
@@ -713,7 +738,7 @@ class _Planner:
             had_block = note.text.removeprefix("\ufeff").startswith("---")
             if not had_block and _suffix(path) not in _MARKDOWN:
                 continue  # to plain text, a block of front matter would be noise
-            text = with_description(note.text, self._caps, *name_words(path))
+            text = with_description(note.text, self._caps, *name_words(path), self._stale[path])
             if text is not None:
                 reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
                 # It changes nothing that a note says, so all are written at once.
@@ -798,7 +823,8 @@ class _Planner:
         note = self._notes[path]
         name, folders = name_words(path)
         poor = sum(
-            word in POOR_NAME_WORDS or (word.isdigit() and len(word) < 4) for word in (*name, *folders)
+            (word in POOR_NAME_WORDS and word not in NOTE_NAME_WORDS) or (word.isdigit() and len(word) < 4)
+            for word in (*name, *folders)
         )
         says_nothing = all(word in POOR_NAME_WORDS or word.isdigit() for word in name)
         return (

@@ -67,6 +67,8 @@ STATUS_MARKERS = _words("status_markers")
 ENTITY_FOLDERS = _words("entity_folders")
 FILLER_NAME_WORDS = _words("filler_name_words")
 POOR_NAME_WORDS = _words("poor_name_words")
+NOTE_NAME_WORDS = _words("note_name_words")
+"""Those that say that it is a note: as good as nothing alone, and no fault beside other words."""
 PLACEHOLDERS = _words("placeholders")
 PAST_WORDS = _words("past_words")
 FUTURE_TRIGGERS = _words("future_triggers")
