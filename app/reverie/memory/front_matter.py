@@ -53,11 +53,12 @@ _LOOSE_BLOCK = re.compile(
     re.DOTALL,
 )
 _USUAL_KEY = re.compile(r"^(?:name|description|type|metadata|title|tags|permalink):", re.MULTILINE)
-_BEGINS_BLOCK = re.compile(
-    rf"{BOM}*\s*---[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:[\w\"'][^\n:]{{0,80}}:(?:\s|\Z)|{{)"
-)
+_BEGINS_BLOCK = re.compile(rf"{BOM}*\s*---[ \t]*\r?\n")
+_KEY_LINE = re.compile(r"[ \t]*(?:[\w\"'%@&?][^\n:]{0,80}:(?:\s|\Z)|{)")
+_NO_PROSE = re.compile(r"[^\w\"'(*`]|\S+:(?:\s|\Z)")
 _ITEM_OR_KEY = re.compile(r"\s*(?:-(?:\s|\Z)|[\w\"'][^\n:#]{0,80}:(?:\s|\Z))")
 _COMMENT_BEHIND = re.compile(r"[ \t]+#")
+_LOOKED_AT = 60
 _REST_OF_LINE = re.compile(r"[^\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
@@ -251,8 +252,17 @@ def set_description(
 
 
 def begins_block(text: str) -> bool:
-    """Whether a text begins with what looks like front matter, also where no agent would read it."""
-    return _BEGINS_BLOCK.match(text) is not None
+    """Whether a text begins with what looks like front matter, also where no agent would read it: a line of
+    three dashes and a key before the next one. Without a next one the keys have to follow at once."""
+    opening = _BEGINS_BLOCK.match(text)
+    if opening is None:
+        return False
+    lines = [line.rstrip() for line in text[opening.end() :].split("\n", _LOOKED_AT)[:_LOOKED_AT]]
+    ends = [number for number, line in enumerate(lines) if line in ("---", "...")]
+    if not ends:
+        first = next((number for number, line in enumerate(lines) if line), 0)
+        ends = [number for number, line in enumerate(lines) if number > first and not line]
+    return any(_KEY_LINE.match(line) for line in lines[: ends[0] if ends else None])
 
 
 def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "mux") -> str | None:
@@ -421,6 +431,10 @@ def _groups(raw: str) -> list[list[str]]:
 def _with_quoted_value(group: list[str]) -> str:
     key = _KEY.match(group[0])
     if key is None or _is_collection(group[0][key.end() :], group[1:]):
+        return "".join(group)
+    more = [line.strip() for line in group[1:] if line.strip() and not line.lstrip().startswith("#")]
+    # Only prose goes on without an indent.
+    if more and (key[0] != "description:" or any(map(_NO_PROSE.match, more))):
         return "".join(group)
     lines = [group[0][key.end() :], *group[1:]]
     words = [line.strip(" \t\r\n") for line in lines]

@@ -9,7 +9,10 @@ but for what was meant. Names are not listed: the program writes them back at it
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -152,10 +155,18 @@ def _written(
 
 
 def _consolidated(program: ClaudeProgram, parts: HomeContainer, cwd: Path, memory: Path) -> dict[str, str]:
-    from .claude_write import reverie_on
-
     texts = {each.stem: each.read_bytes() for each in memory.glob("*.md")}
-    reverie_on(program, parts, cwd, "consolidate", "--engine", "rules", "--json")
+    profile = parts.profile.state.parent
+    where = ["--home", program.home, "--profile", profile, "--project", cwd, "--engine", "rules", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "reverie", "consolidate", *where],
+        env={**os.environ, "HOME": str(program.user)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"the consolidation: {done.stderr[-300:]}")
     meant = {}
     for name, text in texts.items():
         path = memory / f"{name}.md"

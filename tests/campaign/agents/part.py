@@ -38,6 +38,7 @@ MODULES = (
     "claude_read",
     "claude_context",
     "claude_write",
+    "claude_front_matter",
     "mux_services",
     "loki_program",
 )

@@ -57,6 +57,7 @@ matter, which says something only where it stands (`front_matter_lines`)."""
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
 _DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
+_AROUND = " \t\"'[]{}|>~"
 _QUOTES = re.compile(r"[\"'\\]")
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
@@ -138,11 +139,11 @@ def fact_key(text: str) -> str:
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
     first = text.count("\n", 0, start) + 1
     lines = enumerate(text[start:end].splitlines(), first)
-    found = [Fact(path, number, line.strip(), "key", fact_key(line)) for number, line in lines]
+    found = [Fact(path, number, line.strip(), "key", fact_key(line.strip(" \t-"))) for number, line in lines]
     at = _DESCRIBES.search(text[start:end])
     # One that does not parse is still what a person wrote.
-    said = front_matter.declared(text, key="description") or (at[1] if at else "")
-    if not said.strip() or is_inbox_noise(path, f"description: {said}"):
+    said = front_matter.declared(text, key="description") or (at[1].strip(_AROUND) if at else "")
+    if not _WORD.search(said) or is_inbox_noise(path, f"description: {said}"):
         return found
     line = first + text.count("\n", start, start + (at.start() if at else 0))
     return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]
@@ -157,7 +158,7 @@ def front_matter_lines(path: str, text: str) -> list[Fact]:
     first = text.count("\n", 0, block.block_start) + 1
     found, describes = [], False
     for number, line in enumerate(text[block.block_start : block.block_end].splitlines(), first):
-        if line[:1] not in ("", " ", "\t", "-", "#"):
+        if line[:1] not in ("", " ", "\t", "#") and line[:2] not in ("-", "- "):
             describes = _DESCRIBES.match(line) is not None
         said = line.strip()
         if said and not describes and not said.startswith("#"):
