@@ -258,7 +258,7 @@ def begins_block(text: str) -> bool:
     if opening is None:
         return False
     lines = [line.rstrip() for line in text[opening.end() :].split("\n", _LOOKED_AT)[:_LOOKED_AT]]
-    ends = [number for number, line in enumerate(lines) if line in ("---", "...")]
+    ends = [number for number, line in enumerate(lines) if line == "---"]
     if not ends:
         first = next((number for number, line in enumerate(lines) if line), 0)
         ends = [number for number, line in enumerate(lines) if number > first and not line]

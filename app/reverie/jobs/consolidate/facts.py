@@ -57,7 +57,7 @@ matter, which says something only where it stands (`front_matter_lines`)."""
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
 _DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
-_AROUND = " \t\"'[]{}|>~"
+_QUOTED = re.compile(r"([\"'])(.*)\1|\[(.*)\]|\{(.*)\}")
 _QUOTES = re.compile(r"[\"'\\]")
 _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
@@ -142,11 +142,17 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
     found = [Fact(path, number, line.strip(), "key", fact_key(line.strip(" \t-"))) for number, line in lines]
     at = _DESCRIBES.search(text[start:end])
     # One that does not parse is still what a person wrote.
-    said = front_matter.declared(text, key="description") or (at[1].strip(_AROUND) if at else "")
+    said = front_matter.declared(text, key="description") or (_unquoted(at[1]) if at else "")
     if not _WORD.search(said) or is_inbox_noise(path, f"description: {said}"):
         return found
     line = first + text.count("\n", start, start + (at.start() if at else 0))
     return [*found, Fact(path, line, said.strip(), "description", fact_key(said))]
+
+
+def _unquoted(value: str) -> str:
+    """A value that does not parse, without the signs around it."""
+    match = _QUOTED.fullmatch(value.strip())
+    return next((each for each in match.groups()[1:] if each is not None), "") if match else value
 
 
 def front_matter_lines(path: str, text: str) -> list[Fact]:
