@@ -5548,6 +5548,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Notiz anlegen</translation>
     </message>
     <message>
+        <source>Cut description</source>
+        <translation>Abgeschnittene Beschreibung</translation>
+    </message>
+    <message>
         <source>Cut this line at a word; its links stay, and nothing else changes</source>
         <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
     </message>
@@ -6218,6 +6222,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Loose notes in memory/</source>
         <translation>Lose Notizen in memory/</translation>
+    </message>
+    <message>
+        <source>Lost text</source>
+        <translation>Verlorener Text</translation>
     </message>
     <message>
         <source>Lost: {text}</source>
@@ -7854,6 +7862,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Undos</source>
         <translation>Rücknahmen</translation>
+    </message>
+    <message>
+        <source>Unfinished merge</source>
+        <translation>Unfertige Zusammenführung</translation>
     </message>
     <message>
         <source>Unsaved changes</source>
