@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
@@ -13,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyle, QWidge
 from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.ui.appearance import theme_of
+from reverie.ui.appearance import descendants, theme_of
 from reverie.ui.window.main_window import ALT
 from reverie.ui.window.parts import panes
 
@@ -216,3 +218,26 @@ def test_letters_for_alt_are_underlined_while_it_is_held(driver: Driver) -> None
 def test_a_dialog_underlines_its_letters_always(driver: Driver) -> None:
     dialog = QDialog(driver.window)
     assert underlines(QPushButton("&Move", dialog))
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F6, Qt.Key.Key_Alt])
+def test_walking_through_the_widgets_of_the_window_owns_none_of_them(driver: Driver, key: Qt.Key) -> None:
+    """S3: F6 in Changes, then Apply: the garbage collector had taken the buttons of the difference."""
+    driver.do("dream.preview")
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    page(driver, "view.changes")
+    files = driver.reviewed()
+    for _press in range(3):
+        QTest.keyClick(QApplication.focusWidget() or driver.window, key)
+    driver.settle()
+    gc.collect()
+    files.apply_button.click()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    driver.settle()
+    driver.reviewed()
+    gc.collect()
+    detail = driver.changes.tab.versions.detail
+    assert shiboken6.isValid(detail)
+    assert all(shiboken6.isValid(each) for each in descendants(detail))
+    assert detail.can_edit is False
+    assert driver.changes.tab.files.message.text.startswith("Applied")

@@ -63,3 +63,14 @@ def test_what_is_imported_for_types_is_not_used_at_run_time(name: str) -> None:
 def test_names_are_plain_words(name: str) -> None:
     names = {name.rpartition(".")[2], *defined_names(MODULES[name])}
     assert {one for one in names if DIALECT.search(as_words(one))} == set()
+
+
+def test_widgets_are_looked_for_without_owning_them() -> None:
+    """PySide takes the object that was asked for the owner of what these find (`appearance.descendants`)."""
+    takers = {"findChild", "findChildren", "nextInFocusChain", "previousInFocusChain", "focusProxy"}
+    assert [
+        f"{name}:{node.lineno}"
+        for name, module in MODULES.items()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and node.attr in takers
+    ] == []

@@ -10,6 +10,7 @@ Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -764,6 +765,14 @@ def show_mnemonics(window: QWidget, shown: bool) -> None:
     if window.property(MNEMONICS) is shown:
         return
     window.setProperty(MNEMONICS, shown)
-    for kind in (QMenuBar, QAbstractButton, QLabel, QTabBar):
-        for widget in window.findChildren(kind):
+    for widget in descendants(window):
+        if isinstance(widget, QMenuBar | QAbstractButton | QLabel | QTabBar):
             widget.update()
+
+
+def descendants(widget: QWidget) -> Iterator[QWidget]:
+    """Yield every widget below `widget`, in no order.
+
+    In place of `findChildren`, the focus chain and `focusProxy`: there PySide takes the widget that was asked
+    for the owner of the one found, and the garbage collector then deletes widgets that are in use."""
+    return (each for each in QApplication.allWidgets() if each is not widget and widget.isAncestorOf(each))

@@ -24,7 +24,7 @@ from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError
 from reverie.settings import Settings, change_settings, load_settings
-from reverie.ui.appearance import GAP, Icons, row_height
+from reverie.ui.appearance import GAP, Icons, descendants, row_height
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
 from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane, single_shot
@@ -130,8 +130,9 @@ class SettingsDialog(QDialog):
         room = self.screen().availableSize()
         self.resize(QSize(letter * 112, self.fontMetrics().height() * 40).boundedTo(room))
         self.side.setCurrentRow(0)
-        for button in self.findChildren(QPushButton):
-            button.setAutoDefault(False)  # Return in a field presses none
+        for widget in descendants(self):
+            if isinstance(widget, QPushButton):
+                widget.setAutoDefault(False)  # Return in a field presses none
 
     def _connect(self) -> None:
         QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)

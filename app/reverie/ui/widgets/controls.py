@@ -49,7 +49,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, readable, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, descendants, readable, theme_of
 from reverie.ui.display_text import as_tooltip, shortened, visible
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
@@ -403,8 +403,9 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(what)
         self.setAccessibleName(what)
         self.setClearButtonEnabled(True)
-        for button in self.findChildren(QToolButton):
-            button.setAccessibleName(self.tr("Clear"))
+        for child in descendants(self):
+            if isinstance(child, QToolButton):
+                child.setAccessibleName(self.tr("Clear"))
 
 
 # A bar with a sentence and a few buttons, shown at the place the message is about. It is hidden while it has

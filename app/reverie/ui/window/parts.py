@@ -35,7 +35,7 @@ from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
 from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
-from reverie.ui.appearance import GAP, Icons
+from reverie.ui.appearance import GAP, Icons, descendants
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import Lane, repeating
@@ -348,7 +348,8 @@ class WindowDialogs(QObject):
 
 def panes(window: QWidget) -> list[QWidget]:
     """What takes the focus in each visible pane, from the left to the right and from the top down."""
-    found = {stop for area in window.findChildren(QAbstractScrollArea) for stop in _stops(window, area)}
+    areas = [each for each in descendants(window) if isinstance(each, QAbstractScrollArea)]
+    found = {stop for area in areas for stop in _stops(window, area)}
     return sorted(found, key=lambda stop: _place(window, stop))
 
 
@@ -380,7 +381,7 @@ def _beside(widget: QWidget | None, stops: list[QWidget]) -> list[QWidget]:
 def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
     if area.window() is not window or not _is_stop(area, shown=True):
         return
-    inside = [each for each in area.findChildren(QWidget) if _is_stop(each, shown=False)]
+    inside = [each for each in descendants(area) if _is_stop(each, shown=False)]
     controls = [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
     is_list = not isinstance(area, QScrollArea)
     if area.focusPolicy() & Qt.FocusPolicy.TabFocus and (is_list or not controls):
@@ -391,8 +392,7 @@ def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
 
 def _is_stop(widget: QWidget, *, shown: bool) -> bool:
     """`shown`: a part of it is on screen, not only scrolled out of sight."""
-    there = widget.isVisible() and widget.isEnabled() and widget.focusProxy() is None
-    return there and (not shown or _is_seen(widget))
+    return widget.isVisible() and widget.isEnabled() and (not shown or _is_seen(widget))
 
 
 def _is_seen(widget: QWidget) -> bool:
