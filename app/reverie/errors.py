@@ -81,6 +81,8 @@ class NotRegularFileError(OSError):
     """There is a fifo, socket or device where a file was expected; it was not opened."""
 
 
+CHANGED_SINCE = "changed-since"
+"""The reason of a `Conflict` where something newer stands on what is to be undone."""
 AGENT_BUSY = "agent-busy"
 """The reason of a `Busy` while the agent itself rewrites its memory: it ends by itself, so one may wait."""
 

@@ -10,21 +10,22 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a mar
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from reverie.agents.scopes import ScopeContext, ScopeRoot
 from reverie.claims.repository import watched_places
 from reverie.clock import Clock
-from reverie.errors import StoreError
+from reverie.errors import CHANGED_SINCE, Conflict, StoreError
 from reverie.files.directory import Directory
 from reverie.files.sidecar import Sidecar
 from reverie.files.watch import Changes
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.diff import changed_spans, text_lines, text_of
 from reverie.memory.history.history import History
-from reverie.memory.history.reader import HistoryPlace
+from reverie.memory.history.reader import HistoryPlace, LogEntry
+from reverie.memory.history.repository import Commit
 from reverie.memory.history.roots import LARGEST_BYTES, VersionChange
 from reverie.memory.paths import companion_place
 from reverie.memory.recording import AGENT, WriteLog
@@ -32,11 +33,12 @@ from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer, rooted_files, roots_of
 from reverie.services.edits import companion_targets
-from reverie.services.views import HandChange, Relevance, Undo, UnseenChange, UnseenKind
+from reverie.services.views import BY_A_PERSON, SEVERAL, HandChange, Relevance, Undo, UnseenChange, UnseenKind
+from reverie.values import replace
 
+_PERSON = "user"
 GONE = ""
 """What stands for the hash of a memory that is not there."""
-_PERSON = frozenset({"user"})
 _PAGE = 50
 _MOST_PAGES = 4
 _Asked = tuple[str, str, str | None]
@@ -144,35 +146,70 @@ class SeenLog:
         self._hashes, self._by_person = {**hashes, **self._hashes}, {**by_person, **self._by_person}
         return found.get((root.key, rel))
 
-    def before(self, root: ScopeRoot, rel: str) -> bytes | None:
-        """The content that was last seen of a memory; None: there was none, or the history has it no
-        more."""
+    def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
+        """Find the newest content of a memory that a person saw or wrote, without what runs did that are
+        undone since; None where there is none, and whether there was none then: else the history has it no
+        more. `commits` gets those of others that came after it, newest first."""
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
-        if last == GONE or not isinstance(baseline, str):
-            return None
+        if not isinstance(baseline, str):
+            return None, False
         history = self._history()
-        if last is None:
-            return history.read(baseline, root.key, rel)
+        later: list[tuple[str, bytes | None]] = []
+        for entry in self._versions(root, rel, until=baseline if last is None else ""):
+            content = history.blob(entry.blob) if entry.blob else None
+            if entry.commit.actor == _PERSON or (sha256_of_bytes(content) or GONE) == last:
+                was_gone = not entry.blob
+                break
+            later.append((entry.commit.actor, content))
+            if entry.commit.actor not in BY_A_PERSON:
+                commits.append(entry.commit)
+        else:
+            content = history.read(baseline, root.key, rel) if last is None else None
+            was_gone = last == GONE or (last is None and rel not in history.files(baseline, root.key))
+        previous = content
+        for actor, version in reversed(later):
+            if actor in BY_A_PERSON:
+                content = _followed(history, previous, version, content)
+            previous = version
+        return content, was_gone and content is None
+
+    def version(self, root: ScopeRoot, rel: str, sha256: str) -> bytes | None:
+        """The content with this hash that a memory had; None: the history has none."""
+        for entry in self._versions(root, rel):
+            content = self._history().blob(entry.blob) if entry.blob else None
+            if content is not None and sha256_of_bytes(content) == sha256:
+                return content
+        return None
+
+    def _versions(self, root: ScopeRoot, rel: str, until: str = "") -> Iterator[LogEntry]:
+        """Yield what happened to a memory, newest first, down to the commit `until`, some 200 at most."""
         cursor = None
         for _page in range(_MOST_PAGES):
-            log = history.log(HistoryPlace(root.key, rel), cursor, limit=_PAGE)
-            for entry in log.entries:
-                content = history.blob(entry.blob) if entry.blob else None
-                if content is not None and sha256_of_bytes(content) == last:
-                    return content
+            log = self._history().log(HistoryPlace(root.key, rel), cursor, limit=_PAGE, until=until)
+            yield from log.entries
             cursor = log.next
             if cursor is None:
                 break
-        return None
 
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
         """Who wrote it was known before it was there, so the answer stays."""
         known = self._by_person.get((root.key, rel, sha256))
         if known is None:
             actor = self._actors.actor_of(root.directory / rel, sha256)
-            known = actor is not None and actor.actor in _PERSON
+            known = actor is not None and actor.actor in BY_A_PERSON
+            if known and actor is not None and actor.actor != _PERSON:
+                # An undo leaves what others did besides.
+                known = sha256_of_bytes(self.before(root, rel, [])[0]) == sha256
         return known
+
+
+def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
+    """`seen` after an undo made `undone` of `base`; on the same lines, what the undo left."""
+    if base is None or undone is None or seen is None:
+        return undone
+    merge = history.merge(base, seen, undone)
+    return undone if merge.conflict else merge.content
 
 
 def _files_in(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -194,41 +231,69 @@ class UnseenService:
     def change(self, context: ScopeContext, path: str) -> UnseenChange | None:
         """What someone else did to this memory since it was seen; None: nothing."""
         root, rel = self._place(context, path)
+        self._parts.snapshots.preserve(root, rel)  # so that it is known who wrote what is there now
         kind = self._log.kind_of(root, rel)
         if kind is None:
             return None
-        before, now = self._log.before(root, rel), self._now(root, rel)
-        actor, at_ms = self._author(root, rel)
+        commits: list[Commit] = []
+        (before, was_gone), now = self._log.before(root, rel, commits), self._now(root, rel)
+        actors = {commit.actor for commit in commits} or {""}
+        actor, at_ms = actors.pop() if len(actors) == 1 else SEVERAL, commits[0].at_ms if commits else 0
+        if kind == "changed" and was_gone:
+            kind = "new"  # a person had deleted it
         old = text_of(before) if before is not None else None
-        new = text_of(now) if now is not None else None
-        lines: tuple[int, ...] = ()
-        removed = 0
-        if new is not None and kind != "deleted":
-            spans = changed_spans(text_lines(old or ""), text_lines(new))
-            lines = tuple(line for span in spans for line in range(span.new_start, span.new_end))
-            removed = sum(span.old_end - span.old_start for span in spans)
-        sha256 = sha256_of_bytes(now) if now is not None else GONE
-        return UnseenChange(path, kind, old, actor, at_ms, lines, removed, sha256 or GONE)
+        return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
+
+    def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
+        """The same change after a person went on writing: what Undo would bring back now keeps their lines.
+        None: nothing is left of it. Where both are on the same lines it stays as it was told."""
+        root, rel = self._place(context, change.path)
+        now = self._now(root, rel)
+        if now is None or change.before is None:
+            return None
+        if sha256_of_bytes(now) == change.sha256:
+            return change
+        wanted = self._without(root, rel, change, now)
+        if wanted is None or (text := text_of(wanted)) is None:
+            return change
+        return None if wanted == now else _compared(replace(change, before=text), now)
+
+    def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
+        """What a memory becomes without this change; None where that is not known, or on the same lines as
+        what came after it."""
+        shown = self._log.version(root, rel, change.sha256)
+        if now is None or shown is None or change.before is None:
+            return None
+        merge = self._parts.snapshots.history.merge(shown, now, change.before.encode())
+        return None if merge.conflict else merge.content
 
     def mark(self, context: ScopeContext, path: str, sha256: str) -> None:
         """A person has seen this memory with this content; empty: that it is gone."""
         root, rel = self._place(context, path)
         self._log.mark(root, rel, sha256)
 
-    def take_back(self, context: ScopeContext, path: str, sha256: str) -> Undo:
-        """Bring back what was last seen of this memory. `sha256`: of the content that is there now, empty for
-        none. Raises `Conflict` if it is another meanwhile, `StoreError` where the history has it no more."""
-        root, rel = self._place(context, path)
-        before = self._log.before(root, rel)
-        if before is None and sha256 == GONE:
+    def take_back(self, context: ScopeContext, change: UnseenChange) -> Undo:
+        """Bring back what stood there before `change`, and keep what came after it. Raises `Conflict` where
+        both are on the same lines, `StoreError` where the history has it no more or nothing is left to
+        undo."""
+        root, rel = self._place(context, change.path)
+        now = self._now(root, rel)
+        found = GONE if now is None else sha256_of_bytes(now)
+        wanted = None if change.before is None else change.before.encode()
+        if change.before is None and change.kind != "new":
             raise StoreError(
-                f"{path} cannot be brought back:",
-                cause="the history does not hold what was last seen of it.",
-                next_step="Look for it in Changes.",
+                "Can't undo: the history does not hold what was there.", next_step="Look for it in Changes."
             )
-        change = HandChange(path, before, sha256 or None)
-        subject = f"Taken back by hand: {path}"
-        return ChangeSet(self._parts).apply(context, [change], kind="restore", subject=subject)
+        if found != change.sha256:
+            wanted = self._without(root, rel, change, now)
+            if wanted is None:
+                why = "it has been deleted" if now is None else "changed since"
+                raise Conflict(f"Can't undo: {why}.", next_step="Open it in Changes.", reason=CHANGED_SINCE)
+        if wanted == now:
+            raise StoreError("There is nothing left to undo: it is back already.")
+        subject = f"Taken back by hand: {change.path}"
+        step = HandChange(change.path, wanted, found or None)
+        return ChangeSet(self._parts).apply(context, [step], kind="restore", subject=subject)
 
     def _place(self, context: ScopeContext, path: str) -> tuple[ScopeRoot, str]:
         parsed, root, _files = self._parts.store(context, actor="user").resolve(path)
@@ -239,11 +304,17 @@ class UnseenService:
         entry = files.entry(rel)
         return files.read(rel) if entry is not None and entry.kind == "file" else None
 
-    def _author(self, root: ScopeRoot, rel: str) -> tuple[str, int]:
-        log = self._parts.snapshots.history.log(HistoryPlace(root.key, rel), limit=1)
-        for entry in log.entries:
-            return entry.commit.actor, entry.commit.at_ms
-        return "", 0
+
+def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
+    """The change with what differs between its `before` and the content that is there now."""
+    new = text_of(now) if now is not None else None
+    lines: tuple[int, ...] = ()
+    removed = 0
+    if new is not None and change.kind != "deleted":
+        spans = changed_spans(text_lines(change.before or ""), text_lines(new))
+        lines = tuple(line for span in spans for line in range(span.new_start, span.new_end))
+        removed = sum(span.old_end - span.old_start for span in spans)
+    return replace(change, lines=lines, removed=removed, sha256=sha256_of_bytes(now) or GONE)
 
 
 # Changes from outside: what is watched, which views they touch, who made them.

@@ -62,6 +62,13 @@ class HomeFacts(Struct, frozen=True):
 UnseenKind = Literal["new", "changed", "deleted"]
 
 
+BY_A_PERSON = frozenset({"user", "revert"})
+"""The actors that write only what a person asked for: an edit, or the undo of a run."""
+
+
+SEVERAL = "several"
+
+
 class UnseenChange(Struct, frozen=True):
     """What someone else did to one memory since a person last saw it."""
 
@@ -70,7 +77,7 @@ class UnseenChange(Struct, frozen=True):
     before: str | None
     """Its text then; None where there was none, or where it was no text."""
     actor: str
-    """Who changed it last, as the history says; empty: not known."""
+    """Who changed it, as the history says; `SEVERAL` for more than one, empty: not known."""
     at_ms: int
     """When; 0: not known."""
     lines: tuple[int, ...] = ()

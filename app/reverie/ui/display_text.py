@@ -401,7 +401,7 @@ RUN_KINDS = (
         "revert",
         title=translatable("Undo"),
         plural=translatable("Undos"),
-        by=translatable("by the undoing of a run"),
+        by=translatable("by your undo"),
     ),
 )
 """In the order in which views offer them."""

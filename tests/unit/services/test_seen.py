@@ -11,7 +11,7 @@ from helpers.benches import again, sample_parts, workspace
 from reverie.errors import Conflict, StoreError
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import VersionChange
-from reverie.services.views import UnseenKind
+from reverie.services.views import UnseenChange, UnseenKind
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
@@ -171,7 +171,7 @@ def test_taking_back_brings_what_was_seen_and_can_be_undone(bench: Workbench) ->
     unseen(bench)
     change = bench.unseen.change(context, TESTING)
     assert change is not None
-    undo = bench.unseen.take_back(context, TESTING, change.sha256)
+    undo = bench.unseen.take_back(context, change)
     assert file.read_bytes() == before
     assert unseen(bench) == {}
     bench.undo(undo)
@@ -186,14 +186,18 @@ def test_a_deleted_memory_comes_back_with_every_byte_and_goes_from_the_list_once
     before = file.read_bytes()
     file.unlink()
     assert unseen(bench) == {TESTING: "deleted"}
-    bench.unseen.take_back(context, TESTING, "")
+    change = bench.unseen.change(context, TESTING)
+    assert change is not None
+    bench.unseen.take_back(context, change)
     assert file.read_bytes() == before
     file.unlink()
     assert unseen(bench) == {TESTING: "deleted"}
     see(bench)
     assert unseen(bench) == {}
-    with pytest.raises(StoreError):
-        bench.unseen.take_back(context, TESTING, "")
+    bench.unseen.take_back(context, change)
+    assert file.read_bytes() == before, "what was told of can be brought back after it was seen"
+    with pytest.raises(Conflict, match="Can't undo: changed since"):
+        bench.unseen.take_back(context, change)
 
 
 def test_taking_back_refuses_what_was_changed_again_meanwhile(bench: Workbench) -> None:
@@ -204,8 +208,8 @@ def test_taking_back_refuses_what_was_changed_again_meanwhile(bench: Workbench) 
     change = bench.unseen.change(context, TESTING)
     assert change is not None
     outside(bench, "still other words\n")
-    with pytest.raises(Conflict):
-        bench.unseen.take_back(context, TESTING, change.sha256)
+    with pytest.raises(Conflict, match="Can't undo: changed since"):
+        bench.unseen.take_back(context, change)
     assert file.read_text() == "still other words\n"
 
 
@@ -227,3 +231,93 @@ def test_what_changed_between_two_commits_is_read_from_the_history_once(
     outside(bench, "more words\n")
     assert badges(bench) == {TESTING}
     assert len(asked) == 2
+
+
+LINES = "".join(f"line {number}\n" for number in range(12))
+
+
+def told(bench: Workbench) -> UnseenChange:
+    bench.parts.snapshots.observe(source="test")
+    change = bench.unseen.change(workspace(bench.parts, ACME), TESTING)
+    assert change is not None
+    return change
+
+
+def save(bench: Workbench, text: str) -> None:
+    context = workspace(bench.parts, ACME)
+    bench.save(context, TESTING, text, bench.read(context, TESTING).sha256)
+
+
+def test_undo_brings_back_what_was_told_also_once_it_was_seen(bench: Workbench) -> None:
+    """S1: seeing moved the text that Undo brought back, so it did nothing and said that it did."""
+    file = bench.parts.home.root / "memory/global/testing.md"
+    before = file.read_bytes()
+    outside(bench)
+    change = told(bench)
+    see(bench)
+    bench.unseen.take_back(workspace(bench.parts, ACME), change)
+    assert file.read_bytes() == before
+    with pytest.raises(StoreError, match="nothing left"):
+        bench.unseen.take_back(workspace(bench.parts, ACME), change)
+
+
+def test_what_a_person_saved_is_theirs_whoever_writes_next(bench: Workbench) -> None:
+    """S2: an own line was counted as another program's, and its Undo deleted it."""
+    save(bench, LINES + "my line\n")
+    outside(bench, (LINES + "my line\n").replace("line 3", "their 3"))
+    change = told(bench)
+    assert (change.lines, change.removed, change.actor) == ((3,), 1, "outside")
+    bench.unseen.take_back(workspace(bench.parts, ACME), change)
+    assert bench.read(workspace(bench.parts, ACME), TESTING).content == LINES + "my line\n"
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_undo_keeps_the_lines_that_a_person_wrote_after_the_change(bench: Workbench, seen: bool) -> None:
+    save(bench, LINES)
+    outside(bench, LINES.replace("line 3", "their 3"))
+    change = told(bench)
+    if seen:
+        see(bench)
+    save(bench, LINES.replace("line 3", "their 3") + "my line\n")
+    context = workspace(bench.parts, ACME)
+    assert badges(bench) == frozenset(), "an own save counts as seen"
+    renewed = bench.unseen.renewed(context, change)
+    assert renewed is not None
+    assert (renewed.lines, renewed.removed, renewed.before) == ((3,), 1, LINES + "my line\n")
+    bench.unseen.take_back(context, change)
+    assert bench.read(context, TESTING).content == LINES + "my line\n"
+    assert bench.unseen.renewed(context, change) is None, "nothing is left of it"
+
+
+def test_undo_says_so_where_a_person_wrote_on_the_same_lines(bench: Workbench) -> None:
+    save(bench, LINES)
+    outside(bench, LINES.replace("line 3", "their 3"))
+    change = told(bench)
+    mine = LINES.replace("line 3", "mine and their 3")
+    save(bench, mine)
+    context = workspace(bench.parts, ACME)
+    assert bench.unseen.renewed(context, change) == change
+    with pytest.raises(Conflict, match="Can't undo: changed since"):
+        bench.unseen.take_back(context, change)
+    assert bench.read(context, TESTING).content == mine
+
+
+def test_a_new_memory_that_a_person_went_on_with_is_not_deleted_by_undo(bench: Workbench) -> None:
+    file = bench.parts.home.root / "memory/global/brand-new.md"
+    file.write_text("hello\n")
+    context = workspace(bench.parts, ACME)
+    bench.parts.snapshots.observe(source="test")
+    change = bench.unseen.change(context, NEW)
+    assert change is not None
+    bench.save(context, NEW, "hello\nmine\n", bench.read(context, NEW).sha256)
+    assert bench.unseen.renewed(context, change) is None
+    with pytest.raises(Conflict, match="Can't undo: changed since"):
+        bench.unseen.take_back(context, change)
+    assert file.read_text() == "hello\nmine\n"
+
+
+def test_what_a_person_deleted_and_somebody_made_again_is_new(bench: Workbench) -> None:
+    bench.delete(workspace(bench.parts, ACME), TESTING)
+    outside(bench)
+    change = told(bench)
+    assert (change.kind, change.before) == ("new", None)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Refusal, ScopeContext
+from reverie.services.views import BY_A_PERSON
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, Theme, monospace
 from reverie.ui.display_text import lines_shortened
@@ -618,7 +619,8 @@ class OpenFile(QObject):
         self.arrived = Arrived()
         self.conflicts = ()
         # Back to what the person had before others wrote, a run was undone say, there is nothing to mark.
-        if self._become(wanted, before) and wanted != self._before_others:
+        changed = self._become(wanted, before)
+        if changed and wanted != self._before_others and author not in BY_A_PERSON:
             self._mark([after for _, after in _hunks(old, wanted)], author)
         self.lossless = self.text == wanted
         self.document.setModified(False)

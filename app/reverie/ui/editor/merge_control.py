@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from reverie.services.views import SEVERAL
 from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
 from reverie.ui.display_text import BY, counted, tr, translated, visible_lines
 from reverie.ui.editor.control import Buffers
@@ -89,6 +90,8 @@ class CoEditing(QObject):
             for block in range(first, last + 1):
                 marks[block] = "theirs"
                 tips[block] = self.tr("Changed {by}").format(by=by_whom([author]))
+                if author == "revert":
+                    tips[block] = self.tr("Undone by you")
         for conflict in file.conflicts:
             for block in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
                 marks[block] = "conflict"
@@ -287,6 +290,7 @@ def by_whom(authors: Iterable[str]) -> str:
         "outside": tr("by another program"),
         "user": tr("made by hand in Reverie"),
         "agent": tr("by the agent"),
+        SEVERAL: tr("by others"),
         **{kind: translated(text) for kind, text in BY.items()},
     }
     told = {names.get(author, tr("by a background job")) for author in authors}

@@ -24,7 +24,7 @@ from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from reverie.engine.asking import ask
-from reverie.errors import UserError
+from reverie.errors import CHANGED_SINCE, UserError
 from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled, theme_of
 from reverie.ui.display_text import age, counted, human_size, kind_title, tr, uses, visible
@@ -309,12 +309,16 @@ class InspectorControl(QObject):
 
 
 LOOK_MS = 300
+_NOTHING = ("", "", False)
 SEEN_AFTER = 4
 """Looks for which the lines must have been on screen."""
 
 
 class UnseenControl(QObject):
-    """Follows the editor and the trees."""
+    """Follows the editor and the trees. The bar keeps the text that it was shown with, also once the change
+    was seen and while a person goes on writing. `history_wanted()`: show the changes of the open memory."""
+
+    history_wanted = Signal()
 
     def __init__(
         self,
@@ -331,7 +335,7 @@ class UnseenControl(QObject):
         self._pane = pane
         self._hand = hand
         self._now = now
-        self._asked: tuple[str, str] = ("", "")
+        self._asked: tuple[str, str, bool] = _NOTHING
         self._change: UnseenChange | None = None
         self._left: set[int] = set()
         self._looks = 0
@@ -340,6 +344,7 @@ class UnseenControl(QObject):
         editor.state_changed.connect(self._on_editor)
         for bar in (pane.unseen, pane.gone):
             bar.chosen.connect(self._on_chosen)
+            bar.dismissed.connect(self._dismiss)
 
     # Asking
 
@@ -359,10 +364,12 @@ class UnseenControl(QObject):
         if file is None or update is None:
             return
         path, sha256 = file.buffer.address.path, file.buffer.base.sha256 if file.buffer.base else ""
-        if self._change is not None and (self._change.path, self._change.sha256) != (path, sha256):
+        if self._change is not None and self._change.path != path:
             self._forget()
-        if path in update.view.unseen and self._asked != (path, sha256):
-            self._asked = (path, sha256)
+        is_unseen, change = path in update.view.unseen, self._change
+        asked = (path, sha256, is_unseen)
+        if self._asked != asked and (is_unseen or (change is not None and change.sha256 != sha256)):
+            self._asked = asked
             self._ask(path)
 
     def pick(self, data: RowData | None) -> None:
@@ -370,7 +377,7 @@ class UnseenControl(QObject):
         if isinstance(data, GoneData):
             self._forget()
             self._editor.close()
-            self._asked = (data.path, "")
+            self._asked = (data.path, "", True)
             self._ask(data.path)
         elif isinstance(data, FileData) and self._pane.file is None:
             self._pane.gone.clear()
@@ -379,16 +386,25 @@ class UnseenControl(QObject):
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
+        unseen, context, held, asked = session.workbench.unseen, update.context, self._change, self._asked
+
+        async def work(_control: JobControl) -> UnseenChange | None:
+            found = await ask(unseen.change, context, path)
+            if found is None and held is not None:
+                found = await ask(unseen.renewed, context, held)
+            return found
+
+        def done(change: UnseenChange | None) -> None:
+            if asked == self._asked and held is self._change:
+                self._on_change(change)
+
         session.lanes.history.submit(
-            "what changed unseen",
-            ask(session.workbench.unseen.change, update.context, path),
-            done=self._on_change,
-            failed=self._pane.show_error,
-            group="unseen",
+            "what changed unseen", work, done=done, failed=self._pane.show_error, group="unseen"
         )
 
     def _on_change(self, change: UnseenChange | None) -> None:
-        if change is None or change.path != self._asked[0]:
+        if change is None:
+            self._forget()
             return
         if change.kind == "deleted":
             if self._pane.file is None:
@@ -397,15 +413,16 @@ class UnseenControl(QObject):
             return
         file = self._pane.file
         base = file.buffer.base if file is not None else None
-        if file is None or base is None or (file.buffer.address.path, base.sha256) != self._asked:
+        if file is None or base is None or (file.buffer.address.path, base.sha256) != self._asked[:2]:
             return
         self._change = change
         if change.kind != "new":
             file.mark_unseen(change.lines, change.actor)
             self._editor.state_changed.emit()
         self._say(change)
-        self._left, self._looks = set(change.lines), 0
-        self._looking.start()
+        if self._asked[2]:
+            self._left, self._looks = set(change.lines), 0
+            self._looking.start()
 
     # Showing
 
@@ -426,7 +443,8 @@ class UnseenControl(QObject):
             text += f" · +{len(change.lines):,} −{change.removed:,}"
         buttons = [("seen", self.tr("&Seen"), self.tr("Take the mark away"))]
         if change.before is not None or change.kind == "new":
-            buttons.insert(0, ("undo", self.tr("&Undo"), self.tr("Bring back what you saw last")))
+            tip = self.tr("Take it back; what you wrote stays")
+            buttons.insert(0, ("undo", self.tr("&Undo"), tip))
         if change.kind == "changed" and change.lines:
             buttons.insert(0, ("show", self.tr("S&how"), self.tr("Go to the first change")))
         self._pane.unseen.say(text, buttons=buttons)
@@ -452,7 +470,7 @@ class UnseenControl(QObject):
     @Slot()
     def _on_editor(self) -> None:
         if self._pane.file is None and self._change is not None and self._change.kind != "deleted":
-            self._asked = ("", "")
+            self._asked = _NOTHING
             self._forget()
 
     # Seeing
@@ -498,26 +516,37 @@ class UnseenControl(QObject):
             self._pane.text.go_to_line(change.lines[0] + 1)
             self._pane.focus_text()
         elif key == "seen":
-            self._mark_seen()
+            self._dismiss()
+        elif key == "history":
             self._forget()
+            self.history_wanted.emit()
         else:
             self._take_back(change)
+
+    @Slot()
+    def _dismiss(self) -> None:
+        self._mark_seen()
+        self._forget()
 
     def _take_back(self, change: UnseenChange) -> None:
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
-        request = ask(session.workbench.unseen.take_back, update.context, change.path, change.sha256)
-        self._hand.take_back(session, request, self._said_of(change), self._failed)
+        request = ask(session.workbench.unseen.take_back, update.context, change)
+        name = visible(change.path.rpartition("/")[2])
+        said = self.tr("Deleted {name}.") if change.kind == "new" else self.tr("Restored {name}.")
+
+        def failed(error: UserError) -> None:
+            file = self._pane.file
+            bar = self._pane.unseen if file is not None else self._pane.gone
+            if file is not None and file.buffer.address.path != change.path:
+                self._pane.show_error(error)
+            elif error.reason == CHANGED_SINCE:
+                self._change = change
+                tip = self.tr("What was changed, by whom and when")
+                bar.say(error.title, tone="warn", buttons=[("history", self.tr("&Open in Changes"), tip)])
+            else:
+                bar.say_error(error)
+
+        self._hand.take_back(session, request, said.format(name=name), failed)
         self._forget()
-
-    def _said_of(self, change: UnseenChange) -> str:
-        path = visible(change.path)
-        if change.kind == "deleted":
-            return self.tr("{path} is back.").format(path=path)
-        if change.kind == "new":
-            return self.tr("{path} is deleted.").format(path=path)
-        return self.tr("{path} is as you saw it last.").format(path=path)
-
-    def _failed(self, error: UserError) -> None:
-        self._pane.show_error(error)

@@ -548,7 +548,8 @@ class MemoryTab(QWidget):
         self.order.set_actions(actions)
         self.pane.set_actions(actions)
         self.inspector.inspector.set_action(actions["memory.pin"])
-        self.inspector.inspector.history_wanted.connect(actions["memory.history"].trigger)
+        for signal in (self.inspector.inspector.history_wanted, self.unseen.history_wanted):
+            signal.connect(actions["memory.history"].trigger)
         for id_ in ("edit.find-next", "edit.find-previous"):
             self.search.field.addAction(actions[id_])
             self.search.list.addAction(actions[id_])
