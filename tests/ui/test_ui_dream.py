@@ -362,7 +362,7 @@ def test_no_key_meant_for_a_run_is_typed_into_the_text_beside_and_enter_in_a_rev
     footer.panel.result.button("revert").click()
     assert footer.isAncestorOf(window.focusWidget()) or window.focusWidget() is footer
     driver.until(lambda: not dreams.jobs.running)
-    assert window.focusWidget() is footer.button
+    assert window.focusWidget() is footer.panel.result.button("revert"), "the undo can be undone"
 
 
 def test_an_undo_keeps_what_a_person_wrote_since_and_says_so(windows: Windows, home: Path) -> None:

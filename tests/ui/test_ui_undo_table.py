@@ -220,3 +220,36 @@ def test_undo_on_your_own_newer_words_says_why_not(case: Case, who: Who) -> None
     assert case.text == text
     bar.button("history").click()
     case.driver.until(lambda: case.driver.window.tabs.currentWidget() is case.driver.changes.tab)
+
+
+@AT
+@EACH
+def test_undo_in_changes_is_exact_and_keeps_what_came_later(case: Case, who: Who, when: When) -> None:
+    case.write_by(who)
+    case.driver.settle()
+    if when == "once seen" and who != "you":
+        case.open("changed")
+        case.driver.until(case.driver.pane.unseen.isVisible)
+        case.look()
+    stays = case.go_on(when)
+    driver = case.driver
+    driver.settle()
+    driver.do("view.changes")
+    rows = driver.changes.tab.changes
+    if who == "another program" and when == "with a later change":
+        stays = ""  # what one program did in a row is one row
+    later = 1 if stays else 0
+    driver.until(lambda: driver.changes.is_settled and len(rows.shown_rows) == 2 + later)
+    row = rows.shown_rows[later]
+    driver.changes.show_change(row.key)
+    files = driver.reviewed()
+    driver.until(lambda: files.row is not None and files.row.key == row.key and files.undo.isVisible())
+    text = case.text
+    files.undo.click()
+    driver.until(lambda: case.text != text or files.message.isVisible())
+    driver.settle()
+    driver.until(files.message.isVisible)
+    assert case.text == BEFORE + stays, files.message.text
+    assert "undo" in files.message.keys, "what was undone can be done again (W4)"
+    files.message.button("undo").click()
+    driver.until(lambda: case.text == text)

@@ -353,6 +353,10 @@ class HomeCalls(HomeServices):
         """As `Workbench.revert`."""
         raise NotImplementedError
 
+    def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
+        """As `Workbench.undo_run`."""
+        raise NotImplementedError
+
 
 class EngineCalls:
     """What is asked of the engine itself."""

@@ -19,7 +19,15 @@ from pathlib import Path
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.errors import Conflict, PathRuleError, StoreError, Unavailable, UserError, user_error_from_os
+from reverie.errors import (
+    CHANGED_SINCE,
+    Conflict,
+    PathRuleError,
+    StoreError,
+    Unavailable,
+    UserError,
+    user_error_from_os,
+)
 from reverie.files.atomic import is_write_protected, undurable_as_warning, write_protected
 from reverie.files.directory import Directory, SwappedError, is_link, real_path
 from reverie.files.locks import file_lock
@@ -41,6 +49,7 @@ from reverie.services.views import (
     HandChange,
     RecordChange,
     Renamed,
+    RunReverted,
     Template,
     Undo,
     file_text,
@@ -207,19 +216,31 @@ class UserEdits:
         return " ".join((undo.sentence, *dict.fromkeys(warnings)))
 
     def _take_back(
-        self, step: FilesChanged | Renamed | CompanionRestored | RecordChange, warnings: list[str]
+        self,
+        step: FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange,
+        warnings: list[str],
     ) -> None:
         """`warnings` gets what went wrong once it was taken back."""
         if isinstance(step, FilesChanged):
             self._changes.take_back(step, warnings)
         elif isinstance(step, Renamed):
             self._rename_back(step, warnings)
+        elif isinstance(step, RunReverted):
+            self._reapply(step)
         elif isinstance(step, CompanionRestored):
             CompanionFiles(self._parts).take_back(step, warnings)
         else:
             from reverie.services.failures import RecordEdits  # late: for one kind of agent
 
             RecordEdits(self._parts).change(step, warnings)
+
+    def _reapply(self, step: RunReverted) -> None:
+        """Undo the undo of a run. Raises `Conflict` that names what changed since."""
+        result = self._parts.reverter.revert(step.run_id)
+        if result.conflicts:
+            paths = ", ".join(result.conflicts)
+            what = "Not everything was undone" if result.applied else "Can't undo"
+            raise Conflict(f"{what}: changed since.", cause=f"{paths} stayed as it is.", reason=CHANGED_SINCE)
 
     def _rename_back(self, step: Renamed, warnings: list[str]) -> None:
         changed: list[Path] = []

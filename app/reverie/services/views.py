@@ -24,8 +24,8 @@ from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard
-from reverie.text.summaries import NOTHING, Phrase
+from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard, RunResult
+from reverie.text.summaries import NOTHING, Phrase, some
 from reverie.values import Struct, field
 
 
@@ -315,6 +315,13 @@ class Renamed(Struct, frozen=True, tag=True):
     """By logical key, as it was before."""
 
 
+class RunReverted(Struct, frozen=True, tag=True):
+    """The undo of a run, or of a part of it: a run of its own."""
+
+    run_id: str
+    """Of the undo."""
+
+
 class CompanionRestored(Struct, frozen=True, tag=True):
     """An older version of a companion, which lies outside the scopes and so has no memory path."""
 
@@ -362,7 +369,7 @@ class Undo(Struct, frozen=True):
     context: ScopeContext
     path: str
     """Where a window is to look once it is taken back."""
-    steps: tuple[FilesChanged | Renamed | CompanionRestored | RecordChange, ...]
+    steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange, ...]
     """In the order they were made. A `RecordChange` is the way back already: a value inside a record is given
     back in whatever the record has become, which a file's bytes cannot say."""
     sentence: str
@@ -375,6 +382,14 @@ class Undo(Struct, frozen=True):
     """Memory paths of the files and folders that were deleted; not those that moved."""
     warning: str = ""
     """What went wrong after the change was made, as sentences; empty for nothing."""
+
+
+def run_undone(context: ScopeContext, result: RunResult) -> Undo:
+    """The undo of a run as a change that can be undone itself."""
+    count = len(result.applied)
+    files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
+    shown = result.applied[0] if result.applied else ""
+    return Undo(context, shown, (RunReverted(result.run_id),), f"Reapplied {files}.", count)
 
 
 class Relevance(Struct, frozen=True):

@@ -56,6 +56,7 @@ from reverie.services.views import (
     Template,
     Undo,
     UnseenKind,
+    run_undone,
 )
 
 if TYPE_CHECKING:
@@ -374,6 +375,10 @@ class Workbench(HomeServices):
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
         """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
         return self.parts.reverter.revert(run_id, part)
+
+    def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
+        """As `revert`, for a list of what can be undone."""
+        return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
         """A watcher over this home and its runs, not started."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QListWidgetItem, QWidget
 
 from reverie.agents.scopes import Scope, ScopeContext
@@ -19,6 +20,7 @@ from reverie.engine.asking import ask
 from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
+from reverie.services.views import run_undone
 from reverie.ui.appearance import Icons
 from reverie.ui.changes.diff import PaneReader, ShownFile
 from reverie.ui.changes.review import ReviewPart
@@ -79,6 +81,7 @@ class ChangesControl(QObject):
         self._stale = True
         self._wanted = ""
         self._result: tuple[str, str, Tone] | None = None  # to be said where this run is shown
+        self._reverting: tuple[HomeSession, ScopeContext, str, Parts | None] | None = None
         self.dialog: RestoreDialog | None = None
         self._forget()
         self._changes_back = TakeBack(tab.files.message, edits)
@@ -120,6 +123,8 @@ class ChangesControl(QObject):
         jobs.cancelled.connect(tab.files.ended)
         self._dreams.refused.connect(self._say_error)
         self._dreams.footer.aged.connect(tab.changes.update_ages)
+        undo = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), tab, self._undo_last)
+        undo.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def set_session(self, session: HomeSession | None) -> None:
         """Another home is shown, or none."""
@@ -431,6 +436,8 @@ class ChangesControl(QObject):
         choices, session = self.tab.files.choices, self._session
         of_run = row.run is not None and (choices is None or choices.view.run is not None)
         if of_run and row.run is not None:
+            if session is not None and session.context is not None and not self._dreams.jobs.running:
+                self._reverting = (session, session.context, row.run.id, parts)
             self._dreams.revert(row.run.id, parts)
         elif row.change is not None and session is not None:
             work = ask(session.workbench.change_log.take_back, row.change, parts, self._target)
@@ -440,6 +447,13 @@ class ChangesControl(QObject):
         said = counted("1 file was taken back.", "%n files were taken back.", undo.count)
         self._changes_back.offer(undo, said)
         self.tab.files.ended()
+
+    @Slot()
+    def _undo_last(self) -> None:
+        """Undo what was done in this tab last, as the button beside its message."""
+        for back in (self._changes_back, self._deleted_back):
+            if back.can_undo:
+                back.undo()
 
     def _change(self, session: HomeSession, name: str, work: Any, done: Callable[[Undo], None]) -> None:
         for message in (self.tab.files.message, self.tab.deleted.message):
@@ -475,6 +489,15 @@ class ChangesControl(QObject):
     def _on_reverted(self, result: RunResult) -> None:
         said = conflict_words(result) if result.conflicts else summary_words(result.summary)
         self._say(said, "warn" if result.conflicts else "info")
+        asked, self._reverting = self._reverting, None
+        if asked is not None and asked[2] == result.reverts and result.applied:
+            session, context, run_id, parts = asked
+            undo = run_undone(context, result)
+            self._edits.add(
+                session, "undo a run", ask(session.workbench.undo_run, context, run_id, parts), undo
+            )
+            tone: Tone = "warn" if result.conflicts else "info"
+            self._changes_back.offer(undo, said, tone=tone)
         self._on_changed()
 
     def _say(self, said: str, tone: Tone) -> None:

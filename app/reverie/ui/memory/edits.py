@@ -28,7 +28,7 @@ from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
-from reverie.ui.widgets.controls import MessageBar
+from reverie.ui.widgets.controls import MessageBar, Tone
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -158,6 +158,11 @@ class Edits(QObject):
         failed = failed or self.failed.emit
         session.lanes.scan.submit(name, job, done=changed, failed=failed)
 
+    def add(self, session: HomeSession, name: str, job: Request[Undo], undo: Undo) -> None:
+        """Remember what was done elsewhere, by a job like `job`, as the last change."""
+        self._redos.clear()
+        self._take(_TreeChange(session, undo, name, job), self._forgotten)
+
     def undo(self) -> None:
         """Take back the last change."""
         if not self._undos:
@@ -233,27 +238,58 @@ class TakeBack(QObject):
         self._bar = bar
         self._edits = edits
         self._undo: Undo | None = None
+        self._is_asked = False
         bar.chosen.connect(self._on_chosen)
+        edits.undone.connect(self._on_undone)
+        edits.failed.connect(self._on_failed)
 
-    def offer(self, undo: Undo, sentence: str, more: Sequence[tuple[str, str, str]] = ()) -> None:
+    def offer(
+        self,
+        undo: Undo,
+        sentence: str,
+        more: Sequence[tuple[str, str, str]] = (),
+        tone: Tone = "info",
+    ) -> None:
         """Say what was done and what it warns of, with Undo and `more` buttons beside it."""
         self._undo = undo
         buttons = [(_UNDO, self.tr("Undo"), self.tr("Take it back")), *more]
-        self._bar.say(with_warning(sentence, undo), buttons=buttons)
+        self._bar.say(with_warning(sentence, undo), tone=tone, buttons=buttons)
 
     def forget(self) -> None:
         """What was done before is not to be taken back from here."""
         self._undo = None
 
-    @Slot(str)
-    def _on_chosen(self, key: str) -> None:
-        if key != _UNDO:
-            return
+    @property
+    def can_undo(self) -> bool:
+        """Whether what was offered here is the next to be undone."""
+        return self._undo is not None and self._edits.last is self._undo
+
+    @Slot()
+    def undo(self) -> None:
+        """Take back what was offered here."""
         self._bar.clear()
-        if self._undo is not None and self._edits.last is self._undo:
+        if self.can_undo:
+            self._is_asked = True
             self._edits.undo()
         else:
             self._bar.say(self.tr("Other changes came after it: undo those first."))
+
+    @Slot(str)
+    def _on_chosen(self, key: str) -> None:
+        if key == _UNDO:
+            self.undo()
+
+    @Slot(object, object, str)
+    def _on_undone(self, _session: HomeSession, undo: Undo, sentence: str) -> None:
+        if undo is self._undo:
+            self._is_asked = False
+            self._bar.say(visible(sentence))
+
+    @Slot(object)
+    def _on_failed(self, error: UserError) -> None:
+        if self._is_asked:
+            self._is_asked = False
+            self._bar.say_error(error)
 
 
 def with_warning(sentence: str, undo: Undo) -> str:

@@ -291,10 +291,12 @@ class RunPanel(QWidget):
         """What came of taking a run back; conflicts are named one by one."""
         self._live.hide()
         self._run_id = result.run_id
+        undo = ("revert", self.tr("Undo"), self.tr("Do again what was undone"))
+        buttons = [undo] if result.applied else []
         if not result.conflicts:
-            self.result.say(summary_words(result.summary))
+            self.result.say(summary_words(result.summary), buttons=buttons)
             return
-        self.result.say(conflict_words(result), tone="warn")
+        self.result.say(conflict_words(result), tone="warn", buttons=buttons)
 
     def failed(self, error: UserError) -> None:
         """The run could not begin or broke off."""
