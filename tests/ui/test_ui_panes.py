@@ -16,7 +16,6 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.ui.appearance import descendants, theme_of
-from reverie.ui.window.main_window import ALT
 from reverie.ui.window.parts import panes
 
 LEAST_PIXELS = 12
@@ -200,7 +199,6 @@ def underlines(widget: QWidget) -> bool:
 
 
 def test_letters_for_alt_are_underlined_while_it_is_held(driver: Driver) -> None:
-    assert Qt.Key.Key_Alt == ALT
     menus, text = driver.window.menuBar(), driver.pane.text
     text.setFocus()
     assert not underlines(menus)
