@@ -306,6 +306,10 @@
         <source>Take them out again; what you typed stays</source>
         <translation>Wieder herausnehmen; das Getippte bleibt</translation>
     </message>
+    <message>
+        <source>Undone by you</source>
+        <translation>Von Ihnen rückgängig gemacht</translation>
+    </message>
 </context>
 <context>
     <name>ColumnParts</name>
@@ -3147,6 +3151,10 @@
         <translation>Wird abgebrochen…</translation>
     </message>
     <message>
+        <source>Do again what was undone</source>
+        <translation>Das Rückgängiggemachte wieder anwenden</translation>
+    </message>
+    <message>
         <source>Do exactly this; it can be undone</source>
         <translation>Genau das tun; es lässt sich rückgängig machen</translation>
     </message>
@@ -3919,6 +3927,10 @@
 <context>
     <name>UnseenControl</name>
     <message>
+        <source>&amp;Open in Changes</source>
+        <translation>In Änderungen ö&amp;ffnen</translation>
+    </message>
+    <message>
         <source>&amp;Restore</source>
         <translation>&amp;Wiederherstellen</translation>
     </message>
@@ -3939,6 +3951,10 @@
         <translation>Geändert {by}</translation>
     </message>
     <message>
+        <source>Deleted {name}.</source>
+        <translation>{name} gelöscht.</translation>
+    </message>
+    <message>
         <source>Go to the first change</source>
         <translation>Zur ersten Änderung</translation>
     </message>
@@ -3947,8 +3963,16 @@
         <translation>Neu, {by}</translation>
     </message>
     <message>
+        <source>Restored {name}.</source>
+        <translation>{name} wiederhergestellt.</translation>
+    </message>
+    <message>
         <source>S&amp;how</source>
         <translation>&amp;Zeigen</translation>
+    </message>
+    <message>
+        <source>Take it back; what you wrote stays</source>
+        <translation>Zurücknehmen; was Sie geschrieben haben, bleibt</translation>
     </message>
     <message>
         <source>Take it out of the list</source>
@@ -3959,16 +3983,8 @@
         <translation>Das Zeichen wegnehmen</translation>
     </message>
     <message>
-        <source>{path} is as you saw it last.</source>
-        <translation>{path} ist, wie Sie es zuletzt gesehen haben.</translation>
-    </message>
-    <message>
-        <source>{path} is back.</source>
-        <translation>{path} ist wieder da.</translation>
-    </message>
-    <message>
-        <source>{path} is deleted.</source>
-        <translation>{path} ist gelöscht.</translation>
+        <source>What was changed, by whom and when</source>
+        <translation>Was geändert wurde, von wem und wann</translation>
     </message>
     <message>
         <source>{path} was deleted {by}</source>
@@ -8252,8 +8268,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vom Notizschreiber</translation>
     </message>
     <message>
-        <source>by the undoing of a run</source>
-        <translation>durch die Rücknahme eines Laufs</translation>
+        <source>by your undo</source>
+        <translation>durch Ihr Rückgängigmachen</translation>
     </message>
     <message>
         <source>cancelled</source>
