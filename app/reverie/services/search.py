@@ -114,8 +114,18 @@ _LEAST_SHARE, _LEAST_SHARE_HERE = 0.25, 0.1
 _TOGETHER = 0.7
 # What a note of the place one is in is worth more: there one asks about it most often.
 _HERE = 3.0
+# So much of a question a note of that place must answer to stand before the notes of others with all words.
+_BEFORE_OTHERS = 0.5
+# What the words in a note's name count for beside those in its text.
+_NAME = 3.0
 # How often a search for a pattern tells what it has so far.
 _REPORT_S = 0.2
+
+
+def _within(limits: SearchLimits, count: int) -> SearchLimits:
+    """Return the limits for the notes of the place one is in alone."""
+    here = set(limits.here)
+    return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
 
 
 class _Shelf(Struct, dict=True):
@@ -274,8 +284,13 @@ class SearchService:
         try:
             limits = self._limits(index, query, shelves, place, count)
             docs, complete = find(index, query, limits)
-            is_few = loosely and len(docs) < min(FEW, count) and not query.regex
-            loose = find_loose(index, query, replace(limits, count=_LOOSE)) if is_few else Loose((), ())
+            ours = [doc for doc in docs if (doc.home, doc.root) in limits.here] if limits.here else docs
+            loose = Loose((), ())
+            if loosely and not query.regex and len(docs) < min(FEW, count):
+                loose = find_loose(index, query, replace(limits, count=_LOOSE))
+            elif loosely and not query.regex and len(ours) < min(FEW, count) and len(query.terms) > 1:
+                # The notes of other places do not keep those of this one from being looked for.
+                loose = find_loose(index, query, _within(limits, _LOOSE))
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
             self._mark_damaged()
@@ -283,16 +298,19 @@ class SearchService:
         if query.regex:
             return self._tried(text, query, docs, problems, count, stop, report, complete=complete)
         hits: list[SearchHit] = []
+        first_other = None
         for doc in docs:
             if stop():
                 raise SearchStopped
             hit = self._hit(doc, query)
             if hit is not None:
+                if first_other is None and limits.here and (doc.home, doc.root) not in limits.here:
+                    first_other = len(hits)
                 hits.append(hit)
-        if len(hits) < count:
-            hits += self._loose_hits(query, loose, {doc.id for doc in docs}, limits.here, stop)[
-                : count - len(hits)
-            ]
+        before, after = self._loose_hits(query, loose, {doc.id for doc in docs}, limits.here, stop)
+        at = len(hits) if first_other is None else first_other
+        hits[at:at] = before
+        hits = [*hits, *after][:count]
         return SearchAnswer(text, tuple(hits), problems, complete)
 
     def _loose_hits(
@@ -302,44 +320,53 @@ class SearchService:
         known: Collection[int],
         here: Collection[tuple[str, str]],
         stop: Callable[[], bool],
-    ) -> list[SearchHit]:
-        """What has some of the words, best first by how much of the question stands together in it."""
-        found: list[SearchHit] = []
+    ) -> tuple[list[SearchHit], list[SearchHit]]:
+        """Return what has some of the words, best first by how much of the question stands together in it:
+        notes of the place one is in that answer enough of it to stand before others, and the rest."""
+        before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
             if stop():
                 raise SearchStopped
             if doc.id in known:
                 continue
+            is_here = (doc.home, doc.root) in here
             if loose.groups:
-                hit = self._loose_hit(doc, loose.groups, _HERE if (doc.home, doc.root) in here else 0.0)
+                hit, share = self._loose_hit(doc, loose.groups, _HERE if is_here else 0.0)
             else:  # what is in quotes, without words that nothing holds
                 exact = self._hit(doc, query)
-                hit = None if exact is None else replace(exact, matched="any")
-            found += (hit,) if hit is not None else ()
-        return sorted(found, key=lambda hit: -hit.score)
+                hit, share = None if exact is None else replace(exact, matched="any"), 0.0
+            if hit is not None:
+                (before if is_here and share >= _BEFORE_OTHERS else after).append(hit)
+        return (
+            sorted(before, key=lambda hit: -hit.score),
+            sorted(after, key=lambda hit: -hit.score),
+        )
 
-    def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> SearchHit | None:
+    def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> tuple[SearchHit | None, float]:
+        """Return the row as it is shown (None: it does not answer), and how much of the question it has."""
         read = self._read(doc, _LOOSE_GLANCE)
         if read is None:
-            return None
+            return None, 0.0
         place, shelf, text, _is_all = read
         owner = (place.project_path or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
         said = passage(text, groups, called=f"{owner} {doc.rel}")
         if said.anywhere < (_LEAST_SHARE_HERE if more else _LEAST_SHARE):
-            return None
-        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * said.together + more
-        named = passage(doc.rel, groups).hits
+            return None, 0.0
+        named = passage(doc.rel, groups)
+        together = said.together + (_NAME - 1) * named.anywhere
+        score = doc.score * (1 - _TOGETHER) + WHOLE * _TOGETHER * together + more
         made = self._made(
             replace(doc, score=round(score, 4)), place, shelf, snippet_of(text, said.hits), _NO_WORDS
         )
         at = len(made.path) - len(doc.rel)
-        return replace(
+        shown = replace(
             made,
             matched="near" if said.is_like else "any",
-            name_hits=tuple((start + at, end + at) for start, end in named)
+            name_hits=tuple((start + at, end + at) for start, end in named.hits)
             if made.path.endswith(doc.rel)
             else (),
         )
+        return shown, said.anywhere
 
     # The index
 

@@ -641,3 +641,28 @@ def test_the_place_one_is_in_comes_first(desk: SearchService, parts: HomeContain
     assert desk.search("quetzal").hits[0].path == "/memories/global/quetzal.md"
     for place in (SearchPlace(project), SearchPlace(f"{project}/src")):
         assert desk.search("quetzal", place=place).hits[0].path == "/memories/project/far.md"
+
+
+def test_inside_a_project_others_with_all_words_do_not_crowd_out_its_own_note(
+    desk: SearchService, parts: HomeContainer
+) -> None:
+    own = parts.home.root / PROJECT / "zebra-crossing.md"
+    own.write_text("# Zebra crossing\n\nThe quetzal waits at the zebra crossing until noon.\n")
+    others = {
+        f"other{number}": f"A quetzal, a zebra, a crossing, the okapi {number}.\n" for number in range(8)
+    }
+    write(parts, desk, **others)
+    project = next(hit.project_path for hit in desk.search("quetzal waits").hits if hit.project_path)
+    question = "quetzal zebra crossing okapi"
+    assert desk.search(question).hits[0].path.startswith("/memories/global/other")
+    answer = desk.search(question, place=SearchPlace(project))
+    assert answer.hits[0].path == "/memories/project/zebra-crossing.md"
+    assert answer.hits[0].matched == "any"
+    assert sum(hit.path.startswith("/memories/global/other") for hit in answer.hits) == 8
+
+
+def test_the_name_of_a_note_counts_three_times(desk: SearchService, parts: HomeContainer) -> None:
+    write(parts, desk, quetzal="Nothing else.\n", birds="The okapi and the gazebo.\n")
+    answer = desk.search("quetzal okapi gazebo")
+    paths = [hit.path for hit in answer.hits[:2]]
+    assert paths == ["/memories/global/quetzal.md", "/memories/global/birds.md"]
