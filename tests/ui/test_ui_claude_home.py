@@ -124,3 +124,19 @@ def test_signs_filter_and_inspector_say_how_much_of_each_file_is_loaded(
     driver.open(f"{memory}/a.md")
     driver.tab.inspector.toggle()
     driver.until(lambda: "line in the index" in driver.tab.inspector.inspector.about.lines[0].text())
+
+
+def test_a_pin_shows_at_once_and_says_what_it_is_for(windows: Windows, tmp_path: Path) -> None:
+    maker = ClaudeHomeMaker(tmp_path)
+    project = maker.repository("demo")
+    maker.session(project, 1)
+    maker.memory(project, {"MEMORY.md": "- [A](a.md)\n", "a.md": topic("a")})
+    driver = windows.open(maker.root, session_id(1))
+    path = "/memories/project/a.md"
+    driver.open(path)
+    driver.tab.inspector.toggle()
+    driver.do("memory.pin")
+    driver.until(lambda: driver.file(path).file.usage.pinned)
+    assert "the agent knows no pins" in driver.tab.undo_bar.text
+    about = driver.tab.inspector.inspector.about
+    driver.until(lambda: any("knows no pins" in line.text() for line in about.lines))

@@ -3,6 +3,7 @@ thread."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -418,3 +419,18 @@ def test_a_path_without_room_loses_folders_before_it_loses_the_name_of_the_file(
     whole = label.text() == label.accessibleName()
     assert label.accessibleName() == "/memories/project/notes/bike-states.md"
     assert ("bike-states.md" in label.toolTip()) is not whole
+
+
+def test_a_project_that_the_home_lists_under_another_path_is_shown_there(
+    windows: Windows, home: Path
+) -> None:
+    driver = windows.open(home)
+    old = driver.session.context.project_path
+    config = home / "config.json"
+    text = config.read_text().replace(json.dumps(old), json.dumps(f"{old}-renamed"))
+    config.write_text(text)
+    driver.until(lambda: getattr(driver.session.context, "project_path", "") == f"{old}-renamed")
+    driver.settle()
+    place = driver.window.picker.place(driver.window.picker.currentIndex())
+    assert place is not None
+    assert (place.kind, place.workspace_id) == ("workspace", driver.session.context.workspace_id)

@@ -118,6 +118,20 @@ class HomeContainer:
         """Reverie's own directory for this home; created on first use."""
         return self.profile.ensure(self.profile.own_sidecars(self.home_id))
 
+    @property
+    def usage_file(self) -> Path:
+        """The file of pins and use: the agent's own, or Reverie's for an agent that keeps none."""
+        kept = self.home.sidecars
+        own = self.profile.own_sidecars(self.home_id) / "memory-meta.json"
+        return own if kept is None else kept.usage
+
+    @property
+    def coverage_file(self) -> Path:
+        """The file of what was consolidated when: the agent's own, or Reverie's."""
+        kept = self.home.sidecars
+        own = self.profile.own_sidecars(self.home_id) / "memory-consolidation.json"
+        return own if kept is None else kept.coverage
+
     @cached_property
     def write_guard(self) -> WriteGuard:
         """Decides which stores of this home may be written."""

@@ -346,6 +346,9 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     own = (parts.profile.runs(parts.home_id), parts.profile.traces(parts.home_id))
     log = parts.profile.activity(parts.home_id)
     activity = WatchTarget(log.parent, recursive=False, only=(log.name,))
+    if home.sidecars is None:  # an agent's own are among the places of its home
+        kept = parts.usage_file, parts.coverage_file
+        places.append(WatchTarget(kept[0].parent, recursive=False, only=tuple(each.name for each in kept)))
     return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), activity)
 
 
@@ -363,9 +366,7 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     log = parts.profile.activity(parts.home_id)
     activities = _texts((log, log.parent))
     repository = _texts(place / name for place, names in _repository(context) for name in names)
-    sidecars = home.sidecars
-    coverage = None if sidecars is None else os.fspath(sidecars.coverage)
-    usage = None if sidecars is None else os.fspath(sidecars.usage)
+    coverage, usage = os.fspath(parts.coverage_file), os.fspath(parts.usage_file)
     tree = status = runs = contents = traces = activity = project = False
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)

@@ -55,6 +55,8 @@ class HomeFacts(Struct, frozen=True):
     """It remembers failures and what was learnt of them."""
     keeps_session_notes: bool = False
     """It has notes of its sessions."""
+    loads_pinned: bool = False
+    """It knows pins, and loads what is pinned before other memories."""
     may_lose_stores: bool = False
     """It keeps stores that can be orphaned, and Reverie looks for these."""
 

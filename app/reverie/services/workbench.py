@@ -223,6 +223,7 @@ class Workbench(HomeServices):
             extracts=agent.extraction is not None,
             has_failures=agent.failures is not None,
             keeps_session_notes=agent.notes is not None,
+            loads_pinned=agent.sidecars is not None,
             may_lose_stores=agent.orphans is not None,
         )
 

@@ -453,6 +453,11 @@ _CLAUSE = re.compile(r"; ")
 _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
 
 
+def pinned_for_reverie() -> str:
+    """Say what a pin does where the agent knows none."""
+    return tr("pinned: no consolidation deletes or renames it; the agent itself knows no pins")
+
+
 def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:
     """Word what a change makes the agent load next; nothing where that stays the same."""
     if not change:

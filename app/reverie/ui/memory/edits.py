@@ -551,6 +551,9 @@ class HandControl(QObject):
     def _on_pinned(self, undo: Undo, paths: Sequence[str], pinned: bool) -> None:
         what = things(len(paths)) if len(paths) > 1 else _name(paths[0])
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
+        session = self._shown.session
+        if pinned and session is not None and not session.facts.loads_pinned:
+            said = self.tr("Pinned {what}: no consolidation deletes or renames it; the agent knows no pins")
         self.offer_undo(undo, said.format(what=what))
 
     @Slot(object, str)

@@ -27,7 +27,16 @@ from reverie.engine.asking import ask
 from reverie.errors import CHANGED_SINCE, UserError
 from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled, theme_of
-from reverie.ui.display_text import age, counted, human_size, kind_title, tr, uses, visible
+from reverie.ui.display_text import (
+    age,
+    counted,
+    human_size,
+    kind_title,
+    pinned_for_reverie,
+    tr,
+    uses,
+    visible,
+)
 from reverie.ui.editor.merge_control import by_whom
 from reverie.ui.jobs import JobControl, repeating, single_shot
 from reverie.ui.tree.memory_tree import FileData, GoneData, RowData
@@ -269,7 +278,9 @@ class InspectorControl(QObject):
         if usage.last_accessed_at is not None:
             lines.append(self.tr("last used {when}").format(when=age(self._now(), usage.last_accessed_at)))
         if usage.pinned:
-            lines.append(self.tr("pinned"))
+            session = self._shown.session
+            known = session is None or session.facts.loads_pinned
+            lines.append(self.tr("pinned") if known else pinned_for_reverie())
         lines = lines or [self.tr("not used yet")]
         return [line[:1].upper() + line[1:] for line in lines]
 

@@ -215,9 +215,11 @@ class PickerModel(NodeModel):
 
 
 class Picker(QTreeView):
-    """The list of homes. `picked(Place)`: a row was selected, by hand or by a `pick` method."""
+    """The list of homes. `picked(Place)`: a row was selected, by hand or by a `pick` method. `place_gone()`:
+    the home does not list the selected project or workspace any more."""
 
     picked = Signal(object)
+    place_gone = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -242,6 +244,7 @@ class Picker(QTreeView):
         """The homes as they are now. New homes and projects start open, orphans closed."""
         before = {self.places.keys(index) for index in self.places.walk()}
         selected = self.places.keys(self.currentIndex())
+        is_gone = False
         self._quiet = True
         self.places.set_tree(RowNode("", None, tuple(homes)))
         for index in list(self.places.walk()):
@@ -258,7 +261,10 @@ class Picker(QTreeView):
                 self._select(index)
             else:
                 self.selectionModel().clear()
+                is_gone = len(selected) > 1 and selected[1].startswith("p:")
         self._quiet = False
+        if is_gone:
+            self.place_gone.emit()
 
     def place(self, index: AnyIndex) -> Place | None:
         """The value of a row; None for no row."""
@@ -747,7 +753,7 @@ class HomeCloser(QObject):
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
             self._homes.close_trouble(place)
-            self._show_again()
+            self.show_again()
             return
         home = place.home if place is not None else shown.info.id if shown else ""
         session = self._homes.session(home)
@@ -799,8 +805,10 @@ class HomeCloser(QObject):
         else:
             self.none_left.emit()
 
-    def _show_again(self) -> None:
-        """Select the place that is shown again."""
+    @Slot()
+    def show_again(self) -> None:
+        """Select the place that is shown again; where the home lists it no more, its workspace under the
+        project that it belongs to now, else the home."""
         session, picker = self._tab.session, self._picker
         if session is None or session.context is None:
             self._show_another("")

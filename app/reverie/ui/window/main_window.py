@@ -225,6 +225,7 @@ class MainWindow(QMainWindow):
         self.picker.picked.connect(self._on_picked)
         self.closer.status_message.connect(self.say)
         self.closer.none_left.connect(self.show_no_home)
+        self.picker.place_gone.connect(self.closer.show_again)
         self.slow_disk.status_message.connect(self.say)
         self.tab.situation_changed.connect(self._update_actions)
         self.dialogs.settings_changed.connect(self.tab.dreams.ask_engine)
