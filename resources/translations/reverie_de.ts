@@ -1493,6 +1493,10 @@
         <translation>{what} angeheftet</translation>
     </message>
     <message>
+        <source>Pinned {what}: no consolidation deletes or renames it; the agent knows no pins</source>
+        <translation>{what} angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent kennt keine Anheftungen</translation>
+    </message>
+    <message>
         <source>Renamed {old} to {new}</source>
         <translation>{old} in {new} umbenannt</translation>
     </message>
@@ -8770,6 +8774,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>pinned: no consolidation deletes or renames it; the agent itself knows no pins</source>
+        <translation>angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent selbst kennt keine Anheftungen</translation>
     </message>
     <message>
         <source>preview</source>
