@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.claims.apart import NO_ANSWER, ProjectClaims
+from reverie.claims.apart import NO_ANSWER, SILENT_S, ProjectClaims
 from reverie.claims.checking import CheckedClaim, CheckedNote, fixed
 from reverie.claims.project import ClaimReport
 from reverie.claims.repository import MOST_BLOB, has_repository
@@ -50,10 +50,10 @@ AGAIN_S = 600.0
 class _Project:
     """One project, and whether its repository answers. Under its lock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, silent_s: float) -> None:
         self.path = path
         self.lock = threading.Lock()
-        self._claims = ProjectClaims(path)
+        self._claims = ProjectClaims(path, silent_s=silent_s)
         self._problem = ""
         self._not_before = 0.0
 
@@ -103,6 +103,7 @@ class ClaimService:
         timeline: Callable[[], TimelineService],
         apply: Callable[[ScopeContext, Sequence[HandChange]], Undo],
         written: Callable[[], Sidecar],
+        silent_s: float = SILENT_S,
     ) -> None:
         """`view`: the names of the memories of a context; `apply`: several changes as one; `written`: keeps
         when the lines of stale claims were written."""
@@ -110,6 +111,7 @@ class ClaimService:
         self._timeline = timeline
         self._apply = apply
         self._sidecar = written
+        self._silent_s = silent_s
         self._kept: dict[str, dict[str, int]] | None = None
         """By memory and hash of a line, as the sidecar has it."""
         self._projects: OrderedDict[Path, _Project] = OrderedDict()
@@ -191,11 +193,11 @@ class ClaimService:
 
     def _project(self, path: Path) -> _Project:
         with self._lock:
-            known = self._projects.pop(path, None) or _Project(path)
+            known = self._projects.pop(path, None) or _Project(path, self._silent_s)
             self._projects[path] = known
-            # One that does not answer is remembered and has no process.
-            running = [each for each in self._projects.values() if not each.is_silent]
-            for each in running[:-_KEPT_PROJECTS]:
+            # One that does not answer has no process and is remembered, as is one that may be found to be so.
+            idle = [each for each in self._projects.values() if not (each.is_silent or each.lock.locked())]
+            for each in idle[:-_KEPT_PROJECTS]:
                 del self._projects[each.path]
         return known
 

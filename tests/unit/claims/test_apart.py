@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pygit2
@@ -13,6 +13,8 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from helpers.git_project import GitProject
+from helpers.hostile_repositories import BODY, FORMS, hostile, pipe
+from helpers.isolation import TEST_PROFILE
 from reverie.agents.base import Identity
 from reverie.claims import apart
 from reverie.claims.apart import NO_ANSWER, ProjectClaims, RepositoryIdentities
@@ -22,9 +24,9 @@ from reverie.claims.project import ClaimReport
 from reverie.errors import Conflict, StoreError, Unavailable
 from unit.engine.test_run_workers import children, until
 
-BODY = "value = 1\n" * 12
 NOTE = CheckedNote("note.md", "Start at `src/a.py`.\n", written_s=1_790_000_000)
 SILENT_S = 0.5
+MEMORY = 400 << 20
 
 
 @pytest.fixture
@@ -43,70 +45,38 @@ def opened() -> Iterator[list[ProjectClaims]]:
         each.end()
 
 
-def pipe(at: Path) -> None:
-    at.parent.mkdir(parents=True, exist_ok=True)
-    at.unlink(missing_ok=True)
-    os.mkfifo(at)
-
-
-def _loose_object(git: Path, id_: str) -> None:
-    pipe(git / "objects" / id_[:2] / id_[2:])
-
-
-def _included(git: Path) -> None:
-    """By an include in what is included, which no look at the first finds."""
-    with (git / "config").open("a") as file:
-        file.write("[include] path = one\n")
-    (git / "one").write_text("[include]\n\tpath = two\n")
-    pipe(git / "two")
-
-
-def _leads_to_a_pipe(git: Path) -> None:
-    pipe(git / "pipe")
-    (git / "HEAD").unlink()
-    (git / "HEAD").symlink_to("pipe")
-
-
-HANGING: dict[str, Callable[[Path, GitProject], None]] = {
-    "HEAD": lambda git, _project: pipe(git / "HEAD"),
-    "a link for HEAD": lambda git, _project: _leads_to_a_pipe(git),
-    "config": lambda git, _project: pipe(git / "config"),
-    "packed-refs": lambda git, _project: pipe(git / "packed-refs"),
-    "commondir": lambda git, _project: pipe(git / "commondir"),
-    "branch": lambda git, _project: pipe(git / "refs/heads/main"),
-    "commit": lambda git, project: _loose_object(git, project.head()),
-    "tree": lambda git, project: _loose_object(git, str(project.git.head.peel().tree.id)),
-    "index of a pack": lambda git, _project: pipe(git / "objects/pack" / f"pack-{'1' * 40}.idx"),
-    "alternates": lambda git, _project: pipe(git / "objects/info/alternates"),
-    "grafts": lambda git, _project: pipe(git / "info/grafts"),
-    "shallow": lambda git, _project: pipe(git / "shallow"),
-    "included configuration": lambda git, _project: _included(git),
-}
-
-
 def verdict_of(claims: ProjectClaims) -> str:
     try:
         state = claims.look()
         (claim,) = claims.check([NOTE]).claims
     except Unavailable as error:
         return error.title if error.reason == NO_ANSWER else repr(error)
+    if state.problem.endswith("has no commits yet."):
+        return "unborn"
     return state.problem.partition(". ")[0] + "." if state.problem else claim.state.value
 
 
-@pytest.mark.parametrize("form", HANGING)
-def test_a_repository_that_hangs_could_not_be_read(
-    project: GitProject, opened: list[ProjectClaims], form: str, expect_log: ExpectLog
+QUICK = (
+    *("a link for HEAD", "config of a worktree", "commondir", "branch", "commit", "blob", "index of a pack"),
+    *("an object of an alternate", "an include of an include", "a branch that is itself", "10^10 files"),
+)
+"""Of the other forms a campaign makes each."""
+
+
+@pytest.mark.parametrize("form", FORMS if TEST_PROFILE == "campaign" else QUICK)
+def test_a_hostile_repository_is_read_or_could_not_be_read(
+    tmp_path: Path, opened: list[ProjectClaims], form: str, expect_log: ExpectLog
 ) -> None:
     expect_log("a repository was given up", count=None)
-    HANGING[form](project.path / ".git", project)
-    claims = ProjectClaims(project.path, silent_s=SILENT_S)
+    project = hostile(tmp_path, form)
+    claims = ProjectClaims(project.path, silent_s=SILENT_S, most_memory=MEMORY)
     opened.append(claims)
     verdict = verdict_of(claims)
     if verdict == f"{project.path} could not be read.":
         assert not children(os.getpid())
     else:
-        # libgit2 does not open it: then it says the truth.
-        assert verdict in ("holds", f"There is no repository to read at {project.path}.")
+        # libgit2 does not open it, or it was made of nothing that hangs: then it says the truth.
+        assert verdict in ("holds", f"There is no repository to read at {project.path}.", "unborn")
     identities = RepositoryIdentities(SILENT_S)
     found = identities.read(project.path)
     identities.end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from helpers.claude_home import ClaudeHomeMaker, topic
 from helpers.expect_log import ExpectLog
 from helpers.git_project import DAY, START, GitProject, all_bytes
+from helpers.hostile_repositories import hostile
 from helpers.offered import names_of
 from helpers.speaker import Say, Speaker
 from reverie.agents.scopes import ScopeContext
@@ -251,6 +253,25 @@ def test_what_one_check_saw_of_a_commit_another_sees_too(desk: Desk) -> None:
 def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, tmp_path: Path) -> None:
     plain = desk.bench.parts.home.context(project_path=str(tmp_path / "nowhere"), project_given=True)
     assert desk.bench.claims.check(plain).stale == ()
+
+
+def test_repositories_that_do_not_answer_are_asked_once(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+) -> None:
+    """However many are asked at once."""
+    expect_log("a repository was given up", count=6)
+    projects = [hostile(tmp_path / str(number), "branch").path for number in range(6)]
+    of_home = desk.bench.claims
+    service = ClaimService(of_home._view, of_home._timeline, of_home._apply, of_home._sidecar, silent_s=0.5)
+    contexts = [
+        desk.bench.parts.home.context(project_path=str(each), project_given=True) for each in projects
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        first = [report.problem for report in pool.map(service.stale, contexts)]
+    assert all("could not be read" in each for each in first)
+    monkeypatch.setattr("reverie.claims.apart.Child", lambda *_: pytest.fail("it was asked again"))
+    assert [service.stale(context).problem for context in contexts] == first
+    assert [service.check(context).problem for context in contexts] == first
 
 
 def test_without_a_repository_no_memory_is_read_to_say_that_nothing_is_stale(
