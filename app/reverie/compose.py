@@ -70,7 +70,11 @@ def _stale_claims(
     # Late, as above.
     from reverie.services.workbench import Workbench
 
-    return Workbench(parts).claims.stale(context, check=check).claims
+    claims = Workbench(parts).claims
+    try:
+        return claims.stale(context, check=check).claims
+    finally:
+        claims.close()
 
 
 def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mapping[str, LoadState]:

@@ -159,10 +159,10 @@ def model(directory: Path) -> None:
     parts = sample_parts("mux-home", directory)
     parts.snapshots.observe(source="bench")
     context = workspace(parts, "a1f3c9e2b7")
-    numbers = iter(range(1000))
 
     def seconds() -> float:
-        line = {"insert_line": 0, "insert_text": f"line {next(numbers)}"}
+        # A line without a statement: one that no note has is a fault, and the model is asked again.
+        line = {"insert_line": 0, "insert_text": "\n"}
         change = {"command": "insert", "path": "/memories/global/testing.md", **line}
         speaker = Speaker([[change], "Done."])
         asking = ModelClient(
@@ -170,8 +170,10 @@ def model(directory: Path) -> None:
         )
         engine = ModelEngine(asking, instructions="Tidy.", trigger="manual")
         started = time.perf_counter()
-        parts.dreams.run(DreamRequest(context, "manual", engine.name), engine)
-        return time.perf_counter() - started
+        done = parts.dreams.run(DreamRequest(context, "manual", engine.name), engine)
+        taken = time.perf_counter() - started
+        assert (done.outcome, len(speaker.requests)) == ("completed", 2), done
+        return taken
 
     # Homes are at rest: what was written within the last two seconds the history reads at every look.
     time.sleep(RACY_NS / 1e9)

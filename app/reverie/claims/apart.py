@@ -230,9 +230,10 @@ class _ReaderProcess:
                         break
             except (ChildSilent, ChildEnded, ValueError, msgspec.ValidationError) as error:
                 self.end()
-                log.warning("a repository was given up: %s", error or "it does not answer")
-                cause = "The process that read it ended." if isinstance(error, ChildEnded) else ""
-                raise _no_answer(of, cause or "Its repository does not answer.") from error
+                if isinstance(error, ChildSilent):
+                    raise _no_answer(of, "Its repository does not answer.") from error
+                log.warning("a repository was given up: %s", error)
+                raise _no_answer(of, "The process that read it ended.") from error
         except OSError as error:
             raise Unavailable(f"{of} could not be checked.", cause=str(error)) from error
         if isinstance(answer, _Crash):

@@ -10,6 +10,7 @@ Pure. Failure: none; any text has zero or more claims.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
@@ -85,7 +86,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
-    """Why nothing in the note at `path` is stale, by its name: `log`, `plan`, or empty."""
+    """Tell why nothing in the note at `path` is stale, by its name: `log`, `plan`, or empty."""
+    path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
         return ""

@@ -86,6 +86,10 @@ class _Project:
         except Unavailable as error:
             return ClaimReport(problem=self._given_up(error))
 
+    def end(self) -> None:
+        """End its process."""
+        self._claims.end()
+
     def _given_up(self, error: Unavailable) -> str:
         if error.reason != NO_ANSWER:
             raise error
@@ -190,6 +194,13 @@ class ClaimService:
         if not changes:
             raise StoreError("Nothing here can be replaced.", next_step="Edit the memory.")
         return self._apply(context, changes)
+
+    def close(self) -> None:
+        """End the processes. They are started again when something is checked."""
+        with self._lock:
+            projects = list(self._projects.values())
+        for project in projects:
+            project.end()
 
     def _project(self, path: Path) -> _Project:
         with self._lock:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from reverie.claims.checking import CheckedClaim, ClaimState, fixed
@@ -126,6 +128,7 @@ def test_what_a_note_denies_plans_or_reports_is_marked(text: str, muted: str) ->
         ("memory-bank/relatorio.md", "log"),
         ("memory-bank/progresso.md", "log"),
         ("relatórios/x.md", "log"),
+        (unicodedata.normalize("NFD", "relatórios/x.md"), "log"),
         ("memory-bank/control-planes.md", ""),
         ("memory-bank/arquitetura.md", ""),
         (".serena/memories/task_completion_checklist.md", ""),

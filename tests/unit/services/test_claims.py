@@ -256,10 +256,9 @@ def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, t
 
 
 def test_repositories_that_do_not_answer_are_asked_once(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many are asked at once."""
-    expect_log("a repository was given up", count=6)
     projects = [hostile(tmp_path / str(number), "branch").path for number in range(6)]
     of_home = desk.bench.claims
     service = ClaimService(of_home._view, of_home._timeline, of_home._apply, of_home._sidecar, silent_s=0.5)
