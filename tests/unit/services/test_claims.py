@@ -137,14 +137,14 @@ def by_model(*says: Say) -> tuple[Speaker, ModelEngine]:
 
 def test_a_consolidation_by_rules_follows_moved_files_and_keeps_every_fact(desk: Desk) -> None:
     before = desk.memory.read_text()
-    desk.project.move("src/a.py", "src/b.py", "Rename")
+    desk.project.move("src/a.py", "lib/a.py", "Move")
     assert consolidated(desk, dry_run=True).ops[0]["path"] == MEMORY
     assert desk.memory.read_text() == before
     record = consolidated(desk)
-    assert desk.memory.read_text() == before.replace("src/a.py", "src/b.py")
+    assert desk.memory.read_text() == before.replace("src/a.py", "lib/a.py")
     assert record.outcome == "completed"
     assert "followed moved files in 1 memory" in record.summary.lower()
-    assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is “src/b.py” now."]
+    assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is “lib/a.py” now."]
     card = record.details["card"]
     assert (card["stale"], card["changed"], card["invented"], card["lost"]) == (
         {"before": 1, "after": 0},
