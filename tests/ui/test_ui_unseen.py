@@ -155,3 +155,33 @@ def test_how_long_ago_goes_on_while_one_looks(
     driver.tab.footer.aged.emit()
     assert "16 min" in driver.pane.unseen.text
     assert "16 min" in lines[0].text()
+
+
+def test_a_note_that_a_run_or_a_program_deletes_while_it_is_open_can_be_restored(
+    windows: Windows, home: Path
+) -> None:
+    """W10: "This file was deleted on disk. Save again." of what the own run had deleted."""
+    driver = windows.open(home)
+    file = file_of(home)
+    before = file.read_bytes()
+    driver.open(PATH)
+    file.unlink()
+    driver.until(driver.pane.gone.isVisible)
+    assert driver.pane.file is None
+    assert "testing.md was deleted by another program" in driver.pane.gone.text
+    driver.pane.gone.button("undo").click()
+    driver.until(lambda: file.exists() and gone(driver) == [])
+    assert file.read_bytes() == before
+
+
+def test_the_history_beside_a_memory_names_each_minute_once(windows: Windows, home: Path) -> None:
+    """R4: "You · just now" three times."""
+    driver = windows.open(home)
+    driver.window.resize(1500, 800)
+    open_file = driver.open(PATH)
+    for number in range(3):
+        driver.type(f"{number}\n")
+        driver.do("file.save")
+        driver.until(lambda: not open_file.buffer.modified)
+    lines = driver.tab.inspector.inspector.history.lines
+    driver.until(lambda: [line.text().split(" ·")[0] for line in lines] == ["You", "First seen", ""])

@@ -306,6 +306,9 @@ class RevertJob(Job[RevertPlan]):
         conflicts = tuple(intent.path for intent in plan.conflicts)
         undid_nothing = bool(conflicts) and not restored
         self._carried_out = plan
+        details: dict[str, object] = {} if plan.part is None else {"part": parts_as_json(plan.part)}
+        if plan.refused:
+            details["refused"] = sorted(plan.refused)
         return Plan(
             summary_of(original, restored, conflicts, plan),
             plan.changes,
@@ -317,7 +320,7 @@ class RevertJob(Job[RevertPlan]):
             restores=True,
             even_empty=True,
             conflicts=conflicts,
-            details={} if plan.part is None else {"part": parts_as_json(plan.part)},
+            details=details,
         )
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
@@ -406,7 +409,7 @@ class RevertJob(Job[RevertPlan]):
             except (Conflict, StoreError) as error:
                 if part is not None:
                     raise not_taken_back(original, error) from error
-                if error.reason in REFUSED:
+                if error.reason in REFUSED or not isinstance(error, Conflict):
                     plan.refused[intent.path] = str(error)
                 plan.conflicts.append(intent)
                 continue

@@ -40,6 +40,7 @@ from reverie.errors import UserError, user_error_from_os
 from reverie.files.atomic import atomic_write, sweep_temporaries
 from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import ProcessId, is_alive, process_id, this_process
+from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.recording import WriteLog
 from reverie.memory.scope_files import sha256_of_bytes
@@ -206,7 +207,7 @@ class DraftService:
             gap = "" if error.reason == "missing" else str(error)
         if disk is not None and disk.read_only:
             gap = disk.read_only
-        elif disk is not None and disk.content == draft.content:
+        elif disk is not None and _holds(self._home, draft, disk):
             self.drop([name])
             return None
         return Offer(name, draft, disk, companion, gap)
@@ -442,13 +443,26 @@ class SaveWatch:
 
 
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
-    """Whether the change from `before` to `after` is in `now`: its new lines are there, and the lines that it
-    took away are not back. Pure."""
+    """Whether the change from `before` to `after` is in `now`: its new lines are there; where it only took
+    lines away, these are not back. Pure."""
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours
-    if any(theirs[line] < ours[line] for line in added):
-        return False
+    if added:
+        return all(theirs[line] >= ours[line] for line in added)
     return not removed & (theirs - ours)
+
+
+def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
+    """Whether the file has what the draft has: it merges without a trace, or its saved lines are there."""
+    texts = (draft.base, draft.content, disk.content)
+    base, text, now = ((each or "").encode("utf-8", "surrogatepass") for each in texts)
+    if text == now:
+        return True
+    merge = merge_versions(base, now, text)
+    if not merge.conflict and merge.content == now and draft.base is not None:
+        return True
+    is_change = _lines(home, base) != _lines(home, text)
+    return draft.overwritten and is_change and contains_change(home, base, text, now)
 
 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:

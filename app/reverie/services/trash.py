@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from reverie.memory.history.roots import FileVersion
 
 _SUBJECT = "Restored from the trash"
+_LOOKED_AT = 50
+"""Versions of a file at a place that is taken again, among which the deleted content is looked for."""
 
 
 class TrashEntry(Struct, frozen=True):
@@ -82,6 +84,7 @@ class TrashService:
         contexts = Contexts(self._parts)
         roots = {root.key: root for root in self._parts.home.roots()}
         entries = []
+        elsewhere = self._restored_elsewhere() if page.deletions else {}
         reachable: dict[str, bool] = {}
         for deletion in page.deletions:
             check()
@@ -89,8 +92,10 @@ class TrashService:
             if key not in reachable:
                 reachable[key] = contexts.of([key]) is not None
             entry = self._entry(deletion, contexts.owner(key), roots, reachable=reachable[key])
-            if entry is not None:
-                entries.append(entry)
+            is_back = deletion.commit.at_ms <= elsewhere.get((key, deletion.blob), -1)
+            if entry is None or is_back or (entry.taken and self._came_back(deletion)):
+                continue
+            entries.append(entry)
         return TrashPage(tuple(entries), page.next)
 
     def read(self, entry: TrashEntry) -> bytes:
@@ -171,6 +176,26 @@ class TrashService:
         root = roots.get(key)
         taken = root is not None and rooted_files(root).entry(rel) is not None
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
+
+    def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
+        """When contents were restored under another name where they still are, by root key and blob."""
+        history = self._parts.snapshots.history
+        found = {
+            step.place: (step.after, each.commit.at_ms)
+            for each in reversed(history.newest_steps(limit=_LOOKED_AT).commits)
+            if each.commit.subject == _SUBJECT
+            for step in each.steps
+            if step.after
+        }
+        now = history.newest(list(found))
+        there = [place for place, content in zip(found, now, strict=True) if content is not None]
+        return {(place.key, found[place][0]): found[place][1] for place in there}
+
+    def _came_back(self, deletion: Deletion) -> bool:
+        """Whether the file was at its place again with the content that was deleted, and changed later."""
+        history = self._parts.snapshots.history
+        log = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id)
+        return any(entry.blob == deletion.blob for entry in log.entries)
 
     def _there(self, entry: TrashEntry, contexts: Contexts) -> Callable[[str], bool]:
         context = contexts.of([entry.deletion.place.key])

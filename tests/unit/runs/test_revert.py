@@ -15,6 +15,7 @@ from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import Journal, RunResult
 from reverie.runs.revert import RevertPlan, summary_of
+from reverie.runs.transaction import load_journal
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"
@@ -248,3 +249,18 @@ def test_a_revert_waits_for_nobody(parts: HomeContainer) -> None:
     with parts.leases.acquire(dream_lease_name(parts.home_id), purpose="dream"), pytest.raises(LeaseHeld):
         parts.reverter.revert(run.run_id)
     assert not parts.runs.load(run.run_id).reverted
+
+
+def test_an_undo_whose_copies_are_gone_says_so_and_not_that_the_file_changed(parts: HomeContainer) -> None:
+    """X13."""
+    run = dream(parts)
+    journal = parts.transaction_for(run.run_id, "test").images
+    intents = load_journal(parts.profile.runs(parts.home_id) / run.run_id)
+    assert intents is not None
+    before = next(intent.before for intent in intents.intents if intent.before is not None)
+    assert journal.get(before) is not None
+    (parts.profile.images(parts.home_id) / before).unlink()
+    result = parts.reverter.revert(run.run_id)
+    assert "copy of a file is gone" in result.summary
+    assert "changed since" not in result.summary
+    assert len(result.conflicts) == len(result.details["refused"]) == 1

@@ -191,3 +191,20 @@ def test_a_file_of_a_run_that_becomes_exactly_what_it_was_is_reported(bench: Ben
     bench.file.write_bytes(before)
     (lost,) = bench.check()
     assert lost.path == PATH
+
+
+def test_a_save_whose_lines_are_in_the_file_was_not_overwritten(bench: Bench) -> None:
+    """W5: the alarm, though the file held both texts."""
+    before = bench.save("one", "ONE")
+    bench.file.write_text(before + "ONE\nand another program's\n")
+    assert bench.check() == ()
+
+
+def test_what_was_overwritten_is_offered_until_the_file_has_it(bench: Bench) -> None:
+    """W12."""
+    before = bench.save("one", "ONE")
+    bench.file.write_text(before)
+    assert len(bench.check()) == 1
+    assert len(bench.drafts()) == 1
+    bench.file.write_text(before + "ONE\nand another program's\n")
+    assert bench.drafts() == []

@@ -254,3 +254,46 @@ def test_a_long_history_is_read_page_by_page(
         if start is None:
             break
     assert found == [f"/memories/global/{number}.md" for number in (2, 1, 0)]
+
+
+@pytest.mark.parametrize("way", ["restored", "undone", "by hand"])
+def test_what_is_back_is_not_listed_also_once_it_was_changed(
+    parts: HomeContainer, desk: TrashService, context: ScopeContext, way: str
+) -> None:
+    """W3: one's own restored and edited note was listed as deleted, and as another memory in its place."""
+    file = parts.home.root / "memory/global/testing.md"
+    before = file.read_bytes()
+    edits = UserEdits(parts)
+    undo = edits.delete(context, TESTING)
+    (entry,) = desk.page().entries
+    assert entry.path == TESTING
+    if way == "restored":
+        desk.restore([entry])
+    elif way == "undone":
+        edits.undo(undo)
+    else:
+        file.write_bytes(before)
+        parts.snapshots.observe(source="test")
+    assert desk.page().entries == ()
+    edits.save(context, TESTING, "changed since\n", edits.read(context, TESTING).sha256)
+    assert desk.page().entries == ()
+
+
+def test_what_was_restored_under_another_name_is_not_listed_until_that_is_undone(
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
+) -> None:
+    UserEdits(parts).delete(context, TESTING)
+    (entry,) = desk.page().entries
+    undo = desk.restore([entry], {entry.id: "/memories/global/again.md"})
+    assert desk.page().entries == ()
+    UserEdits(parts).undo(undo)
+    assert TESTING in entries(desk)
+
+
+def test_a_place_that_another_memory_has_taken_is_told_of(
+    parts: HomeContainer, desk: TrashService, context: ScopeContext
+) -> None:
+    UserEdits(parts).delete(context, TESTING)
+    UserEdits(parts).save(context, TESTING, "another memory\n", None)
+    (entry,) = desk.page().entries
+    assert entry.taken

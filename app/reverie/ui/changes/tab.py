@@ -370,10 +370,10 @@ class DeletedPane(QWidget):
         facts = " · ".join(part for part in parts if part)
         if not entry.reachable:
             gone = self.tr("Its project or workspace is gone, so it cannot be restored there; copy its text.")
-            return f"{facts}\n{gone}"
+            return f"{facts}. {gone}"
         if entry.taken:
             beside = self.tr("Another memory has taken its place: it comes back under a new name.")
-            return f"{facts}\n{beside}"
+            return f"{facts}. {beside}"
         return facts
 
     @Slot()

@@ -358,8 +358,8 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
-        """The trees are on screen; they do not wait for drafts."""
-        if not self._has_looked and not update.names_only:
+        """The trees are on screen and do not wait for drafts. A file that changed may hold its draft now."""
+        if not update.names_only and (self._offers or not self._has_looked):
             self._has_looked = True
             self.look_again()
 

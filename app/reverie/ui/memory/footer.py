@@ -85,8 +85,11 @@ def can_revert(run: RunSummary) -> bool:
 
 def conflict_words(result: RunResult) -> str:
     """What came of taking a run back, with what was left as it is by name."""
-    paths = ", ".join(visible(path) for path in result.conflicts)
-    if len(result.conflicts) == 1:
+    changed = [path for path in result.conflicts if path not in result.details.get("refused", ())]
+    if not changed:
+        return summary_words(result.summary)
+    paths = ", ".join(map(visible, changed))
+    if len(changed) == 1:
         text = tr("{summary} Left as it is, because it was edited since: {paths}")
     else:
         text = tr("{summary} Left as they are, because they were edited since: {paths}")

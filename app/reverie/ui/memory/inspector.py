@@ -57,6 +57,8 @@ log = logging.getLogger("reverie.inspector")
 WIDTH = 220
 LEAST_EDITOR = 480
 SHOWN = 3
+_ASKED = 20
+"""Changes that are read, for those of one minute are shown as one line."""
 ASK_MS = 250
 
 
@@ -133,7 +135,8 @@ class Inspector(QWidget):
 
     def show_history(self, changes: Sequence[LoggedChange], now: int) -> None:
         """The newest first."""
-        lines = [f"{who_words(change)} · {age(now, change.at_ms)}" for change in changes[:SHOWN]]
+        told = (f"{who_words(change)} · {age(now, change.at_ms)}" for change in changes)
+        lines = list(dict.fromkeys(told))[:SHOWN]  # several saves in a minute are one line
         self.history.say([line[:1].upper() + line[1:] for line in lines])
 
     def show_warnings(self, findings: tuple[LintFinding, ...]) -> None:
@@ -298,7 +301,7 @@ class InspectorControl(QObject):
 
         async def work(_control: JobControl) -> ChangeLogPage:
             target = await ask(workbench.timeline.target, context, path)
-            return await ask(workbench.change_log.page, None, target, limit=SHOWN)
+            return await ask(workbench.change_log.page, None, target, limit=_ASKED)
 
         def done(page: ChangeLogPage) -> None:
             if self._asked[0] == path:
@@ -418,6 +421,9 @@ class UnseenControl(QObject):
             self._forget()
             return
         if change.kind == "deleted":
+            file = self._pane.file
+            if file is not None and file.buffer.banner == "gone":
+                self._editor.close()  # nothing is unsaved, and the bar tells who deleted it and restores it
             if self._pane.file is None:
                 self._change = change
                 self._say_gone(change)
