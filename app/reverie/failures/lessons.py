@@ -112,8 +112,10 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """The retrieval that goes before the lessons: its failure silences everything. Returns the episodes that
-    it retrieves, as far as that is told by episodes alone: it writes the time of their last use anew."""
+    """Return the episodes that loki-mode's retrieval finds, as far as that is told by episodes alone: it
+    writes the time of their last use anew. The retrieval goes before the lessons, and its failure silences
+    everything: raises `_Closed`. Without a goal and a phase, which loki-mode always has, everything counts as
+    found."""
     query = " ".join(part for part in (goal, f"phase: {phase}" if phase else "") if part)
     words = query.lower().split()
     scored: list[tuple[float, Path, dict[str, Any]]] = []
@@ -133,17 +135,46 @@ def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
                 raise _Closed(path, f"has a {name} that is no text")
             texts.append(text.lower())
         score = sum((word in texts[0]) + 0.5 * (word in texts[1]) for word in words)
+        if not words:
+            _require_figures(path, data)
         if score:
             scored.append((score, path, data))
+    _require_patterns(memory, words)
     scored.sort(key=lambda each: each[0], reverse=True)
     for place, (_score, path, data) in enumerate(scored[:_RANKED]):
-        for name in ("importance", "confidence"):
-            if not isinstance(data.get(name), (int, float, type(None))):
-                raise _Closed(path, f"has {_an(name)} that is no number")
+        _require_figures(path, data)
         at = data.get("timestamp") or data.get("last_used")
         if at and not isinstance(at, str) and place < _RETRIEVED:
             raise _Closed(path, "has a time that is no text")
     return frozenset(path for _score, path, _data in scored[:_RETRIEVED])
+
+
+_PATTERNS = "semantic/patterns.json"
+_PATTERN_TEXTS = ("pattern", "category", "correct_approach")
+
+
+def _require_patterns(memory: Path, words: Sequence[str]) -> None:
+    """Raise `_Closed` where the retrieval fails over a pattern: it multiplies what it finds by two figures of
+    the record, and by one of them whether it finds it or not."""
+    data = _loaded(memory / _PATTERNS)
+    listed = data.get("patterns") if isinstance(data, dict) else None
+    for pattern in listed if isinstance(listed, list) else ():
+        if not isinstance(pattern, dict) or text_of(pattern.get("category")).lower() == "anti-pattern":
+            continue
+        texts = [text_of(pattern.get(name)).lower() for name in _PATTERN_TEXTS]
+        found = not words or any(word in text for word in words for text in texts)
+        names = ("importance", "confidence") if found else ("confidence",)
+        _require_figures(memory / _PATTERNS, pattern, names)
+            memory / _PATTERNS, pattern, ("importance", "confidence") if found else ("confidence",)
+        )
+
+
+def _require_figures(
+    path: Path, record: Mapping[str, Any], names: Sequence[str] = ("importance", "confidence")
+) -> None:
+    for name in names:
+        if not isinstance(record.get(name), (int, float, type(None))):
+            raise _Closed(path, f"has {_an(name)} that is no number")
 
 
 def _scanned(memory: Path) -> Iterator[Path]:

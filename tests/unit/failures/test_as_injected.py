@@ -113,13 +113,35 @@ def test_a_scalar_or_a_list_anywhere_in_the_store_silences_everything(store: Sto
     assert found.difference.endswith("memory/episodic/2026-07-01/task-ep-0.json holds no record.")
 
 
-def test_an_odd_importance_matters_only_where_the_goal_retrieves_the_episode(store: Store) -> None:
+def test_an_odd_importance_matters_only_where_the_goal_may_retrieve_the_episode(store: Store) -> None:
     store.put("task-ep-1.json", episode("first", importance="high"))
-    assert store.look().difference == ""
+    unknown = store.look()
+    assert unknown.agent_block == ""
+    assert "task-ep-1.json has an importance that is no number" in unknown.difference
     assert store.look("water plants").difference == ""
     found = store.look("mend the login")
     assert found.agent_block == ""
     assert "task-ep-1.json has an importance that is no number" in found.difference
+
+
+@pytest.mark.parametrize(
+    ("name", "goal", "closes"),
+    [
+        ("importance", "mend the login", True),
+        ("importance", "", True),
+        ("importance", "water plants", False),
+        ("confidence", "water plants", True),
+    ],
+)
+def test_an_odd_figure_of_a_pattern_silences_the_lessons_too(
+    store: Store, name: str, goal: str, closes: bool
+) -> None:
+    patterns = store.memory / "semantic" / "patterns.json"
+    patterns.parent.mkdir()
+    patterns.write_text(json.dumps({"patterns": [{"pattern": "Login: first the cookie", name: "high"}]}))
+    found = store.look(goal)
+    assert found.agent_block == ("" if closes else BLOCK)
+    assert ("memory/semantic/patterns.json has a" in found.difference) == closes
 
 
 def test_what_loki_mode_retrieves_gets_a_good_time_of_its_last_use(store: Store) -> None:
