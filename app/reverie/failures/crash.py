@@ -334,7 +334,8 @@ FRAMES = 5
 
 _ERROR_CLASS_CHARS = 64
 _NOT_IN_ERROR_CLASS = re.compile(r"[^A-Za-z0-9_.:-]")
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+_MOST_EXIT_CODE = 10**9
+_FRICTION = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,5}")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CAPTURED_AT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
@@ -342,6 +343,7 @@ _SYMBOL = re.compile(r"(?=.{1,120}\Z)(?:(?:async|new|get|set) ){0,2}[\w$.<>\[\]#
 _PYTHON_FRAME = re.compile(r'\s*File ".*", line \d+, in (\S.*)\Z')
 _NATIVE_FRAME = re.compile(r"\s*#\d+\s+(?:0x[0-9a-fA-F]+\s+)?in (\S.*)\Z")
 _JS_FRAME = re.compile(r"\s*at (\S.*?)(?: \(.*)?\Z")
+_PLACE = re.compile(r":\d+\Z|[/\\]")
 _LOCATION = re.compile(r"(?:\s*\([^()]*\))?(?:\s*(?:\+\s*)?0x[0-9a-fA-F]+)?(?:(?::\d+){1,2})?\Z")
 
 
@@ -368,6 +370,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
     before = raw.get("redactions_count")
     # What is left out of a class joins what it stood between: so that is looked at, too.
     error_class = error_class_of(redact_text(error_class_of(clean.get("error_class")), places)[0])
+    stored = _matching(_DIGEST, raw.get("fingerprint")) is not None
     listed = clean.get("stack_signature")
     stack = clean.get("stack")
     lines = "\n".join(map(text_of, stack)) if isinstance(stack, list) else text_of(stack)
@@ -378,7 +381,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
         "stack_signature": signature,
         "rarv_phase": phase_of(clean.get("rarv_phase")),
         "exit_code": exit_code_of(clean.get("exit_code")),
-        "friction_kind": clean.get("friction_kind") if clean.get("friction_kind") in FRICTIONS else None,
+        "friction_kind": friction_of(clean.get("friction_kind"), stored=stored),
         "project_id_hash": _matching(_DIGEST, clean.get("project_id_hash")),
         "fingerprint": fingerprint(error_class, signature),
         "rules_version": RULES_VERSION,
@@ -388,8 +391,8 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def error_class_of(value: object) -> str:
-    """The first word, of letters that names of errors have."""
-    words = text_of(value).split(maxsplit=1)
+    """Return the first word of a text, of letters that names of errors have."""
+    words = value.split(maxsplit=1) if isinstance(value, str) else []
     return _NOT_IN_ERROR_CLASS.sub("", words[0])[:_ERROR_CLASS_CHARS] if words else "UnknownError"
 
 
@@ -402,12 +405,25 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """A whole number, also as text, as shells give it; None for anything else, booleans included."""
+    """Return a whole number as loki-mode reads it: also of a text, as shells give it, and of a fraction, which
+    is cut. None for anything else, booleans included."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value.strip()):
+    if not isinstance(value, str | float):
         return None
-    return int(value)
+    try:
+        code = int(value)
+    except (ValueError, OverflowError):
+        return None
+    return code if abs(code) < _MOST_EXIT_CODE else None
+
+
+def friction_of(value: object, *, stored: bool) -> str | None:
+    """Return a kind of friction that is known. `stored`: the record was scrubbed before; then a kind of a
+    version to come stays, which is plain words."""
+    if not isinstance(value, str):
+        return None
+    return value if value in FRICTIONS or (stored and _FRICTION.fullmatch(value)) else None
 
 
 def signature_of(stack: str) -> list[str]:
@@ -432,10 +448,11 @@ def _symbol_of(line: str) -> str:
         name = match[1]
     elif match := _JS_FRAME.fullmatch(line):
         # A frame without a name is only a place.
-        name = match[1] if " (" in line else "<anonymous>"
+        name = match[1] if " (" in line or not _PLACE.search(match[1]) else "<anonymous>"
     else:
         return ""
-    return _checked(name)
+    # An address is no name either.
+    return _checked(name) or ("<anonymous>" if not _LOCATION.sub("", name.strip(), count=1).strip() else "")
 
 
 def _checked(name: str) -> str:

@@ -165,8 +165,6 @@ def _require_patterns(memory: Path, words: Sequence[str]) -> None:
         found = not words or any(word in text for word in words for text in texts)
         names = ("importance", "confidence") if found else ("confidence",)
         _require_figures(memory / _PATTERNS, pattern, names)
-            memory / _PATTERNS, pattern, ("importance", "confidence") if found else ("confidence",)
-        )
 
 
 def _require_figures(

@@ -102,6 +102,7 @@ def test_only_the_fifteen_keys_can_exist_and_each_is_checked() -> None:
         ("", "UnknownError"),
         (None, "UnknownError"),
         (["x"], "UnknownError"),
+        (4, "UnknownError"),
         ("naïve", "nave"),
     ],
 )
@@ -207,10 +208,51 @@ def test_a_record_that_could_not_be_scrubbed_before_stays_the_minimal_one() -> N
 
 
 @pytest.mark.parametrize(
-    ("value", "code"), [("2", 2), (" 3 ", 3), ("-1", -1), (2, 2), ("x", None), ("", None), (True, None)]
+    ("value", "code"),
+    [
+        ("2", 2),
+        (" 3 ", 3),
+        ("-1", -1),
+        (2, 2),
+        ("x", None),
+        ("", None),
+        (True, None),
+        (4.9, 4),
+        (-4.9, -4),
+        ("4.9", None),
+        ("\u0664", 4),
+        ("1_000", 1000),
+        (float("nan"), None),
+        (float("inf"), None),
+        ("9" * 30, None),
+    ],
 )
-def test_an_exit_code_may_be_text_as_shells_give_it(value: object, code: int | None) -> None:
+def test_an_exit_code_is_read_as_loki_mode_reads_it(value: object, code: int | None) -> None:
     assert crash.exit_code_of(value) == code
+
+
+@pytest.mark.parametrize(
+    ("line", "symbols"),
+    [
+        ("    at 0x7ffe12", ["<anonymous>"]),
+        ("    at 0x7ffe12 (x.js:1:2)", ["<anonymous>"]),
+        ('  File "a.py", line 3, in 0x7ffe', ["<anonymous>"]),
+        ("    at shop.pay", ["shop.pay"]),
+        ("    at /p/shop.js:1:2", ["<anonymous>"]),
+    ],
+)
+def test_a_frame_without_a_name_is_anonymous_and_one_without_a_place_is_not(
+    line: str, symbols: list[str]
+) -> None:
+    assert crash.signature_of(line) == symbols
+
+
+def test_a_kind_of_friction_to_come_stays_in_a_record_that_was_scrubbed() -> None:
+    record = crash.scrubbed({"error_class": "Boom", "friction_kind": "context_loop"}, PLACES)
+    assert record["friction_kind"] is None
+    stored = {**record, "friction_kind": "context_loop"}
+    assert crash.scrubbed(stored, PLACES)["friction_kind"] == "context_loop"
+    assert crash.scrubbed({**stored, "friction_kind": "It is 4f0c"}, PLACES)["friction_kind"] is None
 
 
 @pytest.mark.parametrize(
