@@ -55,10 +55,16 @@ _Shape = Mapping[str, Any]
 """A JSON object as it is judged: scalars as they are, `list` or `dict` for what holds more."""
 
 
-def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
-    """One refusal of a store for all that was found in it; none for nothing."""
+def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
+    """Return one refusal of a store for all that was found in it; none for nothing. `has_workspaces`: the
+    agent's homes have workspaces, of which the doctor has to be told one."""
     if not evidence:
         return ()
+    command = (
+        "`reverie doctor --workspace ID --fix known-layout`; a home with one workspace needs no ID"
+        if has_workspaces
+        else "`reverie doctor --fix known-layout`"
+    )
     return (
         Refusal(
             "unknown-layout",
@@ -67,8 +73,7 @@ def refusals(store: str, evidence: Sequence[str]) -> tuple[Refusal, ...]:
             if store
             else "Reverie does not know how this home is kept, so it only reads it.",
             " ".join(evidence),
-            "Update Reverie, or choose “Write anyway” in the checks of the Traces tab "
-            "(`reverie doctor --workspace ID --fix known-layout`; a home with one workspace needs no ID).",
+            f"Update Reverie, or choose “Write anyway” in the checks of the Traces tab ({command}).",
         ),
     )
 
@@ -102,7 +107,7 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
             "sessions/…/durable-events.jsonl records each change of a memory. Reverie knows the layout "
             "without this record."
         )
-    return refusals(WHOLE_HOME, found)
+    return refusals(WHOLE_HOME, found, has_workspaces=True)
 
 
 def _journaled(home: Path, session: Path | None) -> bool:

@@ -399,7 +399,12 @@ def ago(age_ms: float) -> str:
 def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> str:
     if record is None:
         return f"{name}: {never}"
-    changes = some(sum(bool(op["applied"]) for op in record["ops"]), "change")
+    # A run has one record for all its scopes.
+    begin = f"/memories/{name.lower()}/"
+    here = [
+        op for op in record["ops"] if any(str(op.get(key)).startswith(begin) for key in ("path", "newPath"))
+    ]
+    changes = some(sum(bool(op["applied"]) for op in here), "change")
     summary = printable(record["summary"])
     return f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} - {summary}"
 

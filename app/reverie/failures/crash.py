@@ -370,7 +370,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
     before = raw.get("redactions_count")
     # What is left out of a class joins what it stood between: so that is looked at, too.
     error_class = error_class_of(redact_text(error_class_of(clean.get("error_class")), places)[0])
-    stored = _matching(_DIGEST, raw.get("fingerprint")) is not None
+    stored = raw.keys() <= set(KEYS) and _matching(_DIGEST, raw.get("fingerprint")) is not None
     listed = clean.get("stack_signature")
     stack = clean.get("stack")
     lines = "\n".join(map(text_of, stack)) if isinstance(stack, list) else text_of(stack)
@@ -405,8 +405,8 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """Return a whole number as loki-mode reads it: also of a text, as shells give it, and of a fraction, which
-    is cut. None for anything else, booleans included."""
+    """Return a whole number as loki-mode reads it: also of a text, as shells give it, and of a fraction,
+    which is cut. None for anything else, booleans included."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if not isinstance(value, str | float):

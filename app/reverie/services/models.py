@@ -300,7 +300,9 @@ class Models(ModelServices):
                 self.provider(model)
                 self.require_consent(model)
             except UserError as error:
-                obstacle = obstacle or phrase("{model} cannot be asked: {why}", model=model, why=error.title)
+                # What was not sent is no reason; that nobody agreed is.
+                why = error.cause if error.reason == "consent" else error.title
+                obstacle = obstacle or phrase("{model} cannot be asked: {why}", model=model, why=why)
                 continue
             return ModelChoice(model, why)
         return ModelChoice(RULES, obstacle or phrase("No model is configured."))

@@ -117,6 +117,33 @@ def test_what_nobody_typed_is_context_and_compactions_are_told(tmp_path: Path) -
     assert not any(message.undone for message in messages)
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "kind"),
+    [
+        ("Caveat: the till is old", "local", "message"),
+        ("Caveat: the till is old", None, "context"),
+        ("Fix the till", "local", "message"),
+        ("Fix the till", None, "message"),
+        ("Fix the till", "recorded", "context"),
+        ("Fix the till", "harness", "context"),
+        ("<local-command-stdout>x</local-command-stdout>", "local", "context"),
+    ],
+)
+def test_who_typed_a_message_is_what_the_program_says(
+    text: str, source: str | None, kind: str, tmp_path: Path
+) -> None:
+    chat = Chat()
+    chat.user(text, **({"rowSource": source} if source else {}))
+    assert [message.kind for message in read(chat, tmp_path)[0]] == [kind]
+
+
+def test_a_reminder_to_the_model_is_no_message(tmp_path: Path) -> None:
+    chat = Chat()
+    chat.user("Fix the till")
+    chat.record("attachment", attachment={"type": "silent_turn_reminder", "turns": 3})
+    assert [message.text for message in read(chat, tmp_path)[0]] == ["Fix the till"]
+
+
 def test_a_rewind_greys_what_it_left_behind_and_nothing_else(tmp_path: Path) -> None:
     chat = Chat()
     chat.user("One")

@@ -9,6 +9,7 @@ import pytest
 from helpers.samples import SAMPLES, copy_sample, snapshot
 from helpers.unknown_layouts import DAMAGES, HARMLESS, WORLDS, codex, loki, mux, put
 from reverie.agents.base import Home
+from reverie.agents.codex.home import CodexHome
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 
 
@@ -54,6 +55,16 @@ def test_the_homes_that_the_agents_made_are_known(tmp_path: Path) -> None:
         home = open_home(root, tmp_path / "cache", User({}, tmp_path))
         assert home.roots(), name
         assert found(home) == (), name
+
+
+def test_a_home_of_a_generation_to_come_alone_is_told_so(tmp_path: Path) -> None:
+    put("memories_v3/memory_summary.md", "v1\n")(tmp_path)
+    home = CodexHome(tmp_path)
+    root = home.scope_root(home.context(), Scope.GLOBAL)
+    assert root.read_only == "This Codex keeps its memory in memories_v3/, which Reverie does not know."
+    steps = {each.next_step for each in home.write_refusals(root) if each.permissible}
+    assert steps
+    assert not any("--workspace" in step for step in steps)
 
 
 def test_unknown_memories_of_codex_leave_its_instructions_writable(tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ def status(**changes: Any) -> Status:
 
 def test_the_status_has_a_line_a_scope_and_never_only_where_there_could_have_been_a_run() -> None:
     workspace, project, whole = status_lines(status(), now=NOW)
-    assert workspace.startswith("Workspace: 3 h ago, manual, 1 change - merged")
+    assert workspace.startswith("Workspace: 3 h ago, manual, 0 changes - merged")
     assert "\x1b" not in workspace
     assert project == "Project: never"
-    assert whole.startswith("Global: 3 h ago")
+    assert whole.startswith("Global: 3 h ago, manual, 1 change - merged"), "where the change was"
     assert "never" not in list(status_lines(status(project_available=False), now=NOW))[1]
 
 

@@ -477,7 +477,7 @@ class ClaudeHome(Home):
         if root.scope is Scope.WORKSPACE:  # a session's notes lie beside the memories of its project
             project = root.directory.parent.parent
             memory, key = project / "memory", f"project/{project.name}"
-        return (*refused, *refusals(key, claude_root(memory)))
+        return (*refused, *refusals(key, claude_root(memory), has_workspaces=True))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         if root.scope is Scope.PROJECT and rel.partition("/")[0] == TEAM:

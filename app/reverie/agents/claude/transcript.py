@@ -63,8 +63,8 @@ MOST_BYTES = 64 << 20
 
 SET_UP: Mapping[str, str] = resource_table("transcripts.toml")["claude"]["set_up"]
 """What the agent is set up with, by the attachment that says so, in words."""
-QUIET = frozenset({"prompt_snapshot"})
-"""Attachments that tell a reader nothing: the program's own prompt and tools."""
+QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
+"""Attachments that tell a reader nothing: the program's own prompt and tools, reminders to the model."""
 
 
 class LoadedFile(Struct, frozen=True):
@@ -238,6 +238,9 @@ SYNTHETIC = "<synthetic>"
 """The model's name where no model said it."""
 INJECTED = tuple(_TABLE["injected"])
 """What a user message begins with that no person typed."""
+_TAGS = tuple(each for each in INJECTED if each.startswith("<"))
+_NOT_TYPED = ("recorded", "harness")
+"""Sources of rows that no person typed."""
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]*)"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*(?:"([^"\\]*)"|null)')
 _SIDE = re.compile(rb'"isSidechain"\s*:\s*true')
@@ -359,13 +362,17 @@ def result_text(content: Any) -> str:
 
 
 def is_typed(entry: TranscriptEntry) -> bool:
-    """Whether a person typed it, in the session itself."""
+    """Whether a person typed it, in the session itself. Programs of today say so (`rowSource`); of a row of
+    theirs only the tags count that their commands leave in it."""
+    source = entry.row.get("rowSource")
+    if source in _NOT_TYPED:
+        return False
     if entry.kind != "user" or entry.side or _flag(entry, "isMeta") or _flag(entry, "isCompactSummary"):
         return False
     if any(block.get("type") == "tool_result" for block in blocks_of(entry)):
         return False
     text = message_text(entry).lstrip()
-    return bool(text) and not text.startswith(INJECTED)
+    return bool(text) and not text.startswith(_TAGS if source == "local" else INJECTED)
 
 
 def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:

@@ -54,6 +54,7 @@ NOTES = "extensions/ad_hoc/notes"
 """New files here are the accepted way to tell Codex something."""
 
 NO_STORE = "Codex has made no memory here yet. Start Codex once with its memory turned on."
+_LATER = re.compile(r"memories_v(?!1$|2$)\d{1,4}")
 _SLUG_CHARS = 60
 _SOURCE_CHARS = 8
 _BOM = b"\xef\xbb\xbf"
@@ -102,7 +103,10 @@ def why_read_only(home: Path, version: Version) -> str:
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
         return f"Not in use: Codex reads {theirs}/, not {mine}/. {used.reason}"
-    return "" if is_directory(home / DIRECTORIES[version]) else NO_STORE
+    if is_directory(home / DIRECTORIES[version]):
+        return ""
+    later = sorted(entry.name for entry in entries_in(home) if _LATER.fullmatch(entry.name))
+    return f"This Codex keeps its memory in {later[-1]}/, which Reverie does not know." if later else NO_STORE
 
 
 def settings(home: Path) -> Mapping[str, Any]:

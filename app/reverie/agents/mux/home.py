@@ -211,7 +211,8 @@ class MuxHome(Home):
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
             exists = is_file(path)
             if exists or writer_in_use(self._root):
-                found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists))
+                about = "written by the memory writer"
+                found.append(Companion(Scope.PROJECT, path, f"memories/{path.name}", exists, about=about))
         return tuple(found)
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
