@@ -207,3 +207,11 @@ def test_an_import_that_loads_nothing_has_a_reason(text: str, problem: str | Non
 def test_a_mention_knows_its_line() -> None:
     (mention,) = mentions_in("---\nx: y\n---\n\nnothing\nSee @a.md: x\n")
     assert (mention.target, mention.line) == ("a.md:", 6)
+
+
+def test_of_a_text_full_of_mentions_the_first_ones_have_their_lines() -> None:
+    text = "".join(f"See @n{number}.md: x\n" for number in range(3000))
+    found = mentions_in(text)
+    assert len(found) == 3000
+    assert [each.line for each in found[:500]] == list(range(1, 501))
+    assert {each.line for each in found[500:]} == {0}

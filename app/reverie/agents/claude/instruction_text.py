@@ -16,6 +16,7 @@ import posixpath
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from reverie.text.summaries import JS_SPACE
@@ -25,6 +26,8 @@ _FRONT_MATTER = re.compile(rf"---[{JS_SPACE}]*\n(.*?)---[{JS_SPACE}]*", re.DOTAL
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _MENTION = re.compile(rf"(?:^|(?<=[{JS_SPACE}])|([(\[\"'“„‘]))@((?:[^{JS_SPACE}\\]|\\ )+)")
 _LONGEST_REST = 200
+_MOST_PLACED = 500
+"""Mentions whose line is looked for; each costs a search in the text."""
 _IMPORTABLE = re.compile(r"\./|~/|/.|[A-Za-z0-9._-]")
 _DEEPEST = 20
 """Containers inside containers that are looked into."""
@@ -96,15 +99,18 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     blocks = list(_blocks(lines, top=True))
     names = frozenset(_definitions(blocks, 0))
     found: dict[tuple[str, str], Mention] = {}
+    at, line = 0, 1
     for run in _runs_of(blocks, names, 0):
         for match in _MENTION.finditer(run):
-            target = match[2].partition("#")[0].replace("\\ ", " ")
-            if _IMPORTABLE.match(target):
-                rest = run[match.end() :].partition("\n")[0][:_LONGEST_REST]
-                joined = match[1] or ""
-                at = text.find(f"{joined}@{match[2]}")
-                line = text.count("\n", 0, at) + 1 if at >= 0 else 0
-                found.setdefault((target, joined), Mention(target, rest, joined, line))
+            target, joined = match[2].partition("#")[0].replace("\\ ", " "), match[1] or ""
+            if (target, joined) in found or not _IMPORTABLE.match(target):
+                continue
+            rest = run[match.end() : match.end() + _LONGEST_REST].partition("\n")[0]
+            # The runs stand in the order of the text; each is looked for behind the one before.
+            place = text.find(f"{joined}@{match[2]}", at) if len(found) < _MOST_PLACED else -1
+            if place >= 0:
+                at, line = place, line + text.count("\n", at, place)
+            found[target, joined] = Mention(target, rest, joined, line if place >= 0 else 0)
     return tuple(found.values())
 
 
@@ -117,6 +123,8 @@ ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind"
 """Why an import loads nothing: there is no such file; a sign behind the path counts as part of it; a sign
 before the `@` keeps it from being an import; a blank ends the path; files of this kind are not imported; the
 file that names it was imported too deep already."""
+_MOST_BLANKS = 3
+"""Ends of a path with blanks that are tried."""
 _SIGNS_BEHIND = ".,:;!?)]}'\"”’"
 _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 
@@ -136,7 +144,7 @@ def why_not_imported(
         return "too-deep" if too_deep else None
     if bare != target and is_there(bare):
         return "sign-behind"
-    for end in re.finditer(r"\.\w+", mention.rest):
+    for end in islice(re.finditer(r"\.\w+", mention.rest), _MOST_BLANKS):
         if mention.rest.startswith(" ") and is_there(target + mention.rest[: end.end()]):
             return "blank"
     return "missing" if bare.lower().endswith(_NOTES) else None

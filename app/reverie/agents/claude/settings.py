@@ -441,6 +441,8 @@ DEEPEST = 4
 MOST_BYTES = 4 << 20
 """A larger file is not loaded at all."""
 _MOST_FILES = 1000
+_MOST_JUDGED = 500
+"""Mentions of one file that may turn out to be imports that load nothing."""
 _CLAUDE = ("CLAUDE.md", ".claude/CLAUDE.md")
 _AGENTS = ("AGENTS.md", ".claude/AGENTS.md")
 _LOCAL = "CLAUDE.local.md"
@@ -467,7 +469,7 @@ def companions(
     """Every instruction file there is, and the ones that one would write first. `cwd`: the working directory,
     None where there is none or nobody knows. `added`: the directories that a session gets by `--add-dir`, if
     CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count."""
-    return tuple(_ordered(config, cwd, machine, added).found)
+    return tuple(_ordered(config, cwd, machine, added, judging=False).found)
 
 
 class FailedImport(Struct, frozen=True):
@@ -486,12 +488,14 @@ class FailedImport(Struct, frozen=True):
 
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
     """Return the imports of the instruction files of a working directory that load nothing."""
-    return tuple(_ordered(config, cwd, machine, ()).failed)
+    return tuple(_ordered(config, cwd, machine, (), judging=True).failed)
 
 
-def _ordered(config: Path, cwd: str | None, machine: Machine, added: Sequence[Path]) -> _Order:
+def _ordered(
+    config: Path, cwd: str | None, machine: Machine, added: Sequence[Path], *, judging: bool
+) -> _Order:
     """Collect the instruction files in the order in which they are loaded."""
-    order = _Order(config, machine, Path(cwd) if cwd else None)
+    order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
         _Origin(Scope.GLOBAL, _MANAGED, "managed"), machine.managed / "CLAUDE.md", "CLAUDE.md (managed)"
     )
@@ -534,9 +538,11 @@ class _Version(Struct, frozen=True):
 class _Order:
     """Collects each file once, with its imports behind it."""
 
-    def __init__(self, config: Path, machine: Machine, cwd: Path | None) -> None:
+    def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
+        """`judging`: imports that load nothing are collected, too."""
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
+        self._judging = judging
         self._machine = machine
         self._config = config
         self._cwd = cwd
@@ -597,8 +603,9 @@ class _Order:
         self.found.append(Companion(origin.scope, path, label, there, words, loading=loading))
         if not there or loading in ("excluded", "too-large"):
             return
-        for mention in version.mentions:  # also those of a rule for some files count at the start
-            self._note_failure(path, label, mention, too_deep=depth >= DEEPEST)
+        for number, mention in enumerate(version.mentions):  # those of a rule for some files count, too
+            if self._judging and number < _MOST_JUDGED:
+                self._note_failure(path, label, mention, too_deep=depth >= DEEPEST)
             if depth < DEEPEST and not mention.joined:
                 self._import(origin, label, self._target(path, mention.target), depth + 1)
 
