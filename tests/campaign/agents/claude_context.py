@@ -256,6 +256,22 @@ def _cases() -> Iterator[Case]:
     )
     yield Case("paths of rules", _RULES, least=9)
     yield Case(
+        "paths of rules that are indented by tabs",
+        {
+            ".claude/rules/limited.md": "---\npaths:\n\t- src/**\n---\nlimited",
+            ".claude/rules/all.md": '---\npaths:\n\t- "**"\n---\nall',
+        },
+    )
+    yield Case(
+        "imports that load nothing",
+        {
+            "CLAUDE.md": "".join(f"{line}\n" for line in _IN_VAIN),
+            "my notes.md": "notes",
+            "kind.mdc": "kind",
+            **{f"{name}.md": name for name in "abcdefg"},
+        },
+    )
+    yield Case(
         "what a limited rule imports",
         {".claude/rules/c.md": "---\npaths: x/**\n---\n@../../t.md", "t.md": "t"},
     )
@@ -505,6 +521,10 @@ def _cases() -> Iterator[Case]:
         )
 
 
+_IN_VAIN = (
+    "@a.md: it says", "See @b.md, and", "(see @c.md)", "(@d.md)", "At its end @e.md.", "[@f.md]", '"@g.md"', "@my notes.md",
+    "@kind.mdc", "@gone.md", "Ask @mia or @types/node.",
+)  # fmt: skip
 _NAMES = [
     "a.py", "b.mdc", "c.markdown", "d.json5", "e.jsonl", "f.svg", "g.ipynb", "h.tf", "i.png", "j.MD", "k.d.ts", "l.csv", "m.tsv",
     "n.lock", "o.log", "p.rst", "q.yaml", "r.toml", "s.sh", "t.sql", "u.vue", "v.tex", "w.erb", "x.mdx", "y.hcl", "z.patch",
@@ -605,6 +625,10 @@ def _states(home: ClaudeHome, session: str, sent: Mapping[str, str]) -> Iterator
                 yield f"{path} is “{state}”, but {'all' if is_whole else 'a part'} of it was sent"
         if (state == "line") != (key.startswith(prefix) and f"]({key.removeprefix(prefix)})" in index):
             yield f"{path} is “{state}”; its line was {'not ' if state == 'line' else ''}sent"
+    for each in home.failed_imports(context):
+        bare = each.file.parent / each.written.removeprefix("@").rstrip(".,:;)")
+        if str(bare) in sent:
+            yield f"{each.written} is said to load nothing, but {bare} was sent"
     named = {key if not key.startswith(prefix) else "" for key in load_states(view_at(home, context, 0))}
     for path in sent:
         if path not in named and path != str(directory / "MEMORY.md"):
