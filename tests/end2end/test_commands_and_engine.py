@@ -18,6 +18,7 @@ from helpers.claude_transcripts import SESSION
 from helpers.claude_transcripts import Chat as ClaudeChat
 from helpers.command_pairs import Commands, alone_and_with_engine, differences, last_run, running_engine
 from helpers.crowd import crowd
+from helpers.engine_sockets import socket_path
 from helpers.extraction import small_home
 from helpers.model_runs import MODEL, everything_below, settle_on
 from helpers.model_server import ModelServer, Reply
@@ -26,7 +27,7 @@ from helpers.samples import copy_sample
 from reverie.cli import homes, main
 from reverie.engine import client as client_module
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import connect, socket_path
+from reverie.engine.reach import connect
 from reverie.files.locks import is_running
 from reverie.profile import Profile
 from unit.engine.test_run_workers import until

@@ -31,7 +31,7 @@ from reverie.cli.answers import (
 from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
-from reverie.engine.reach import socket_path, surroundings
+from reverie.engine.reach import socket_places, surroundings
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.files.directory import own_is_there
 from reverie.files.log_file import wanted_level
@@ -154,7 +154,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
     try:
-        if not hasattr(socket, "AF_UNIX") or not own_is_there(socket_path(session.profile)):
+        if not hasattr(socket, "AF_UNIX") or not any(map(own_is_there, socket_places(session.profile))):
             return None
         # Late: a command that finds no engine does without.
         from reverie.engine.client import EngineClient

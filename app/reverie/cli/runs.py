@@ -454,7 +454,7 @@ def _list(session: Invocation) -> int:
     for problem in errors:
         trouble(str(problem))
     rows = list(chain.from_iterable(found))
-    rows.sort(key=lambda row: row.started_at, reverse=True)
+    rows.sort(key=lambda row: (row.started_at, row.id), reverse=True)
     wanted = session.arguments.workspace
     if wanted is not None:
         rows = [row for row in rows if row.workspace_id == wanted]

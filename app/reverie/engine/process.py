@@ -19,7 +19,6 @@ import logging
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 import time
@@ -41,7 +40,7 @@ from reverie.engine.channel import (
 )
 from reverie.engine.codec import WireError
 from reverie.engine.engine import ProfileEngine
-from reverie.engine.reach import reach, socket_channel, socket_path
+from reverie.engine.reach import is_ours, make_ours, reach, socket_channel, socket_places
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import engine_command
 from reverie.engine.workers import Workers
@@ -170,11 +169,12 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
     idle = threading.Event()
     workers = Workers(_worker_command(profile))
     engine = ProfileEngine(profile, system_clock, on_idle=idle.set, workers=workers)
-    path = socket_path(profile)
-    with _listening(path) as listening:
+    ended = threading.Event()
+    listening, path = _listening(profile)
+    with listening:
         ready()
         try:
-            threading.Thread(target=_accept, args=(listening, engine), daemon=True).start()
+            threading.Thread(target=_accept, args=(listening, engine, ended), daemon=True).start()
             idle.wait(nobody_s)
             while True:
                 # Before looking: a client that leaves from now on is heard of.
@@ -183,14 +183,29 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
                     break
                 idle.wait()
         finally:
+            ended.set()
             path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # closing alone would not wake who accepts
                 listening.shutdown(socket.SHUT_RDWR)
             engine.close()
 
 
-def _listening(path: Path) -> socket.socket:
-    """A socket at `path`, in the place of a dead engine's. Raises `UserError`."""
+def _listening(profile: Profile) -> tuple[socket.socket, Path]:
+    """Open a socket at the first place of `socket_places` that can be made ours, where a dead engine's is
+    replaced. Raises the `UserError` of the first place if there is none."""
+    refusal: UserError | None = None
+    for path in socket_places(profile):
+        try:
+            make_ours(path)
+            return _listening_at(path), path
+        except UserError as error:
+            log.info("the engine is not reached at %s: %s", path, error)
+            refusal = refusal or error
+    assert refusal is not None  # there is a place at least
+    raise refusal
+
+
+def _listening_at(path: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -230,30 +245,31 @@ def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
     return engine.is_idle
 
 
-def _accept(listening: socket.socket, engine: ProfileEngine) -> None:
+def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Event) -> None:
+    """Serve whoever connects until `ended` is set. What the system refuses meanwhile (descriptors, memory,
+    threads) is tried again: an engine that no longer listens would keep its lock for nobody."""
+    failing = False
     while True:
         try:
             connection, _address = listening.accept()
-        except OSError:
-            return  # closed: the engine ends
-        if _is_ours(connection):
-            channel = socket_channel(connection, FromClient)
-            client = ClientConnection(channel, engine)
-            threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()
-        else:
+        except OSError as error:
+            if ended.is_set():
+                return
+            if not failing:
+                log.warning("a client could not be accepted: %s", error.strerror)
+            failing = True
+            time.sleep(LOOK_S)
+            continue
+        failing = False
+        try:
+            if is_ours(connection):
+                client = ClientConnection(socket_channel(connection, FromClient), engine)
+                threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()
+                continue
             log.warning("a process of another user tried to reach the engine")
-            connection.close()
-
-
-def _is_ours(connection: socket.socket) -> bool:
-    """Whether the process at the other end is this user's. Where the system does not say, the modes of the
-    directory and of the socket decide alone."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True
-    size = struct.calcsize("3i")
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    _pid, user, _group = struct.unpack("3i", credentials)
-    return bool(user == os.geteuid())
+        except (OSError, RuntimeError) as error:  # RuntimeError: no further thread can be started
+            log.warning("a client could not be served: %s", error)
+        connection.close()
 
 
 def inline_channel(engine: ProfileEngine) -> Channel:

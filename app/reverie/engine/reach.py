@@ -15,10 +15,12 @@ used, from what `ssh` printed, of which a few kilobytes are kept.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -66,15 +68,37 @@ _OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR
 """How variables end that say how a model service is asked. Those that only the settings name are not here."""
 
 
-def socket_path(profile: Profile) -> Path:
-    """Where the engine of a profile listens. The directory is made."""
+def socket_places(profile: Profile) -> list[Path]:
+    """Return the paths where the engine of a profile may listen, best first. Nothing is made.
+
+    The engine takes the first whose folder it can make its own; a client looks at all of them, because what
+    can be used may have changed since. The last is in the profile itself, where nobody else can come first.
+    """
     digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     roots = (runtime if Path(runtime).is_absolute() else "/tmp", tempfile.gettempdir(), "/tmp")
     places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{digest}.socket" for root in roots]
-    path = next(each for each in places if len(os.fsencode(each)) <= _LONGEST_PATH)
+    places.append(profile.state.absolute() / "socket" / "engine")
+    short = [each for each in dict.fromkeys(places) if len(os.fsencode(each)) <= _LONGEST_PATH]
+    return short or places[-1:]  # too long for the system, which then says so
+
+
+def make_ours(path: Path) -> None:
+    """Make the folder of a socket, or see that it is this user's own and no link. Raises `UserError`."""
+    if path.parent.is_symlink():
+        raise Unavailable(f"{path.parent} is a symbolic link, which could lead elsewhere at any time.")
     ensure_private(path.parent)
-    return path
+
+
+def is_ours(connection: socket.socket) -> bool:
+    """Whether the process at the other end of a connected socket is this user's. Where the system does not
+    tell, the modes of the folder and of the socket decide alone."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _pid, user, _group = struct.unpack("3i", credentials)
+    return bool(user == os.geteuid())
 
 
 def surroundings(env: Mapping[str, str], *, models: bool = False) -> str:
@@ -177,14 +201,22 @@ def running_channel(profile: Profile) -> Channel:
 
 
 def reach(profile: Profile) -> Channel:
-    """A channel to the engine of `profile` that runs. Raises `OSError` where there is none."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(str(socket_path(profile)))
-    except OSError:
+    """Return a channel to the engine of `profile` that runs. Raises `OSError` where there is none, or only
+    one of another user: it would be sent the keys of models."""
+    refusal: OSError | None = None
+    for place in socket_places(profile):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(place))
+            if is_ours(connection):
+                return socket_channel(connection, FromEngine)
+            log.warning("another user listens at %s, and is told nothing", place)
+            refusal = PermissionError(errno.EACCES, "it belongs to another user", str(place))
+        except OSError as error:
+            refusal = refusal or error
         connection.close()
-        raise
-    return socket_channel(connection, FromEngine)
+    assert refusal is not None  # there is a place at least
+    raise refusal
 
 
 # An engine on another machine.

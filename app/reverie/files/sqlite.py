@@ -96,8 +96,8 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
             return found.cause, found.next_step
         if code & 0xFF == sqlite3.SQLITE_READONLY:
             return (
-                f"{database.name} could only be opened for reading, although its modes allow writing.",
-                "Check the disk, then try again.",
+                f"{database.name} could not be opened for writing a moment ago, and now it can.",
+                "Try again. If it happens again, check the disk.",
             )
     return cause, next_step
 

@@ -1,13 +1,15 @@
 """Events from watchdog's observer: inotify on Linux, the system's own way elsewhere.
 
-Only watchdog's public interface is used, and what that leaves open is made up for here:
+Only watchdog's public interface is used, but for ending the thread of a watch that it fails to end; what that
+leaves open is made up for here:
 
 - Events pass an allow-list. Opened and closed-without-writing would report our own reads back to us; a
   modified *directory* says nothing that its entries do not say. A change of mode, owner or time is reported
   of files with a hidden name only: nobody hears of those but who named them, and lock files are told by their
   time.
 - A directory that was moved out of a watched tree keeps its watches, under its old name, and may end
-  watchdog's reader with a KeyError when it goes. Its root is watched anew, and reported so.
+  watchdog's reader with a KeyError when it goes; one that exchanged its name with another is mistaken for
+  it. The root is watched anew, and reported so.
 - A watch that is refused below a root, for want of rights or at the system's limit, is not told. When a
   directory came, the kernel's own list (`/proc/self/fdinfo`) says whether it is watched; one more watch, on
   a directory of ours, tells whether the limit is reached.
@@ -132,7 +134,10 @@ class ObserverSource:
     def note(self, root: str, event: events.FileSystemEvent) -> None:
         """What an event about a directory means for the watches below `root`."""
         path, target = os.fsdecode(event.src_path), os.fsdecode(event.dest_path)
-        left = isinstance(event, events.DirMovedEvent) and not target
+        moved = isinstance(event, events.DirMovedEvent)
+        # Two folders that exchange their names in one call are each other's by watchdog's account: what
+        # happens in them would be reported under the wrong name, or not at all.
+        left = moved and (not target or os.path.lexists(path))
         ended = path == root and isinstance(event, (events.DirDeletedEvent, events.DirMovedEvent))
         with self._lock:
             self._news.counts = True
@@ -164,10 +169,15 @@ class ObserverSource:
         armed = self._armed.pop(path, None)
         if armed is None:  # `close`, from another thread, was quicker
             return
+        emitter = next((each for each in self._observer.emitters if each.watch is armed[1]), None)
+        events_of = getattr(emitter, "_inotify", None)
         try:
             with _ending():
                 self._observer.unschedule(armed[1])
         except Exception:  # watchdog's account of a moved directory may be wrong: then start over
+            # It did not come to waking the thread of this watch, which would wait for ever.
+            with contextlib.suppress(AttributeError):
+                events_of._move_event_grouper.close()  # type: ignore[union-attr]
             log.info("the watch of a folder could not be ended", exc_info=True)
             if not self.closing:
                 self.sink.trouble("error")

@@ -502,6 +502,20 @@ def never_kept(directory: Path) -> list[str]:
     ]
 
 
+def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
+    """Return the reason why the history has no bytes of a file, as a sentence that calls it `name`."""
+    parts = rel.split("/")
+    links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
+    why = "is too large for the history"
+    if links and links[0] < len(parts):
+        why = f"lies behind the link {'/'.join(parts[: links[0]])}, where the history does not look"
+    elif links:
+        why = "is a link, which the history does not keep"
+    elif any(part.startswith(".") for part in parts):
+        why = "is hidden, and the history keeps no hidden files"
+    return f"{name} {why}, so it could not be brought back."
+
+
 def _files_below(directory: Path) -> list[str]:
     """The paths, relative to the directory, of all that is no folder."""
     return [
@@ -664,11 +678,7 @@ class Snapshots:
             found = [f"{rel}/{each}" for each in _files_below(path)]
         for each in found:
             if each not in versions or versions[each].omitted:
-                which = "it" if each == rel else each
-                raise _not_kept(
-                    shown,
-                    f"{which} is hidden, or too large for the history, so it could not be brought back.",
-                )
+                raise _not_kept(shown, why_not_kept(root, each, "it" if each == rel else each))
             try:
                 with (root.directory / each).open("rb"):
                     pass

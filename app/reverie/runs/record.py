@@ -571,6 +571,22 @@ class Journal(Struct, frozen=True):
     """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
 
 
+_counting = threading.Lock()
+_newest = (-1, -1)
+"""The newest id that this process made: its millisecond and its count."""
+
+
+def _count_of(run_id: str, ms: int) -> int | None:
+    """Return the count of an id within this millisecond; None for another time, or for no id of ours."""
+    head, _dash, count = run_id.partition("-")
+    if head != str(ms) or len(count) != 8:
+        return None
+    try:
+        return int(count, 16)
+    except ValueError:
+        return None
+
+
 class RunStore:
     """The runs of one home."""
 
@@ -579,10 +595,22 @@ class RunStore:
         self.problems: tuple[str, ...] = ()
 
     def new_id(self, now_ms: int) -> str:
-        """`<UTC ms>-<8 hex>`, sorting after every run of that millisecond: a clock may stand still."""
-        taken = [run_id for run_id in self.ids() if run_id.startswith(f"{now_ms}-")]
-        newest = int(taken[0].rpartition("-")[2], 16) if taken else secrets.randbelow(2**31)
-        return f"{now_ms}-{newest + 1 + secrets.randbelow(2**16):08x}"
+        """Return a new run id, `<UTC ms>-<8 hex>`.
+
+        The second part counts within the millisecond, from a random start and in random steps, so that no two
+        processes make the same id. It sorts after every run of that millisecond that has a record, and after
+        every id that this process made for it, of whatever home: a clock may stand still, and a run has its
+        record only once it begins.
+        """
+        global _newest
+        taken = (number for run_id in self.ids() if (number := _count_of(run_id, now_ms)) is not None)
+        with _counting:
+            known = max(taken, default=-1)
+            if _newest[0] == now_ms:
+                known = max(known, _newest[1])
+            start = known + 1 if known >= 0 else secrets.randbelow(2**31)
+            _newest = (now_ms, start + secrets.randbelow(2**16))
+            return f"{now_ms}-{_newest[1]:08x}"
 
     def directory_of(self, run_id: str) -> Path:
         """Where a run's files lie; it need not exist. Raises `StoreError` for what cannot be an id."""

@@ -37,6 +37,7 @@ from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.history.history import History
 from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
+from reverie.memory.recording import why_not_kept
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, written
@@ -381,7 +382,7 @@ class ChangeSet:
             raise _overtaken(one.path)
         raise StoreError(
             f"{one.path} was not changed:",
-            cause="it is hidden, or too large for the history, so it could not be brought back.",
+            cause=why_not_kept(one.root, one.rel, "it"),
             next_step="Change it outside if you are sure.",
             reason="not-kept",
         )

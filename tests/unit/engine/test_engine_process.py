@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,6 +19,8 @@ from typing import Any
 import pytest
 
 from helpers import ordinary_user
+from helpers.engine_sockets import socket_path
+from helpers.expect_log import ExpectLog
 from helpers.house_measure import APP as SOURCES
 from helpers.samples import copy_sample
 from reverie import __version__
@@ -28,7 +31,15 @@ from reverie.engine.channel import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import inline_channel, serve
-from reverie.engine.reach import AGENT_VARIABLES, connect, reach, socket_path, stdio_channel, surroundings
+from reverie.engine.reach import (
+    AGENT_VARIABLES,
+    connect,
+    make_ours,
+    reach,
+    socket_places,
+    stdio_channel,
+    surroundings,
+)
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
 from reverie.profile import Profile
@@ -238,12 +249,116 @@ def test_a_profile_that_cannot_be_written_is_told(profile: Profile) -> None:
 
 
 def test_a_place_for_the_socket_that_is_taken_is_told(profile: Profile) -> None:
-    socket_path(profile).mkdir()
+    for place in socket_places(profile):
+        make_ours(place)
+        place.mkdir()
     with pytest.raises(Unavailable) as told:
         connect(profile, command=short_lived(profile))
     assert str(socket_path(profile)) in told.value.cause
     assert "There is a folder in its place." in told.value.cause
-    socket_path(profile).rmdir()
+    for place in socket_places(profile):
+        place.rmdir()
+
+
+def served_at(profile: Profile, home: Path) -> Path:
+    """Open a home by an engine of its own; the place of its socket."""
+    client = client_of(profile)
+    assert client.services.open(home)
+    (place,) = (each for each in socket_places(profile) if each.exists())
+    client.stop()
+    until(lambda: not is_running(client.pid))
+    return place
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The runtime directory; a path of tests would be too long for a socket."""
+    with tempfile.TemporaryDirectory(prefix="rt-") as place:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", place)
+        yield Path(place)
+
+
+def test_a_runtime_directory_that_cannot_be_used_is_passed_over(
+    profile: Profile, home: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (short / "file").write_text("")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short / "file"))
+    assert served_at(profile, home) in socket_places(profile)[1:]
+
+
+@as_root
+def test_another_user_who_makes_the_folder_first_keeps_nobody_out(
+    profile: Profile, home: Path, short: Path
+) -> None:
+    theirs = short / f"reverie-{os.getuid()}"
+    assert socket_places(profile)[0].parent == theirs
+    theirs.mkdir()
+    os.chown(theirs, NOBODY, NOBODY)
+    assert served_at(profile, home).parent != theirs
+
+
+def test_what_comes_to_be_usable_later_hides_no_engine(
+    profile: Profile, home: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (short / "run").write_text("")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short / "run"))
+    first = client_of(profile)
+    assert first.services.open(home)
+    (short / "run").unlink()
+    (short / "run").mkdir()
+    second = client_of(profile)
+    assert second.services.open(home)
+    assert second.pid == first.pid
+    first.stop()
+    second.stop()
+    until(lambda: not is_running(first.pid))
+
+
+@as_root
+def test_an_engine_of_another_user_is_told_nothing(
+    profile: Profile, short: Path, expect_log: ExpectLog
+) -> None:
+    place = short / f"reverie-{os.getuid()}"
+    place.mkdir()
+    for each in (short, place):
+        each.chmod(0o777)
+    path = socket_places(profile)[0]
+    program = (
+        f"import socket; s = socket.socket(socket.AF_UNIX); s.bind({str(path)!r}); s.listen(); "
+        "print('there', flush=True); c, _ = s.accept(); print(c.recv(1), flush=True)"
+    )
+    stranger = subprocess.Popen(
+        ["/usr/bin/env", "python3", "-I", "-c", program],
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        stdout=subprocess.PIPE,
+        cwd="/",
+    )
+    assert stranger.stdout is not None
+    assert stranger.stdout.readline() == b"there\n"
+    expect_log("another user listens")
+    with pytest.raises(PermissionError):
+        reach(profile)
+    assert stranger.communicate(timeout=30)[0] == b"b''\n"
+
+
+def test_an_engine_that_could_not_accept_for_a_while_is_not_deaf(profile: Profile, home: Path) -> None:
+    few = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))\n{SHORT}"
+    places = (profile.config, profile.data, profile.cache, profile.state)
+    subprocess.run([sys.executable, "-P", "-c", few, *map(str, places)], check=True)
+    waiting = []
+    for _client in range(100):
+        waiting.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        waiting[-1].connect(str(socket_path(profile)))
+    log = profile.engine_log
+    until(lambda: not log.exists() or "could not be accepted" in log.read_text("utf-8"))
+    for each in waiting:
+        each.close()
+    client = client_of(profile)
+    assert client.services.open(home)
+    client.stop()
+    until(lambda: not is_running(client.pid))
 
 
 def test_a_full_disk_is_told(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

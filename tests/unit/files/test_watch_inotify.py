@@ -26,6 +26,7 @@ if sys.platform != "linux":
 
 from watchdog.observers.inotify import InotifyObserver
 
+from reverie.files.directory import Directory
 from reverie.files.watch import native_source
 from reverie.files.watch_observer import ObserverSource
 from reverie.files.watch_sources import EventSource
@@ -139,6 +140,24 @@ def test_a_renamed_directory_speaks_under_its_new_name(source: EventSource, ear:
     ear.wait_for(tmp_path / "new" / "deep" / "a.md")
     wait_for_watches(source, 3, tmp_path)
     assert ear.root_changes == 0
+
+
+def test_folders_that_exchanged_their_names_speak_under_the_new_ones(
+    source: EventSource, ear: Ear, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    armed(source, tmp_path)
+    with Directory.open(tmp_path) as directory:
+        if not directory.exchange("one", "other"):
+            pytest.skip("this file system exchanges no names")
+    wait_until(lambda: ear.root_changes > 0, "the root is to be watched anew")
+    assert armed(source, tmp_path) == {str(tmp_path)}
+    ear.heard.clear()
+    for name in ("one", "other"):
+        (tmp_path / name / "note.md").write_text("x")
+        (tmp_path / name / "deep" / "note.md").write_text("x")
+        ear.wait_for(tmp_path / name / "note.md", tmp_path / name / "deep" / "note.md")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

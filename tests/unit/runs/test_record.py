@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,14 @@ def test_a_mark_that_cannot_be_removed_does_not_fail_a_run_that_is_settled(
         done = finished(store, store.new_id(NOW))
     assert store.load(done.id).outcome == "completed"
     assert store.unsettled() == ()
+
+
+def test_runs_of_one_millisecond_sort_as_they_were_begun_before_they_have_a_record(tmp_path: Path) -> None:
+    """Of any home, however many wait for their record, and whatever else lies in the folder."""
+    stores = [RunStore(tmp_path / "one"), RunStore(tmp_path / "other")]
+    (tmp_path / "one" / f"{NOW}-no-run").mkdir(parents=True)
+    (tmp_path / "one" / f"{NOW}-zzzzzzzz").mkdir()
+    made = [stores[number % 2].new_id(NOW) for number in range(200)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+    assert all(re.fullmatch(rf"{NOW}-[0-9a-f]{{8}}", each) for each in made)

@@ -130,6 +130,29 @@ def test_what_the_history_does_not_keep_is_not_deleted(
     assert hidden.read_text() == "only copy\n"
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("link.md", "is a link, which"),
+        ("away/theirs.md", "lies behind the link away,"),
+        (".hidden.md", "is hidden,"),
+    ],
+)
+def test_the_refusal_of_a_delete_says_why_the_history_lacks_the_file(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, path: str, why: str
+) -> None:
+    folder = parts.home.root / "memory/global"
+    (folder / ".hidden.md").write_text("x\n")
+    (folder / "link.md").symlink_to("testing.md")
+    (folder / ".real").mkdir()
+    (folder / ".real" / "theirs.md").write_text("x\n")
+    (folder / "away").symlink_to(".real")
+    with pytest.raises(StoreError) as told:
+        edits.delete(context, f"/memories/global/{path}")
+    assert why in told.value.cause
+    assert "too large" not in told.value.cause
+
+
 @pytest.mark.parametrize("name", [".notes.swp", "link.md"])
 def test_a_folder_is_not_deleted_with_something_in_it_that_the_history_does_not_keep(
     parts: HomeContainer, edits: UserEdits, context: ScopeContext, name: str

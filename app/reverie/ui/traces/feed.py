@@ -122,7 +122,7 @@ class TraceFeed(QObject):
             for places in (TracePlaces(session.info.contents),)
             for row in self._rows.get(session.info.id, ())
         ]
-        return tuple(sorted(found, key=lambda line: line.row.started_at, reverse=True))
+        return tuple(sorted(found, key=lambda line: (line.row.started_at, line.row.id), reverse=True))
 
     @property
     def is_complete(self) -> bool:
