@@ -10,6 +10,7 @@ path. Each I/O layer makes this split once, at its edge; nothing above it catche
 from __future__ import annotations
 
 import errno
+import os
 
 
 class UserError(Exception):
@@ -117,6 +118,11 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
         return Unavailable(title, cause=cause, next_step="Move it away, then try again.")
+    text = error.strerror or ""
+    if error.errno in (errno.E2BIG, errno.ELOOP) and text not in ("", os.strerror(error.errno)):
+        # Refused by ourselves, with a reason of our own.
+        next_step = "Look at what lies in its place, or move it away, then try again."
+        return Unavailable(title, cause=f"{text[0].upper()}{text[1:]}.", next_step=next_step)
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,
         (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk."),

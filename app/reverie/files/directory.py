@@ -771,6 +771,16 @@ def _leads_to(above: str, rel: str) -> bool:
     return not above or (rel.startswith(above) and rel[len(above) : len(above) + 1] in ("", "/"))
 
 
+def refuse_link_upwards(path: str | Path) -> None:
+    """Raise `OSError` if a link at `path` leads to a folder that `path` itself lies in, such as the top of
+    the disk: a walk below it would never come to its end."""
+    if not is_link(Path(path)):
+        return
+    real, above = real_path(path), real_path(Path(path).parent)
+    if f"{above.rstrip(os.sep)}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
+        raise OSError(errno.ELOOP, "it is a link to a folder that it lies in itself", str(path))
+
+
 # Names on file systems that ignore case. There a path finds a file however it is spelled, and the history
 # would keep one file under several names. So names are taken as the directory lists them, and a new name that
 # differs in case only is a rename, not a conflict with itself.

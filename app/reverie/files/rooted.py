@@ -67,6 +67,7 @@ from reverie.files.directory import (
     is_there,
     listed_name,
     real_path,
+    refuse_link_upwards,
     remove_tree,
 )
 from reverie.values import Struct, field
@@ -100,11 +101,17 @@ def names_in(rel: str, done: str) -> list[str]:
         )
     if any(part in ("", ".") for part in parts) or any(mark in rel for mark in _NOT_IN_NAMES):
         raise _bad_name(rel, done, "It is not a relative path of plain names.")
-    try:
-        os.fsencode(rel)
-    except UnicodeEncodeError:
-        raise _bad_name(rel, done, "It contains half of a character that needs two.") from None
+    if not _is_name(rel):
+        raise _bad_name(rel, done, "It contains half of a character that needs two.")
     return parts
+
+
+def _is_name(path: str) -> bool:
+    """Whether a file system could hold this path."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
@@ -330,6 +337,7 @@ class RootedDirectory:
         what is made here is for its owner only. `even_protected`: write-protected files are written, too
         (see `files.atomic`)."""
         self.root = root
+        self._is_possible = _is_name(str(root))
         self._private = private
         self._even_protected = even_protected
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
@@ -533,6 +541,10 @@ class RootedDirectory:
         walk = Walk()
         if before is None:
             return walk
+        try:
+            refuse_link_upwards(self.root)
+        except OSError as error:
+            raise file_error(error, str(self.root), "listed") from error
         root = real_path(self.root)
         files = 0
         with Descent(lambda: Directory.open(root)) as descent:
@@ -558,6 +570,10 @@ class RootedDirectory:
 
         A directory that this process may not change is passed over: nothing of ours can be in it.
         """
+        try:
+            refuse_link_upwards(self.root)
+        except OSError as error:
+            raise file_error(error, str(self.root), "swept") from error
         root = real_path(self.root)
         swept = 0
         pending = [""]
@@ -589,6 +605,8 @@ class RootedDirectory:
         return [entry for entry in taken if not self._leaves_out(entry.rel)], None
 
     def _identity(self) -> tuple[int, int] | None:
+        if not self._is_possible:
+            return None
         try:
             status = self.root.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -635,6 +653,12 @@ class RootedDirectory:
         the participle for the words that every OSError becomes here.
         """
         parts = names_in(rel, done)
+        if not self._is_possible:
+            if create:
+                why = "Its folder has a name that no file system can hold."
+                raise _bad_name(rel or self.root.name, done, why)
+            missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            raise file_error(missing, rel or self.root.name, done)
         try:
             for attempt in range(1, ATTEMPTS + 1):
                 try:

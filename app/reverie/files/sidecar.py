@@ -14,6 +14,7 @@ Threading: blocks on disk and lock; any thread but the GUI's. Failure: `UserErro
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -181,6 +182,9 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
+LARGEST = 1 << 26
+"""The largest sidecar that is read, bytes; one of a hundred thousand memories has a quarter of it."""
+
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
@@ -298,7 +302,10 @@ class Sidecar:
             real = self._real_path()
             try:
                 with Directory.open(real.parent) as directory:
-                    return directory.read(real.name)
+                    size = directory.lstat(real.name).st_size
+                    if size <= LARGEST and len(data := directory.read(real.name, LARGEST + 1)) <= LARGEST:
+                        return data
+                    raise OSError(errno.E2BIG, f"it is larger than {LARGEST:,} bytes", str(real))
             except FileNotFoundError:
                 return None
             except SwappedError:

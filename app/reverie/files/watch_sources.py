@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Protocol
 
-from reverie.files.directory import real_path
+from reverie.files.directory import real_path, refuse_link_upwards
 from reverie.values import Struct, field
 
 # Where the watched things really are: targets resolved to directories to watch, and events routed back.
@@ -94,7 +94,8 @@ def _located(target: WatchTarget, known: dict[str, str]) -> Placement:
         return _absent(target, real)
     if not stat.S_ISDIR(status.st_mode):
         return _single_file(target, given, real, status)
-    directories = {real: Watched(target.recursive and not target.only, _identity(status))}
+    recursive = target.recursive and not target.only and not _leads_upwards(given)
+    directories = {real: Watched(recursive, _identity(status))}
     files: dict[str, str] = {}
     for name in target.only:
         _add_file(files, directories, os.path.join(real, name), os.path.join(given, name))
@@ -104,8 +105,8 @@ def _located(target: WatchTarget, known: dict[str, str]) -> Placement:
         directories=directories,
         trigger=real,
         device=status.st_dev,
-        tree=(real, given) if target.recursive and not target.only else None,
-        flat=(real, given) if not target.recursive and not target.only else None,
+        tree=(real, given) if recursive else None,
+        flat=(real, given) if not recursive and not target.only else None,
         files=files,
     )
 
@@ -156,6 +157,14 @@ def _resolved(path: str, known: dict[str, str]) -> str:
         above = known[parent] = _resolved(parent, known)
     joined = os.path.join(above, name)
     return real_path(joined) if os.path.islink(joined) else joined
+
+
+def _leads_upwards(path: str) -> bool:
+    try:
+        refuse_link_upwards(path)
+    except OSError:
+        return True
+    return False
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -391,7 +400,8 @@ def look_at(target: WatchTarget, before: PolledState, now_ns: int) -> Iterator[t
     for path, mark in _one(given, before, now_ns):
         yield path, mark
         if stat.S_ISDIR(mark[0]):
-            yield from _below(path, before, now_ns, recursive=target.recursive)
+            recursive = target.recursive and not _leads_upwards(given)
+            yield from _below(path, before, now_ns, recursive=recursive)
 
 
 def _one(path: str, before: PolledState, now_ns: int) -> Iterator[tuple[str, Mark]]:

@@ -40,7 +40,7 @@ from reverie.agents.scopes import (
     unescape_key,
 )
 from reverie.errors import Unavailable, user_error_from_os
-from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD
+from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD, refuse_link_upwards
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.text.summaries import JS_SPACE, first_heading
@@ -349,6 +349,7 @@ class ScopeScanner:
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """
+        refuse_link_upwards(self._root)
         handle = _open_root(self._root)
         try:
             for name in rel.split("/") if rel else ():

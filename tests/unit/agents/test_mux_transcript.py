@@ -219,3 +219,11 @@ def test_no_row_whatever_it_holds_stops_the_reading(
     transcript = session(tmp_path_factory.mktemp("session"), [json.dumps(item) for item in rows] + [row(99)])
     assert 99 in sequences(transcript)
     transcript.boundaries()
+
+
+def test_a_transcript_too_large_to_be_read_from_its_beginning_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(b"")
+    os.truncate(path, 10 << 30)
+    with pytest.raises(Unavailable, match="no more than 1,073,741,824 are read"):
+        MuxTranscript(tmp_path).boundaries()

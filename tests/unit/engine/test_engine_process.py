@@ -34,7 +34,6 @@ from reverie.engine.process import inline_channel, serve
 from reverie.engine.reach import (
     AGENT_VARIABLES,
     connect,
-    make_ours,
     reach,
     socket_places,
     stdio_channel,
@@ -248,16 +247,17 @@ def test_a_profile_that_cannot_be_written_is_told(profile: Profile) -> None:
     assert "could not be made. Permission is denied." in told.value.cause
 
 
-def test_a_place_for_the_socket_that_is_taken_is_told(profile: Profile) -> None:
-    for place in socket_places(profile):
-        make_ours(place)
-        place.mkdir()
+def test_places_for_the_socket_that_are_taken_are_told(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = socket_path(profile)
+    monkeypatch.setattr(process, "socket_places", lambda _profile: [place])
+    place.mkdir()
     with pytest.raises(Unavailable) as told:
-        connect(profile, command=short_lived(profile))
-    assert str(socket_path(profile)) in told.value.cause
-    assert "There is a folder in its place." in told.value.cause
-    for place in socket_places(profile):
-        place.rmdir()
+        serve(profile)
+    assert str(place) in told.value.title
+    assert told.value.cause == "There is a folder in its place."
+    place.rmdir()
 
 
 def served_at(profile: Profile, home: Path) -> Path:

@@ -839,3 +839,18 @@ def test_what_is_made_on_the_way_leaves_nothing_open(tmp_path: Path) -> None:
     for number in range(20):
         files.write(f"new-{number}/deep/note.md", b"x", create_only=True)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("root", ["half-\ud83d/memory", "nul\0/memory"])
+def test_a_root_that_no_file_system_holds_has_nothing_in_it_and_is_not_made(
+    tmp_path: Path, root: str
+) -> None:
+    rooted = RootedDirectory(tmp_path / root)
+    assert not rooted.exists()
+    assert rooted.entry("note.md") is None
+    assert rooted.walk().entries == []
+    with pytest.raises(StoreError, match="does not exist"):
+        rooted.read("note.md")
+    with pytest.raises(StoreError, match="no file system can hold"):
+        rooted.write("note.md", b"x")
+    assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reverie.clock import fixed_clock
 from reverie.errors import Busy, Conflict, Unavailable
 from reverie.files.locks import file_lock
-from reverie.files.sidecar import MAX_DEPTH, Sidecar
+from reverie.files.sidecar import LARGEST, MAX_DEPTH, Sidecar
 
 NOW = 1_767_225_600_000
 
@@ -308,3 +308,16 @@ def test_symlinks_in_a_circle_are_unavailable(sidecar: Sidecar) -> None:
         sidecar.read()
     with pytest.raises(Unavailable):
         sidecar.update(_set("a", 1))
+
+
+def test_a_sidecar_that_is_too_large_to_be_read_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "memory-meta.json"
+    path.write_bytes(b"{")
+    os.truncate(path, 10 << 30)
+    sidecar = Sidecar(path, lock_dir=tmp_path / "locks", clock=lambda: 1)
+    for act in (sidecar.read, lambda: sidecar.update(lambda data: {**data, "x": 1})):
+        with pytest.raises(Unavailable) as told:
+            act()
+    assert told.value.cause == f"It is larger than {LARGEST:,} bytes."
+    assert path.stat().st_size == 10 << 30
+    assert {each.name for each in tmp_path.iterdir()} <= {path.name, "locks"}

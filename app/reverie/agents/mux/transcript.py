@@ -45,10 +45,12 @@ from reverie.agents.transcripts import (
     reading_transcript,
     transcript_lines,
 )
-from reverie.errors import UserError
+from reverie.errors import Unavailable, UserError
 from reverie.files.directory import is_directory
 from reverie.values import Struct, field
 
+LARGEST = 1 << 30
+"""The largest transcript that is read from its beginning, bytes: some seconds' work."""
 FILES = ("chat-archive.jsonl", "chat.jsonl")
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
 _COMPACTED = ("user", "idle", "heartbeat")
@@ -106,6 +108,15 @@ class MuxTranscript:
                 self.skipped += not whole
 
     def _lines(self, path: Path) -> Iterator[bytes]:
+        size = 0
+        with contextlib.suppress(OSError):  # reading it tells
+            size = path.stat().st_size
+        if size > LARGEST:
+            raise Unavailable(
+                f"The transcript {path.name} was not read.",
+                cause=f"It has {size:,} bytes, and no more than {LARGEST:,} are read.",
+                next_step="Look at what fills it, or move it away.",
+            )
         with contextlib.suppress(FileNotFoundError):
             yield from transcript_lines(path, self._skip)
 

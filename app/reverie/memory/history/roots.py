@@ -23,7 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import UserError
-from reverie.files.directory import Descent, Directory, SwappedError, open_regular, stamp_of
+from reverie.files.directory import (
+    Descent,
+    Directory,
+    SwappedError,
+    open_regular,
+    refuse_link_upwards,
+    stamp_of,
+)
 from reverie.files.rooted import RootedDirectory
 from reverie.memory.catalogue import KnownVersion
 from reverie.memory.history.repository import (
@@ -154,6 +161,11 @@ class HistoryScanner:
     def _scan_directories(self, rel: str) -> None:
         self._known = self._known_below(rel)
         stack = [rel]
+        try:
+            refuse_link_upwards(self._root)
+        except OSError as error:
+            self.found.unreadable[""] = _reason(error)
+            return
         with Descent(lambda: Directory.open(self._root)) as descent:
             while stack:
                 at = stack.pop()
