@@ -119,7 +119,7 @@ class RevertPlan(Struct):
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """Those of the conflicts that may not be written, by path: why."""
+    """Those of the conflicts that may not be written or have no room, by path: why."""
 
     @property
     def completed(self) -> frozenset[str]:
@@ -153,7 +153,12 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
         plan.changes = [change for change in plan.changes if (change.root.key, change.rel) not in blocked]
         found = [intent for intent in plan.journal.intents if (intent.key, intent.rel) in blocked]
         plan.conflicts += found
-        paths += [intent.path for intent in found]
+        for intent in found:
+            paths.append(intent.path)
+            why = "stays, as what it replaced cannot come back"
+            if intent.before is not None:
+                why = "cannot come back, as something else stands in its place"
+            plan.refused[intent.path] = f"{intent.path} {why}."
     return tuple(paths)
 
 

@@ -472,7 +472,9 @@ class Transaction:
                     yield above
                 break
         entry = files.entry(rel)
-        if entry is not None and entry.kind == "directory":
+        if entry is not None and entry.kind == "other":
+            yield rel
+        elif entry is not None and entry.kind == "directory":
             below = (each for each in files.walk().entries if each.kind == "file")
             yield from (each.rel for each in below if each.rel.startswith(f"{rel}/"))
 

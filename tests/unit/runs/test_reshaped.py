@@ -79,6 +79,8 @@ def test_what_somebody_put_into_the_folder_stays_and_nothing_is_lost_to_it(parts
     undo = parts.reverter.revert(run_id)
     assert undo.outcome == "failed"
     assert set(undo.conflicts) == {"/memories/global/testing.md", "/memories/global/testing.md/deep/how.md"}
+    assert "testing.md cannot come back, as something else stands in its place." in undo.summary
+    assert "same lines" not in undo.summary
     assert tree(parts.home.root) == after
     theirs.unlink()
     assert parts.reverter.revert(run_id).outcome == "completed"

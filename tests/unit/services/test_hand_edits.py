@@ -104,6 +104,26 @@ def test_a_folder_comes_back_around_a_file_that_exists_again(
     assert memories(parts) == before
 
 
+@pytest.mark.parametrize("held", ["", "deeper", "theirs.md", ".hidden"])
+def test_a_deleted_memory_comes_back_where_a_folder_without_a_file_has_taken_its_name(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, held: str
+) -> None:
+    before = memories(parts)
+    undo = edits.delete(context, TESTING)
+    folder = parts.home.root / "memory/global/testing.md"
+    folder.mkdir()
+    if held == "deeper":
+        (folder / held).mkdir()
+    elif held:
+        (folder / held).write_text("theirs\n")
+        with pytest.raises(UserError):
+            edits.undo(undo)
+        assert (folder / held).read_text() == "theirs\n"
+        (folder / held).unlink()
+    edits.undo(undo)
+    assert memories(parts) == before
+
+
 def test_an_empty_folder_has_nothing_to_bring_back(
     parts: HomeContainer, edits: UserEdits, context: ScopeContext
 ) -> None:
