@@ -34,7 +34,7 @@ from reverie.engine.channel import Channel, ConnectionLost, FromEngine, Refused
 from reverie.engine.codec import WireError
 from reverie.engine.start import MachineAddress, StartingEngine, engine_command
 from reverie.errors import Unavailable, UserError
-from reverie.files.directory import ensure_private
+from reverie.files.directory import ensure_private, is_link
 from reverie.profile import Profile
 
 _LONGEST_PATH = 100
@@ -85,7 +85,7 @@ def socket_places(profile: Profile) -> list[Path]:
 
 def make_ours(path: Path) -> None:
     """Make the folder of a socket, or see that it is this user's own and no link. Raises `UserError`."""
-    if path.parent.is_symlink():
+    if is_link(path.parent):
         raise Unavailable(f"{path.parent} is a symbolic link, which could lead elsewhere at any time.")
     ensure_private(path.parent)
 
