@@ -10,7 +10,6 @@ path. Each I/O layer makes this split once, at its edge; nothing above it catche
 from __future__ import annotations
 
 import errno
-import os
 
 
 class UserError(Exception):
@@ -113,16 +112,18 @@ _NEXT_STEPS = {
 }
 
 
+class RefusedFileError(OSError):
+    """A file or folder that a rule of our own leaves unread; `strerror` says why, without a full stop."""
+
+
 def user_error_from_os(error: OSError, title: str) -> UserError:
     """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
         return Unavailable(title, cause=cause, next_step="Move it away, then try again.")
-    text = error.strerror or ""
-    if error.errno in (errno.E2BIG, errno.ELOOP) and text not in ("", os.strerror(error.errno)):
-        # Refused by ourselves, with a reason of our own.
+    if isinstance(error, RefusedFileError):
         next_step = "Look at what lies in its place, or move it away, then try again."
-        return Unavailable(title, cause=f"{text[0].upper()}{text[1:]}.", next_step=next_step)
+        return Unavailable(title, cause=f"{error.strerror}.", next_step=next_step)
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,
         (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk."),

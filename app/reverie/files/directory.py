@@ -35,7 +35,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from reverie.errors import NotRegularFileError, Unavailable, user_error_from_os
+from reverie.errors import NotRegularFileError, RefusedFileError, Unavailable, user_error_from_os
 
 
 def is_there(path: Path) -> bool:
@@ -772,13 +772,13 @@ def _leads_to(above: str, rel: str) -> bool:
 
 
 def refuse_link_upwards(path: str | Path) -> None:
-    """Raise `OSError` if a link at `path` leads to a folder that `path` itself lies in, such as the top of
-    the disk: a walk below it would never come to its end."""
+    """Raise `RefusedFileError` if a link at `path` leads to a folder that `path` itself lies in, such as the
+    top of the disk: a walk below it would never come to its end."""
     if not is_link(Path(path)):
         return
     real, above = real_path(path), real_path(Path(path).parent)
     if f"{above.rstrip(os.sep)}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
-        raise OSError(errno.ELOOP, "it is a link to a folder that it lies in itself", str(path))
+        raise RefusedFileError(errno.ELOOP, "It is a link to a folder that it lies in itself", str(path))
 
 
 # Names on file systems that ignore case. There a path finds a file however it is spelled, and the history

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from reverie.clock import Clock
-from reverie.errors import Conflict, user_error_from_os
+from reverie.errors import Conflict, RefusedFileError, user_error_from_os
 from reverie.files.atomic import ATTEMPTS, create_file, replace_file
 from reverie.files.directory import Directory, SwappedError, real_path
 from reverie.files.locks import file_lock
@@ -305,7 +305,7 @@ class Sidecar:
                     size = directory.lstat(real.name).st_size
                     if size <= LARGEST and len(data := directory.read(real.name, LARGEST + 1)) <= LARGEST:
                         return data
-                    raise OSError(errno.E2BIG, f"it is larger than {LARGEST:,} bytes", str(real))
+                    raise RefusedFileError(errno.E2BIG, f"It is larger than {LARGEST:,} bytes", str(real))
             except FileNotFoundError:
                 return None
             except SwappedError:

@@ -366,6 +366,7 @@ def test_a_full_disk_is_told(profile: Profile, monkeypatch: pytest.MonkeyPatch) 
         def bind(self, _address: object) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(process, "socket_places", lambda profile: [socket_path(profile)])
     monkeypatch.setattr(process.socket, "socket", Full)
     with pytest.raises(Unavailable, match="could not be made") as told:
         serve(profile)
