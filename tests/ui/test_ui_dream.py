@@ -7,10 +7,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from ui_windows import ACME, BACKFILL, INGEST, SEVERAL, Driver, Windows
 
 from reverie.agents.scopes import Scope
+from reverie.ui import dialogs
 
 STORE = "memory/project/data-pipeline-21ca8fe13a59"
 
@@ -457,3 +459,23 @@ def test_the_title_of_a_home_says_its_name_once(windows: Windows, home: Path) ->
     assert driver.window.picker.pick_home(driver.session.info.id)
     driver.settle()
     assert driver.window.windowTitle() == f"{driver.session.info.label}[*]"
+
+
+def test_closing_the_window_during_a_run_asks_before_it_ends_the_run(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    answers = iter((False, True))
+    monkeypatch.setattr(dialogs, "ask_stop_run", lambda _parent: next(answers))
+    go_on = threading.Event()
+    driver.window.lanes.consolidator.submit(
+        "hold", lambda _control: go_on.wait(60), done=lambda _nothing: None
+    )
+    driver.do("dream.preview")
+    assert driver.tab.dreams.jobs.running
+    assert not driver.window.close()
+    assert driver.window.isVisible()
+    go_on.set()
+    driver.until(lambda: not driver.tab.dreams.jobs.running)
+    assert driver.window.close(), "nothing runs: nothing is asked"
+    assert next(answers) is True

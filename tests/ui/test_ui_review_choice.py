@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QApplication
 from ui_reviews import LINES, A, B, C, D, merge, run, view
 
 from reverie.jobs.consolidate.review import ReviewSelection, resolve
+from reverie.memory.diff import unified
 from reverie.ui.appearance import Icons, contrast, dark_palette
 from reverie.ui.changes.diff import ReviewDetail
 from reverie.ui.changes.review import Choices, ReviewTree
+from reverie.ui.widgets.text_views import DiffView
 
 
 def files(choices: Choices) -> dict[str, bytes | None]:
@@ -271,3 +273,24 @@ def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:
     with qtbot.waitSignal(shown.detail.changed):
         shown.detail.agree.click()
     assert choices.blocked == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("a\r\nb\r\n", "a\nb\n", "line ends (LF or CR LF)"),
+        ("a\nb\n", "a\nb", "the line end at the end of the file"),
+        ("a b\n", "a b  \n", "blanks at the end"),
+        ("10 EUR\n", "10\u00a0EUR\n", "spaces of another kind or number"),
+    ],
+)
+def test_a_change_that_one_cannot_see_says_what_differs(
+    qtbot: Any, before: str, after: str, said: str
+) -> None:
+    shown = Shown(qtbot, Choices(view({C: before}, {C: after})))
+    shown.pick("c.md · global")
+    assert f"Lines that look alike differ in: {said}." in shown.detail.diff.content
+    diff = DiffView()
+    qtbot.addWidget(diff)
+    diff.show_diff(unified(before.encode(), after.encode(), "c.md"))
+    assert diff.content.startswith(f"Lines that look alike differ in: {said}.\n")

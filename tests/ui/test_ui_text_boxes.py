@@ -45,9 +45,7 @@ def test_lines_of_a_difference_are_copied_as_they_are(qtbot: Any) -> None:
     box = ReadOnlyText("a")
     qtbot.addWidget(box)
     box.begin(lambda: None)
-    for line in ("10\u00a0EUR", "a\u3000b"):
-        box.line(line)
-    box.end()
+    box.fill(box.line(line) for line in ("10\u00a0EUR", "a\u3000b"))
     box.selectAll()
     box.copy()
     assert QGuiApplication.clipboard().text() == "10\u00a0EUR\na\u3000b"

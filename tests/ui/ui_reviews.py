@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reverie.jobs.consolidate.review import Hunk, ReviewedFile, build_review
+from reverie.memory.diff import invisible_differences
 from reverie.services.run_views import line_marks, review_group
 from reverie.services.views import ReviewFile, ReviewHunk, ReviewView, RunSummary
 from reverie.values import replace
@@ -76,4 +77,5 @@ def _hunk(hunk: Hunk) -> ReviewHunk:
     removed = tuple(("-", line.rstrip("\r\n")) for line in hunk.removed)
     added = tuple(("+", line.rstrip("\r\n")) for line in hunk.added)
     lines = (*removed, *added)
-    return ReviewHunk(hunk.index, hunk.start, lines, line_marks(lines))  # type: ignore[arg-type]
+    invisible = invisible_differences(hunk.removed, hunk.added)
+    return ReviewHunk(hunk.index, hunk.start, lines, line_marks(lines), invisible)  # type: ignore[arg-type]

@@ -9,10 +9,11 @@ Pure; any thread.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar, get_args
 
 from reverie.memory.front_matter_rules import block_of
 from reverie.text.matching import differing, matching, ratio
@@ -55,6 +56,60 @@ def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, Wo
         _in_characters(texts[0], [(start, end) for start, end, _, _ in places]),
         _in_characters(texts[1], [(start, end) for _, _, start, end in places]),
     )
+
+
+InvisibleKind = Literal["line ends", "last line end", "blanks at the end", "spaces", "composition"]
+
+
+def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[InvisibleKind, ...]:
+    """Find how lines with their endings differ that look alike, compared one by one; in the order of
+    `InvisibleKind`."""
+    found: set[InvisibleKind] = set()
+    for one, other in zip(old, new, strict=False):
+        if one == other or _looks(one) != _looks(other):
+            continue
+        (body, end), (other_body, other_end) = _body_and_end(one), _body_and_end(other)
+        if end != other_end:
+            found.add("line ends" if end and other_end else "last line end")
+        core, other_core = body.rstrip(), other_body.rstrip()
+        if body[len(core) :] != other_body[len(other_core) :]:
+            found.add("blanks at the end")
+        composed, other_composed = (unicodedata.normalize("NFC", each) for each in (core, other_core))
+        if composed != other_composed:
+            found.add("spaces")
+        if core != other_core and (core != composed or other_core != other_composed):
+            found.add("composition")
+    return tuple(kind for kind in get_args(InvisibleKind) if kind in found)
+
+
+def invisible_in(difference: str) -> tuple[InvisibleKind, ...]:
+    """Find how lines of a unified diff differ that look alike."""
+    found: set[InvisibleKind] = set()
+    sides: dict[str, list[str]] = {"-": [], "+": []}
+    last = ""
+    for line in [*difference.split("\n"), ""]:
+        kind = line[:1]
+        if kind in sides and not line.startswith(("--- ", "+++ ")):
+            if kind == "-" and last == "+":
+                found.update(invisible_differences(*sides.values()))
+                sides = {"-": [], "+": []}
+            sides[kind].append(line[1:] + "\n")
+            last = kind
+        elif line == _NO_NEWLINE.rstrip("\n") and last:
+            sides[last][-1] = sides[last][-1].removesuffix("\n")
+        else:
+            found.update(invisible_differences(*sides.values()))
+            sides, last = {"-": [], "+": []}, ""
+    return tuple(kind for kind in get_args(InvisibleKind) if kind in found)
+
+
+def _looks(line: str) -> list[str]:
+    return (line if line.isascii() else unicodedata.normalize("NFC", line)).split()
+
+
+def _body_and_end(line: str) -> tuple[str, str]:
+    body = line.removesuffix("\n").removesuffix("\r") if line.endswith("\n") else line
+    return body, line[len(body) :]
 
 
 def _in_characters(words: Sequence[str], parts: Sequence[tuple[int, int]]) -> WordSpans:

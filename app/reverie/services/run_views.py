@@ -43,7 +43,7 @@ from reverie.jobs.consolidate.review import (
 )
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.writer.service import writer_lease_name
-from reverie.memory.diff import WordSpans, is_binary, text_lines, word_spans
+from reverie.memory.diff import WordSpans, invisible_differences, is_binary, text_lines, word_spans
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.scope_files import sha256_of_bytes
@@ -424,7 +424,8 @@ def _hunk(
         *(("+", _shown(line)) for line in hunk.added),
         *((" ", _shown(line)) for line in context[end:stop]),
     ]
-    return ReviewHunk(hunk.index, hunk.start, tuple(lines), line_marks(lines))
+    invisible = invisible_differences(hunk.removed, hunk.added)
+    return ReviewHunk(hunk.index, hunk.start, tuple(lines), line_marks(lines), invisible)
 
 
 def line_marks(lines: Sequence[tuple[str, str]]) -> tuple[WordSpans, ...]:

@@ -19,7 +19,7 @@ from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, MergedLine, Review
-from reverie.memory.diff import WordSpans
+from reverie.memory.diff import InvisibleKind, WordSpans
 from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
@@ -242,6 +242,8 @@ class ReviewHunk(Struct, frozen=True):
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
     marks: tuple[WordSpans, ...] = ()
     """By line: the words that differ from the line in whose place it is. Empty: no line has any."""
+    invisible: tuple[InvisibleKind, ...] = ()
+    """How lines differ that look alike."""
 
 
 class ReviewFile(Struct, frozen=True):

@@ -72,6 +72,23 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
     return answers.get(box.clickedButton(), "cancel")
 
 
+def ask_stop_run(parent: QWidget) -> bool:
+    """Ask whether to close the window though that ends the run that is under way."""
+    box = message_box(
+        parent,
+        QMessageBox.Icon.Question,
+        tr("A run is under way"),
+        tr("Stop the run and close?"),
+        tr("It stops before its next change. You find what it did in Changes, where you can undo it."),
+    )
+    stop = box.addButton(tr("&Stop and close"), QMessageBox.ButtonRole.DestructiveRole)
+    wait = box.addButton(tr("&Keep open"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(wait)
+    box.setEscapeButton(wait)
+    box.exec()
+    return box.clickedButton() is stop
+
+
 def ask_discard_note(parent: QWidget) -> bool:
     """Whether a note that was typed and not written is to be discarded."""
     question = tr("Discard this note?")

@@ -91,10 +91,10 @@ _MARKUP = re.compile(r"(<|&)(?=\S)")
 
 
 def visible(text: str) -> str:
-    """`text` on one line with every control, direction and lone-surrogate character as an escape."""
+    """Give `text` on one line with every control, direction and lone-surrogate character as an escape."""
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if _hides(char) else char for char in text)
+    return text.translate({ord(char): _escaped(char) for char in set(text) if _hides(char)})
 
 
 def visible_lines(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.diff import nearest_lines, unified
+from reverie.memory.diff import InvisibleKind, invisible_differences, invisible_in, nearest_lines, unified
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="the git command is not installed")
 
@@ -149,3 +149,24 @@ NOTES = "# Shop\n\n- Postgres listens on 55432 here, not on 5432.\n- Deploys go 
 )
 def test_the_lines_that_a_text_must_have_meant(wanted: str, found: str) -> None:
     assert nearest_lines(NOTES, wanted) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ("a b\r\n", "a b\n", ("line ends",)),
+        ("a\nb\n", "a\nb", ("last line end",)),
+        ("a b\n", "a b  \n", ("blanks at the end",)),
+        ("10 EUR\n", "10\u00a0EUR\n", ("spaces",)),
+        ("caf\u00e9\n", "cafe\u0301\n", ("composition",)),
+        ("a b\r\n", "a\u00a0b", ("last line end", "spaces")),
+        ("a\n", "b\n", ()),
+        ("a\n", "A \n", ()),
+        ("", "a\n", ()),
+    ],
+)
+def test_differences_between_lines_that_look_alike_are_named(
+    old: str, new: str, kinds: tuple[InvisibleKind, ...]
+) -> None:
+    assert invisible_differences(old.splitlines(keepends=True), new.splitlines(keepends=True)) == kinds
+    assert invisible_in(unified(old.encode(), new.encode(), "a.md")) == kinds

@@ -7,7 +7,7 @@ escaped, long texts are cut. Threading: GUI thread; nothing is read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal, Slot
@@ -45,7 +45,7 @@ from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
 from reverie.ui.widgets.text_boxes import FormattedTextBox, PlainTextBox
-from reverie.ui.widgets.text_views import DiffView, TextView
+from reverie.ui.widgets.text_views import DiffView, TextView, invisible_words
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 MOST_LINES = 4_000
+AT_ONCE, CHARS_AT_ONCE = 200, 8_000
+"""Lines and characters that are added to a text without letting the window do anything else."""
 PAUSE_MS = 250
 _LEAST_BUTTON = 24
 _MOST_NOTES = 12
@@ -78,6 +80,9 @@ class ReadOnlyText(FormattedTextBox):
         self._again: Callable[[], None] = self._nothing
         self._cursor = QTextCursor(self.document())
         self._first = True
+        self._steps: Iterator[object] = iter(())
+        self._done: Callable[[], None] = self._nothing
+        self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
         """Nothing is shown yet."""
@@ -85,16 +90,46 @@ class ReadOnlyText(FormattedTextBox):
     def begin(self, again: Callable[[], None]) -> Theme:
         """Empty it; `again` shows the same once the colours are others."""
         self._again = again
+        self._rest.stop()
         self.clear()
         self._cursor = QTextCursor(self.document())
         self._first = True
-        self._cursor.beginEditBlock()
         return theme_of(self.palette())
 
-    def end(self) -> None:
-        """All lines are there; the caret is at the first."""
-        self._cursor.endEditBlock()
+    def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
+        """Carry out the steps, each of which adds a line: the first `AT_ONCE` now, with the caret at the
+        beginning, the rest between events; then call `done`."""
+        self._steps, self._done = steps, done or self._nothing
+        is_filled = self._add()
         self.moveCursor(QTextCursor.MoveOperation.Start)
+        self._finish(is_filled)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether all lines are there."""
+        return not self._rest.isActive()
+
+    @Slot()
+    def _go_on(self) -> None:
+        self._finish(self._add())
+
+    def _finish(self, is_filled: bool) -> None:
+        if is_filled:
+            self._done()
+        else:
+            self._rest.start()
+
+    def _add(self) -> bool:
+        """Add the next lines; True: they were the last."""
+        most = self.document().characterCount() + CHARS_AT_ONCE
+        self._cursor.beginEditBlock()
+        try:
+            for number, _line in enumerate(self._steps, 1):
+                if number >= AT_ONCE or self.document().characterCount() >= most:
+                    return False
+            return True
+        finally:
+            self._cursor.endEditBlock()
 
     def line(
         self,
@@ -168,10 +203,14 @@ class HunkView(ReadOnlyText):
     def show_text(self, text: str) -> None:
         """A text that is no part of a change set, such as a difference with lines that begin `+` and `-`."""
         theme = self._start(lambda: self.show_text(text))
-        for line in text.splitlines()[:MOST_LINES]:
-            colour, back, _mark = _colours(theme, line[:1])
-            self.line(line, colour, back)
-        self.end()
+
+        def steps() -> Iterator[None]:
+            for line in text.splitlines()[:MOST_LINES]:
+                colour, back, _mark = _colours(theme, line[:1])
+                self.line(line, colour, back)
+                yield
+
+        self.fill(steps())
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
         """The selected file, or all files of the selected group, at the selected hunk."""
@@ -180,32 +219,35 @@ class HunkView(ReadOnlyText):
         theme = self._start(lambda: self.show_part(choices, part))
         self._choices, self._part = choices, part
         if choices is None or part is None or part.group is None:
-            self.end()
             return
         files = part.group.files if part.file is None else (part.file,)
         if part.group.kind == "merge" and part.file is None:
             files = tuple(file for file in files if file.verb != "delete")
-        shown: list[ShownHunk] = []
-        for file in files:
-            if len(files) > 1:
-                self.line(file.path.removeprefix("/memories/"), theme.text, theme.accent_back)
-            self._show_file(choices, part, file, theme, shown)
-        self.hunks = tuple(shown)
-        self.end()
-        if keep:
-            self.verticalScrollBar().setValue(at)
-        self._show_current(part)
-        self._place()
 
-    def _show_file(
-        self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme, shown: list[ShownHunk]
-    ) -> None:
+        def steps() -> Iterator[None]:
+            for file in files:
+                if len(files) > 1:
+                    self.line(file.path.removeprefix("/memories/"), theme.text, theme.accent_back)
+                is_cut = yield from self._file_steps(choices, part, file, theme)
+                if is_cut:
+                    self.line(self.tr("… the rest is too long to show here."), theme.dim)
+                    return
+
+        def done() -> None:
+            if keep:
+                self.verticalScrollBar().setValue(at)
+            self._show_current(part)
+            self._place()
+
+        self.fill(steps(), done)
+
+    def _file_steps(
+        self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme
+    ) -> Generator[None, None, bool]:
+        """Add the lines of a file, one a step; True: there was no place for all of them."""
         assert part.group is not None
         notes = card_notes(choices.view.card, file)
         for hunk in file.hunks:
-            if self.document().blockCount() > MOST_LINES:
-                self.line(self.tr("… the rest is too long to show here."), theme.dim)
-                return
             off = not choices.hunk_taken(part.group, file, hunk.index) if choices.is_open else False
             gone = choices.is_gone(file, hunk.index)
             where = at = hunk_words(file, hunk)
@@ -219,23 +261,31 @@ class HunkView(ReadOnlyText):
             back = theme.accent_back if current else None
             height = max(_LEAST_BUTTON + UNIT, QFontMetrics(self.font()).height() + GAP)
             block = self.line(where, theme.text if current else theme.dim, back, height=height)
-            shown.append(ShownHunk(file.path, hunk.index, at, block.blockNumber()))
+            self.hunks = (*self.hunks, ShownHunk(file.path, hunk.index, at, block.blockNumber()))
+            if hunk.invisible:
+                self.line(f"  {invisible_words(hunk.invisible)}", theme.dim)
+                yield
             for note in notes.get(hunk.index, ())[:_MOST_NOTES]:
                 self.line(f"  {shortened(note, _NOTE_CHARS)}", theme.dim if off or gone else theme.warn_text)
+                yield
             for number, (kind, text) in enumerate(hunk.lines):
+                if self.document().blockCount() > MOST_LINES:
+                    return True
                 colour, ground, mark = _colours(theme, kind)
                 if off or gone:
                     colour, ground, mark = theme.dim, None, None
                 found = hunk.marks[number] if hunk.marks else ()
                 marks = [(start + 2, length) for start, length in found]
                 self.line(
-                    f"{kind} {text}".rstrip(),
+                    f"{kind} {text}" if text else kind,
                     colour,
                     ground,
                     marks=marks,
                     mark=mark,
                     struck=kind == "+" and (off or gone),
                 )
+                yield
+        return False
 
     def _start(self, again: Callable[[], None]) -> Theme:
         for bar in self._bars.values():
@@ -386,25 +436,28 @@ class MergeView(Column):
 
     def _show_kept(self, file: ReviewFile) -> None:
         self.kept.begin(lambda: self._show_kept(file))
-        for line in (file.before or "").splitlines()[:MOST_LINES]:
-            self.kept.line(line)
-        self.kept.end()
+        lines = (file.before or "").splitlines()[:MOST_LINES]
+        self.kept.fill(self.kept.line(line) for line in lines)
 
     def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
         theme = self.gone.begin(lambda: self._show_gone(files))
         backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
-        for file, lines in files:
-            if len(files) > 1:
-                self.gone.line(_name(file.path), theme.text, theme.accent_back)
-            for line in lines[:MOST_LINES]:
-                self.gone.line(
-                    f"{_SIGNS[line.fate]} {line.text}",
-                    theme.dim if line.fate in ("same", "") else theme.text,
-                    backs.get(line.fate),
-                    marks=[(start + 2, length) for start, length in line.marks],
-                    mark=mixed(theme.warn, theme.warn_back, 0.25),
-                )
-        self.gone.end()
+
+        def steps() -> Iterator[None]:
+            for file, lines in files:
+                if len(files) > 1:
+                    self.gone.line(_name(file.path), theme.text, theme.accent_back)
+                for line in lines[:MOST_LINES]:
+                    self.gone.line(
+                        f"{_SIGNS[line.fate]} {line.text}",
+                        theme.dim if line.fate in ("same", "") else theme.text,
+                        backs.get(line.fate),
+                        marks=[(start + 2, length) for start, length in line.marks],
+                        mark=mixed(theme.warn, theme.warn_back, 0.25),
+                    )
+                    yield
+
+        self.gone.fill(steps())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -650,11 +703,16 @@ class BlamePane(QWidget):
         rows, authors = (view.rows, view.authors) if view is not None else ((), ())
         names = [*map(self._name, authors), self.tr("Not in the history yet")]  # by -1, too
         wide, last = max(map(len, names)), len(names)
-        for row in rows:
-            name = names[row.author] if row.author != last else ""
-            last = row.author
-            self.text.line(f"{name:<{wide}}  {row.text}", theme.text)
-        self.text.end()
+
+        def steps() -> Iterator[None]:
+            before = last
+            for row in rows:
+                name = names[row.author] if row.author != before else ""
+                before = row.author
+                self.text.line(f"{name:<{wide}}  {row.text}", theme.text)
+                yield
+
+        self.text.fill(steps())
         self.note.setVisible(view is not None and not view.rows)
         self._follow()
 

@@ -66,6 +66,8 @@ NARROWEST = 320
 _ALIKE = 0.3
 
 Spans = tuple[tuple[int, int], ...]
+_MOST_ROWS, _LONGEST_ROW, _MOST_TINTED, _MOST_SPANS = 2_000, 1_000, 500, 50
+"""Rows, characters of a row, and marks that are drawn: more of them would block the window."""
 
 
 class AlignedSide(Struct, frozen=True):
@@ -209,11 +211,13 @@ class SideBySide(QWidget):
         """The two sides of each row beside each other; what differs is tinted. `number`: the row to look at
         first, from 0."""
         self._rows = tuple(rows)
+        is_cut = len(rows) > _MOST_ROWS
+        rows = rows[:_MOST_ROWS]
         for half, sides in (
             (self.left, [(row.left, row.same) for row in rows]),
             (self.right, [(row.right, row.same) for row in rows]),
         ):
-            half.show_sides(sides, number)
+            half.show_sides(sides, number, is_cut)
         self._tint()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -243,10 +247,11 @@ class _Half(PlainTextBox):
         self._first: int | None = None
         self._marked: int | None = None
 
-    def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None) -> None:
+    def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None, is_cut: bool) -> None:
         self._sides = list(sides)
         self._first = self._marked = first
-        self.setPlainText("\n".join(_shown(side.text) for side, _same in sides))
+        shown = "\n".join(_shown(side.text) for side, _same in sides)
+        self.setPlainText(shown + (self.tr("\n… the rest is too long to show here.") if is_cut else ""))
         self._look_at_first()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -263,10 +268,12 @@ class _Half(PlainTextBox):
             self.centerCursor()
 
     def tint(self, back: QColor, mark: QColor) -> None:
-        selections = []
+        selections: list[QTextEdit.ExtraSelection] = []
         strong = QColor(mark)
         strong.setAlpha(45)
         for number, (side, same) in enumerate(self._sides):
+            if len(selections) >= _MOST_TINTED:
+                break
             if same or not side.number:
                 continue
             block = self.document().findBlockByNumber(number)
@@ -275,8 +282,8 @@ class _Half(PlainTextBox):
             line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             line.cursor = QTextCursor(block)
             selections.append(line)
-            for start, end in side.spans:
-                if end - start >= len(side.text):
+            for start, end in side.spans[:_MOST_SPANS]:
+                if end - start >= len(side.text) or start >= _LONGEST_ROW:
                     continue
                 word = QTextEdit.ExtraSelection()
                 word.format.setBackground(strong)
@@ -292,8 +299,8 @@ class _Half(PlainTextBox):
 
 
 def _shown(text: str) -> str:
-    """One line, with its tabs."""
-    return "\t".join(visible(cell) for cell in text.split("\t"))
+    """Give one line, as far as it is shown, with its tabs."""
+    return "\t".join(visible(cell) for cell in text[:_LONGEST_ROW].split("\t"))[:_LONGEST_ROW]
 
 
 SIDE_BY_SIDE = 700

@@ -664,6 +664,8 @@ class TraceDetailView(Column):
 
 _WORD = 0.35
 """How much stronger a word is marked than its line."""
+_MOST_CHARS, _MOST_ROWS, _MOST_MARKS = 10_000, 500, 500
+"""Of one text that is shown; more would block the window."""
 
 
 class MissedView(PlainTextBox):
@@ -718,10 +720,17 @@ class MissedView(PlainTextBox):
         word.setFontUnderline(True)  # colour alone is no mark
         cursor.insertText("\n  ", line)
         done = 0
-        for start, length in (*marked, (len(text), 0)):
+        text = _cut(text)
+        for start, length in (*marked[:_MOST_MARKS], (len(text), 0)):
             for part, style in ((text[done:start], line), (text[start : start + length], word)):
                 cursor.insertText(visible_lines(part).replace("\n", "\n  "), style)
             done = start + length
+
+
+def _cut(text: str) -> str:
+    rows = text[:_MOST_CHARS].splitlines(keepends=True)
+    cut = "".join(rows[:_MOST_ROWS])
+    return cut if len(cut) == len(text) else f"{cut.rstrip()} …"
 
 
 class AttemptView(QWidget):

@@ -7,6 +7,7 @@ thread.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import (
@@ -21,14 +22,45 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from reverie.memory.diff import InvisibleKind, invisible_in
 from reverie.ui.appearance import Theme, monospace, theme_of
-from reverie.ui.display_text import visible_lines
+from reverie.ui.display_text import shortened, tr, visible_lines
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
 _HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
-# A diff longer than this is cut: the pane is for reading, `reverie diff` gives all of it.
+# A longer text is cut: the pane is for reading, the editor and `reverie diff` give all of it.
 LIMIT = 400_000
+MOST_ROWS = 4_000
+LONGEST_ROW = 2_000
+"""Characters, rows and characters of a row that a view can be given at once without blocking the window."""
+
+
+def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
+    """Say how lines differ that look alike; empty where none do."""
+    if not kinds:
+        return ""
+    words: dict[InvisibleKind, str] = {
+        "line ends": tr("line ends (LF or CR LF)"),
+        "last line end": tr("the line end at the end of the file"),
+        "blanks at the end": tr("blanks at the end"),
+        "spaces": tr("spaces of another kind or number"),
+        "composition": tr("letters and their accents, written in another way"),
+    }
+    found = ", ".join(words[kind] for kind in kinds)
+    return tr("Lines that look alike differ in: {found}.").format(found=found)
+
+
+def fitting_rows(text: str) -> tuple[str, bool]:
+    """Give as much of a text as a view can be given at once, hidden characters escaped, and whether rows are
+    missing."""
+    rows = text[:LIMIT].splitlines()
+    fitting = visible_lines(
+        "\n".join(row[:LONGEST_ROW] + "…" * (len(row) > LONGEST_ROW) for row in rows[:MOST_ROWS])
+    )
+    # Again: an escape is longer than what it stands for.
+    shown = "\n".join(shortened(row, LONGEST_ROW) for row in fitting.split("\n"))
+    return shown, len(text) > LIMIT or len(rows) > MOST_ROWS
 
 
 def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
@@ -66,9 +98,13 @@ class DiffView(PlainTextBox):
         if text.startswith("diff --git "):
             _head, *hunks = _HUNK.split(text)
             text = "…\n".join(hunks)
-        cut = text[:LIMIT]
-        note = self.tr("\n… the rest is too long to show here.") if len(text) > LIMIT else ""
-        self.setPlainText(visible_lines(cut) + note)
+        shown, is_cut = fitting_rows(text)
+        words = invisible_words(invisible_in(text[:LIMIT]))
+        self.setPlainText(
+            f"{words}\n" * bool(words)
+            + shown
+            + (self.tr("\n… the rest is too long to show here.") if is_cut else "")
+        )
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -151,15 +187,14 @@ class TextView(PlainTextBox):
         if b"\0" in content[:LIMIT]:
             self.setPlainText(self.tr("This version is no text."))
             return
-        note = self.tr("\n… the rest is too long to show here.") if len(content) > LIMIT else ""
-        self.setPlainText(visible_lines(content[:LIMIT].decode("utf-8", "replace")) + note)
+        shown, is_cut = fitting_rows(content[: 4 * LIMIT].decode("utf-8", "replace"))
+        self.setPlainText(shown + (self.tr("\n… the rest is too long to show here.") if is_cut else ""))
 
 
 # Loaded text is drawn as Qt breaks lines, so one line of the text may be several here: all of them are
 # marked.
 
 
-SHOWN_CHARS = 400_000
 _MARKED_LINES = 500
 
 
@@ -183,10 +218,10 @@ class LoadedText(PlainTextBox):
 
     def show_text(self, text: str, marked: tuple[int, ...]) -> None:
         """`marked`: lines of `text`, from 1."""
-        text = text[:SHOWN_CHARS]
-        self.setPlainText(visible_lines(text))
-        self._rows = _first_rows(text)
-        self._marked = _rows(text, marked[:_MARKED_LINES])
+        self.setPlainText(fitting_rows(text)[0])
+        text = text[:LIMIT]
+        self._rows = [row for row in _first_rows(text) if row < MOST_ROWS]
+        self._marked = [row for row in _rows(text, marked[:_MARKED_LINES]) if row < MOST_ROWS]
         self._mark()
 
     def go_to(self, line: int) -> None:

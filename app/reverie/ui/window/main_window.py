@@ -26,6 +26,7 @@ from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
+from reverie.ui import dialogs
 from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
 from reverie.ui.display_text import loaded_next_words, visible
 from reverie.ui.jobs import Lane, Lanes, repeating
@@ -671,12 +672,17 @@ class MainWindow(QMainWindow):
             self.shut_down()
             event.accept()
             return
-        if not self._unsaved.may_close():
+        if not self._unsaved.may_close() or not self._may_stop_runs():
             event.ignore()
             return
         self.tab.keeper.throw_away()
         self.shut_down()
         event.accept()
+
+    def _may_stop_runs(self) -> bool:
+        """Tell whether no run that was started here is under way, or it may be stopped."""
+        jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
+        return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
     def shut_down(self) -> None:
         """Stop watchers, then lanes. Calling it again is harmless."""

@@ -1,0 +1,72 @@
+"""Views of long texts add few lines, and short ones, before the window does anything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtGui import QTextDocument
+from ui_reviews import A, B, C, view
+
+from helpers.long_texts import long_texts
+from reverie.memory.diff import unified, word_spans
+from reverie.services.traces import MissedEdit
+from reverie.ui.changes.diff import AT_ONCE, CHARS_AT_ONCE, MOST_LINES, HunkView, MergeView
+from reverie.ui.changes.review import Choices, ReviewPart
+from reverie.ui.memory.duplicates import SideBySide, aligned
+from reverie.ui.traces.detail import MissedView
+from reverie.ui.widgets.text_views import LIMIT, LONGEST_ROW, MOST_ROWS, DiffView, LoadedText, TextView
+
+SIZE = 60_000
+KINDS = ("minified JSON", "rows", "bare returns", "one letter", "line ends", "backticks", "nested fences")
+TEXTS = [pytest.param(text, id=name) for name, text in long_texts(SIZE) if name in KINDS]
+
+
+def longest(document: QTextDocument) -> int:
+    block, found = document.begin(), 0
+    while block.isValid():
+        found, block = max(found, block.length()), block.next()
+    return found
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_view_is_given_few_rows_and_short_ones(qtbot: Any, text: str) -> None:
+    other = text[SIZE // 2 :] + "\nother\n" + text[: SIZE // 2]
+    difference, version, loaded = DiffView(), TextView(), LoadedText()
+    missed, sides = MissedView(), SideBySide()
+    for widget in (difference, version, loaded, missed, sides):
+        qtbot.addWidget(widget)
+    difference.show_diff(unified(text.encode(), other.encode(), "a.md"))
+    version.show_bytes(text.encode())
+    loaded.show_text(text, (1,))
+    missed.show_edits((MissedEdit(1, "t", "p", text, other, text, *word_spans(text, other)),))
+    sides.show_rows(aligned(text, other))
+    for box in (difference, version, loaded, missed, sides.left, sides.right):
+        document = box.document()
+        assert document.blockCount() <= MOST_ROWS + 2
+        assert document.characterCount() <= LIMIT
+        if box is not missed:
+            assert longest(document) <= LONGEST_ROW + 2
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_review_of_a_long_text_is_filled_in_parts(qtbot: Any, text: str) -> None:
+    other = text[SIZE // 2 :] + "\nother\n" * 5_000 + text[: SIZE // 2]
+    edited = Choices(view({C: text}, {C: other}))
+    merged = Choices(view({A: text, B: other}, {A: text + other}, max_loss_percent=100))
+    hunks, merging = HunkView(), MergeView()
+    for widget in (hunks, merging):
+        qtbot.addWidget(widget)
+        widget.show()
+    group = edited.view.groups[0]
+    hunks.show_part(edited, ReviewPart(group, group.files[0]))
+    assert merging.show_merge(ReviewPart(merged.view.groups[0]))
+    boxes = (hunks, merging.kept, merging.gone)
+    for box in boxes:
+        assert box.document().blockCount() <= 2 * AT_ONCE
+        assert box.document().characterCount() <= CHARS_AT_ONCE + 3 * LONGEST_ROW
+    qtbot.waitUntil(lambda: all(box.is_filled for box in boxes), timeout=20_000)
+    lines = sum(len(hunk.lines) for hunk in group.files[0].hunks)
+    assert hunks.document().blockCount() >= min(MOST_LINES, lines)
+    assert hunks.document().blockCount() <= MOST_LINES + 3
+    assert hunks.textCursor().position() == 0
