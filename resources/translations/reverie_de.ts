@@ -4176,6 +4176,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
 </context>
 <context>
+    <name>_Half</name>
+    <message>
+        <source>
+… the rest is too long to show here.</source>
+        <translation>
+… der Rest ist zu lang, um hier gezeigt zu werden.</translation>
+    </message>
+</context>
+<context>
     <name>_Line</name>
     <message>
         <source>Cancel</source>
@@ -4724,6 +4733,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
     </message>
     <message>
+        <source>&amp;Keep open</source>
+        <translation>&amp;Offen lassen</translation>
+    </message>
+    <message>
         <source>&amp;Keep session notes up to date</source>
         <translation>&amp;Sitzungsnotizen aktuell halten</translation>
     </message>
@@ -4896,6 +4909,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Aktualisierung be&amp;enden nach</translation>
     </message>
     <message>
+        <source>&amp;Stop and close</source>
+        <translation>&amp;Abbrechen und schließen</translation>
+    </message>
+    <message>
         <source>&amp;Stop each after</source>
         <translation>Jeweils be&amp;enden nach</translation>
     </message>
@@ -5046,6 +5063,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>A run is stuck</source>
         <translation>Ein Lauf hängt</translation>
+    </message>
+    <message>
+        <source>A run is under way</source>
+        <translation>Ein Lauf ist im Gang</translation>
     </message>
     <message>
         <source>A run that takes longer is stopped, and repeated at the next turn.</source>
@@ -6040,6 +6061,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bleibt angeheftet.</translation>
     </message>
     <message>
+        <source>It stops before its next change. You find what it did in Changes, where you can undo it.</source>
+        <translation>Er hält vor seiner nächsten Änderung an. Was er getan hat, steht unter Änderungen und lässt sich dort rückgängig machen.</translation>
+    </message>
+    <message>
         <source>It stops reading {index} at line {line}; shorten or remove lines.</source>
         <translation>Es liest {index} nur bis Zeile {line}; kürzen oder entfernen Sie Zeilen.</translation>
     </message>
@@ -6218,6 +6243,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Line {n}</source>
         <translation>Zeile {n}</translation>
+    </message>
+    <message>
+        <source>Lines that look alike differ in: {found}.</source>
+        <translation>Zeilen, die gleich aussehen, unterscheiden sich durch: {found}.</translation>
     </message>
     <message>
         <source>Lines {first}–{last}</source>
@@ -7094,6 +7123,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Stop before the next change</source>
         <translation>Vor der nächsten Änderung anhalten</translation>
+    </message>
+    <message>
+        <source>Stop the run and close?</source>
+        <translation>Den Lauf abbrechen und schließen?</translation>
     </message>
     <message>
         <source>Summary of what came before</source>
@@ -8232,6 +8265,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unter der Schnittlinie</translation>
     </message>
     <message>
+        <source>blanks at the end</source>
+        <translation>Leerzeichen am Ende</translation>
+    </message>
+    <message>
         <source>by Reverie's rules a new session would not load it, though it did not change</source>
         <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
     </message>
@@ -8534,6 +8571,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>launch</source>
         <translation>Start</translation>
+    </message>
+    <message>
+        <source>letters and their accents, written in another way</source>
+        <translation>Buchstaben mit Akzent, anders geschrieben</translation>
+    </message>
+    <message>
+        <source>line ends (LF or CR LF)</source>
+        <translation>Zeilenenden (LF oder CR LF)</translation>
     </message>
     <message>
         <source>listed</source>
@@ -8896,6 +8941,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>übersprungen</translation>
     </message>
     <message>
+        <source>spaces of another kind or number</source>
+        <translation>Leerzeichen anderer Art oder Zahl</translation>
+    </message>
+    <message>
         <source>stale</source>
         <translation>veraltet</translation>
     </message>
@@ -8946,6 +8995,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>the last line is half-written</source>
         <translation>die letzte Zeile ist halb geschrieben</translation>
+    </message>
+    <message>
+        <source>the line end at the end of the file</source>
+        <translation>das Zeilenende am Ende der Datei</translation>
     </message>
     <message>
         <source>the same is there</source>
