@@ -1,14 +1,14 @@
-"""How long the GUI thread is blocked while a hundred texts of a megabyte are shown as differences, versions and
-merges: `python tests/benchmarks/long_texts.py [characters] [kind]...`. Prints the worst of each view."""
+"""How long the window is blocked while a hundred texts of a megabyte are shown.
+
+`PYTHONPATH=tests:tests/ui python tests/benchmarks/long_texts.py [characters] [kind]...`
+prints the worst of each view.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "ui")]
 
 from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication, QWidget
@@ -50,7 +50,7 @@ def views(text: str) -> dict[str, tuple[QWidget, Callable[[], None]]]:
     edited = Choices(view({C: text}, {C: other}))
     merged = Choices(view({A: text, B: other}, {A: text + "\n" + other}, max_loss_percent=100))
     group, merge = edited.view.groups[0], merged.view.groups[0]
-    near = nearest_lines(text, other[:5_000])
+    nearest_lines(text, other[:5_000])
     missed = MissedEdit(1, "t", "p", other, text, other, *word_spans(other, text))
     rows = aligned(text, other)
     difference = unified(text.encode(), other.encode(), "a.md")
