@@ -1,0 +1,231 @@
+"""Forms in which secrets stand in memories, transcripts and output of tools, and made-up values for them.
+
+`HELD` was written before any rule was tuned and is measured only (campaign part `leaks`); `TUNED` is what the
+rules are worked on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters,
+`«w»` a passphrase of words with blanks. Seeded; nothing here is real.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Mapping
+
+from reverie.values import Struct
+
+_LETTERS = string.ascii_letters
+_ALNUM = _LETTERS + string.digits
+_PHRASE = "otter maple copper violet tunnel harbor pepper walnut silver rocket candle meadow".split()
+_MARK = re.compile("«([pqkw])»")
+
+HELD: Mapping[str, str] = {
+    # structures
+    "env list of a pod": '{"name": "DB_PASSWORD", "value": "«p»"}',
+    "env list, reversed": '{"value": "«p»", "name": "SMTP_PASSWORD"}',
+    "env list in YAML": "env:\n  - name: REDIS_PASSWORD\n    value: «p»\n  - name: PORT\n    value: '80'",
+    "parameter of a template": '{"ParameterKey": "MasterUserPassword", "ParameterValue": "«p»"}',
+    "Terraform variable": 'variable "db_password" {\n  type    = string\n  default = "«p»"\n}',
+    "tuple": 'auth=("ada", "«p»"),  # basic auth of the registry, user and password',
+    "call with a key": 'os.environ.setdefault("MAIL_PASSWORD", "«p»")',
+    "setter": 'config.setProperty("javax.net.ssl.keyStorePassword", "«p»");',
+    "PHP define": "define( 'DB_PASSWORD', '«p»' );",
+    "Ruby hash": ":password => '«p»',",
+    "XML pair": "<entry><name>ldap.password</name><value>«p»</value></entry>",
+    "TOML section": '[registry.credentials]\nuser = "ci"\npass = "«p»"',
+    "INI with a blank": "smtp password = «p»",
+    "CSV": "service,user,password\ngrafana,ada,«p»\n",
+    "SQL": "CREATE USER ada WITH ENCRYPTED PASSWORD '«p»';",
+    "SQL identified by": "ALTER USER 'app'@'%' IDENTIFIED BY '«p»';",
+    # options and variables
+    "long option": "mongosh --host db --username ada --password «p» --quiet",
+    "long option with a sign": "helm install pg bitnami/postgresql --set auth.postgresPassword=«p»",
+    "SSHPASS": "SSHPASS=«p» sshpass -e ssh ada@box",
+    "short option, glued": "mysql -uroot -p«p» shop",
+    "curl user": "curl -sS --user 'ada:«p»' https://jira.example.com/rest/api/2/myself",
+    "restic": "export RESTIC_PASSWORD='«p»'",
+    "PowerShell": "$env:ARM_CLIENT_SECRET = '«p»'",
+    "secure string": 'ConvertTo-SecureString "«p»" -AsPlainText -Force',
+    "docker run": "docker run -e POSTGRES_PASSWORD=«p» -d postgres:16",
+    "gh secret": "gh secret set NPM_TOKEN --body «k»",
+    "kubectl literal": "kubectl create secret generic pg --from-literal=password=«p»",
+    "chpasswd": "echo 'ada:«p»' | sudo chpasswd",
+    "expect": 'expect "Password:" { send "«p»\\r" }',
+    # addresses
+    "address, slashes escaped": '{"dsn": "amqp:\\/\\/ada:«p»@mq.example.com:5672\\/app"}',
+    "address, percent-encoded": "next=postgresql%3A%2F%2Fada%3A«p»%40db.example.com%3A5432%2Fapp",
+    "address, query": "https://hooks.example.com/run?user=ada&passwd=«p»&dry=1",
+    # sentences
+    "sentence": "The password of the staging cluster is «p» until further notice.",
+    "sentence, word after": "Use «p» as the password when the printer asks.",
+    "conjunction": "The user is ada and the password «p», both work on staging.",
+    "change": "Ada changed the router password from «p» to «q» on Monday.",
+    "later item": "Passwords of the three boxes: «p», «q» and the old one.",
+    "behind words": "password for the build machine in the cellar (ask Ada first) – «p»",
+    "next line": "The vault password:\n\n    «p»\n",
+    "next line in prose": "This is the new admin password\n«p»\nDo not share it.",
+    "quoted passphrase": 'The passphrase of the backup key is "«w»".',
+    "passphrase, assignment": 'BORG_PASSPHRASE="«w»"',
+    "key with line numbers": "12: API_SECRET=«k»\n13: PORT=80",
+    "output with arrows": "     7→  client_secret: «k»",
+    "log": "2026-11-02 10:04:11 INFO login ok user=ada pwd=«p» ip=10.0.0.7",
+    "diff": "-  password: «p»\n+  password: «q»",
+    # tables
+    "table, value column": "| setting | value | owner |\n|---|---|---|\n| admin password | «p» | Ada |",
+    "table, third cell": "| mail password | smtp.example.com | «p» |",
+    "table without rules": "host      user   password\nweb1      ada    «p»\nweb2      ada    «q»",
+    "definition list": "Root password\n: «p»",
+    # further languages
+    "Swedish": "Lösenordet till databasen är «p».",
+    "Danish": "Adgangskoden til serveren er «p».",
+    "Finnish": "Palvelimen salasana on «p».",
+    "Turkish": "Veritabanının şifresi «p» olarak değiştirildi.",
+    "Hungarian": "Az adatbázis jelszava «p».",
+    "Ukrainian": "Пароль до бази даних: «p»",
+    "Greek": "Ο κωδικός πρόσβασης της βάσης είναι «p».",
+    "Vietnamese": "Mật khẩu của máy chủ là «p».",
+    "Indonesian": "Kata sandi server staging adalah «p».",
+    "Arabic": "كلمة المرور للخادم هي «p»",
+}
+"""Name of the form, and a text in it."""
+
+HELD_NAMES: Mapping[str, str] = {
+    "name, hyphens": "router-password-«p».md",
+    "name, underscores": "vpn_passwd_«p».md",
+    "name, sign": "wifi-pw=«p».md",
+    "name, blanks": "admin password «p».md",
+    "name, key": "api-key-«k».md",
+}
+"""The same for names of files."""
+
+TUNED: Mapping[str, str] = {
+    # structures
+    "ECS secret": '{"Name": "API_SECRET", "Value": "«p»"}',
+    "key and value": '{"key": "jwt_secret", "value": "«p»"}',
+    "value and key": '{"value": "«p»", "key": "db.password"}',
+    "YAML pair": "- key: admin_password\n  value: «p»",
+    "YAML pair, reversed": "- value: «p»\n  key: admin_password",
+    "YAML pair, quoted": '- name: "APP_PASSWORD"\n  value: "«p»"',
+    "labelled field": '{"label": "Password", "type": "concealed", "value": "«p»"}',
+    "getter with a default": 'os.getenv("DB_PASSWORD", "«p»")',
+    "method with two": 'System.setProperty("db.password", "«p»")',
+    "header pair": '{"header": "X-Api-Key", "value": "«k»"}',
+    "tuple of names": '("DB_PASSWORD", "«p»"),',
+    "assignment in code": 'password := "«p»"',
+    "Java": 'private static final String PASSWORD = "«p»";',
+    "property": "spring.datasource.password=«p»",
+    "connection string": "Server=db;Uid=sa;Pwd=«p»;Encrypt=yes",
+    "nested quotes": '"{\\"password\\": \\"«p»\\"}"',
+    "CSV line": "name,login,passwd\nshop,root,«p»",
+    "SQL set": "SET PASSWORD FOR 'ada'@'localhost' = '«p»';",
+    "SQL role": "ALTER ROLE app PASSWORD '«p»';",
+    # options
+    "option": "psql-backup --user ada --password «p» --all",
+    "option with =": "vault login --password=«p»",
+    "one dash": "keytool -storepass «p» -alias x",
+    "glued p": "mysqldump -h db -u root -p«p» shop > dump.sql",
+    "curl": "curl -u ada:«p» https://x.test",
+    "wget": "wget --user=ada --password=«p» https://x.test/f",
+    "variable before": "PGPASSWORD=«p» psql -h db",
+    "variable": "export MYSQL_PWD=«p»",
+    "set": "set FTP_PASS=«p»",
+    "fish": "set -x DEPLOY_PASSWORD «p»",
+    "az": "az login --service-principal -u app -p «p» --tenant t",
+    "ansible": "ansible-playbook site.yml -e ansible_become_pass=«p»",
+    "useradd": "net user ada «p» /add",
+    "here string": "sudo -S id <<< «p»",
+    # addresses
+    "escaped slashes": "redis:\\/\\/:«p»@cache:6379",
+    "encoded": "url=mysql%3A%2F%2Froot%3A«p»%40db%2Fshop",
+    "query": "GET /login?user=a&password=«p> HTTP/1.1".replace("«p>", "«p»"),
+    # sentences
+    "plain": "The staging password is «p».",
+    "plain, quoted": "The root password is `«p»`.",
+    "plain, set": "I set the database password to «p» yesterday.",
+    "word after": "«p» is the password of the scanner.",
+    "log in with": "Log in as ada with password «p» and press Enter.",
+    "and": "Login is ada and password is «p».",
+    "user, then": "Username ada, password «p», port 22.",
+    "from to": "Rotated the API password from «p» to «q».",
+    "list": "The passwords are «p», «q».",
+    "still": "For now the password of Grafana still is «p», change it.",
+    "brackets": "The Grafana password (currently «p») rotates monthly.",
+    "below": "Password for the NAS:\n«p»",
+    "below, in a fence": "The password is\n```\n«p»\n```",
+    "words between": "password of the shared machine behind the door: «p»",
+    "phrase": "passphrase: '«w»'",
+    "phrase in a sentence": "The passphrase is “«w»”.",
+    "numbered": "   3\texport API_TOKEN=«k»",
+    "numbered colon": "config.py:14: SECRET_KEY = '«k»'",
+    "log pair": "login user=ada password=«p» ok",
+    # tables
+    "row": "| db password | «p» |",
+    "column": "| host | password |\n|---|---|\n| a | «p» |\n| b | «q» |",
+    "row, third": "| password | production | «p» |",
+    "aligned": "user     password\nada      «p»",
+    # languages
+    "German": "Das Kennwort der Datenbank lautet «p».",
+    "French": "Le mot de passe de la base est «p».",
+    "Spanish": "La contraseña del servidor es «p».",
+    "Portuguese": "A senha do servidor é «p».",
+    "Italian": "La password del server è «p».",
+    "Dutch": "Het wachtwoord van de server is «p».",
+    "Polish": "Hasło do serwera to «p».",
+    "Czech": "Heslo k serveru je «p».",
+    "Romanian": "Parola serverului este «p».",
+    "Norwegian": "Passordet til serveren er «p».",
+    "Russian": "Пароль от сервера — «p».",
+    "Chinese": "服务器的密码是«p»。",
+    "Japanese": "サーバーのパスワードは「«p»」です。",
+    "Korean": "서버 비밀번호는 «p»입니다.",
+    "Thai": "รหัสผ่านของเซิร์ฟเวอร์คือ «p»",
+    "Hebrew": "הסיסמה של השרת היא «p»",
+    "Hindi": "सर्वर का पासवर्ड «p» है",
+    "Persian": "رمز عبور سرور «p» است",
+    "Bulgarian": "Паролата за сървъра е «p».",
+}
+
+TUNED_NAMES: Mapping[str, str] = {
+    "file": "password-«p».txt",
+    "file, tail": "nas_password_«p».md",
+    "file, token": "github token «k».md",
+    "folder": "secrets/db-pass-«p»/notes.md",
+}
+
+
+class Written(Struct, frozen=True):
+    """A text of one form with its secrets."""
+
+    form: str
+    text: str
+    secrets: tuple[str, ...]
+
+
+def write(forms: Mapping[str, str], form: str, seed: int) -> Written:
+    """One text of a form; the kind of its values goes by `seed`, in turn."""
+    rng = random.Random(f"{form} {seed}")
+    values: dict[str, str] = {}
+
+    def value(mark: re.Match[str]) -> str:
+        return values.setdefault(mark[1], _value(mark[1], rng, seed))
+
+    text = _MARK.sub(value, forms[form])
+    return Written(form, text, tuple(values.values()))
+
+
+def _value(kind: str, rng: random.Random, seed: int) -> str:
+    if kind == "w":
+        return " ".join(rng.sample(_PHRASE, 4))
+    if kind == "k":
+        return _drawn(rng, _ALNUM, rng.choice((32, 40)))
+    if seed % 4 == 0:
+        return _drawn(rng, _LETTERS, 14)
+    if seed % 4 == 1:
+        return _drawn(rng, _ALNUM, 14)
+    if seed % 4 == 2:
+        return _drawn(rng, string.ascii_lowercase + string.digits, 12)
+    return rng.choice(_LETTERS) + _drawn(rng, _ALNUM + "!$^*-_=+", 13) + rng.choice(_ALNUM)
+
+
+def _drawn(rng: random.Random, alphabet: str, length: int) -> str:
+    return "".join(rng.choice(alphabet) for _ in range(length))
