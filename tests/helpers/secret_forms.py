@@ -16,7 +16,10 @@ from reverie.values import Struct
 
 _LETTERS = string.ascii_letters
 _ALNUM = _LETTERS + string.digits
-_PHRASE = "otter maple copper violet tunnel harbor pepper walnut silver rocket candle meadow".split()
+_PHRASE = (
+    "otter", "maple", "copper", "violet", "tunnel", "harbor", "pepper", "walnut", "silver", "rocket",
+    "candle", "meadow",
+)  # fmt: skip
 _MARK = re.compile("«([pqkw])»")
 
 HELD: Mapping[str, str] = {

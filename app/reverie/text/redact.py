@@ -14,6 +14,7 @@ possessive quantifiers (see `text.secret_shapes`). Pure; any thread.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -24,23 +25,28 @@ from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
     SecretSpan,
+    drawn_bits,
     holds_any,
     is_bracketed,
+    is_drawn,
     is_file_name,
     is_hash_like,
     is_hex,
     is_identifier,
     is_mixed,
     is_open_key,
+    is_passphrase,
     is_password_like,
     is_place,
     is_placeholder,
     is_random,
     is_uuid,
+    is_word_phrase,
     kind_of_name,
     kind_of_words,
     lazy_pattern,
     named_secrets,
+    paired_secrets,
     secret_lines,
     secret_table,
     secret_words,
@@ -59,20 +65,9 @@ from reverie.values import Struct
 
 
 _REACH = 160
-_PASSWORD_WORD = (
-    "pass(?:word|phrase|code|wort)s?|pass|passwd|pwd|pw|passwörter|kennw(?:ort|örter)|mots? de passe|mdp"
-    "|contraseñas?|contrasenas?|clave|senhas?|palavra-passe|parola d'ordine|parola|wachtwoord|lösenord"
-    "|has[lł]o|[sş]ifre|heslo|secrets?|geheimnis|secreto|segredo|segreto|credentials?|creds|login"
-    "|zugangsdaten|identifiants|credenciais|credenziali|credenciales|парол(?:ь|я|ем|и)|секрет"
-    "|密码|密碼|口令|パスワード|暗証番号|シークレット|비밀번호"
-)
 _TOKEN_WORD = (
     "tokens?|(?:t?otp|2fa) seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
     "|токен[а-я]{0,2}|密钥|密鑰|秘钥|令牌|金鑰|トークン|キー|秘密鍵|토큰|키"
-)
-_SECRET_WORD = lazy_pattern(
-    rf"(?<![a-zß-ÿа-яё0-9/%#.@$_-])(?<!\$\()(?:[a-z0-9]{{1,20}}[_-]){{0,3}}(?:(?P<password>{_PASSWORD_WORD})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
-    r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
 )
 _WORD = lazy_pattern(r"\S+")
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
@@ -93,11 +88,20 @@ _IS_THE = lazy_pattern(
 _OPTION_NEXT = lazy_pattern(r"[ \t]{1,4}--[a-z]")
 _ADMIN_PAIR = lazy_pattern(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
 _PHRASE = lazy_pattern(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
-_LONG = lazy_pattern(r"[A-Za-z0-9_+/=.~-]{16,1024}")
+_QUOTED_PHRASE = lazy_pattern(
+    r"""(?i:passphrase|pass phrase|password)[^"'`\n]{1,80}(?P<quote>["'`])"""
+    r"(?P<phrase>[a-z]{3,12}(?: [a-z]{3,12}){2,11})(?P=quote)"
+)
+_ONE_NUMBER = lazy_pattern(r"[A-Za-z]*\d+[A-Za-z]*")
+_LONG = lazy_pattern(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
+# A name, a sign or a prefix in front of a value in one word: `pwd=...`, `ada:...`.
+_NAME_BEFORE = lazy_pattern(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
+# What goes on below a line that ends with the word for a password, or heads a table.
+_LINES_BELOW = lazy_pattern(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
 # Words of values that everybody may see.
 _OPEN = lazy_pattern(
     r"ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|sha(?:1|256|384|512)|\bmd5\b|integrity|checksum|fingerprint|digest"
-    r"|publishable|public key|\bcommit\b|\betag\b"
+    r"|publishable|public key|(?:next|page|continuation|sync)[ _]?token|\bcommit\b|\betag\b"
 )
 _HASH_WORDS = lazy_pattern(
     r"sha-?(?:1|256|512)|md5|checksum|digest|commit|hash|revision|\bid\b|uuid|fingerprint"
@@ -108,11 +112,24 @@ _NO_SECRET = lazy_pattern(
     r"(?:pk|msg|req|run|toolu|call|chatcmpl|resp|thread|asst|file|evt|cus|sub|price|prod|pi|ch|acct|user|org|proj|team"
     r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA"
 )
-_ID_BEFORE = lazy_pattern(r"\bids?[\"']?[ ]?[:=]?[ ]?[\"'`]?\Z")
+_ID_BEFORE = lazy_pattern(
+    r"(?:\b|_)(?:ids?|identifiers?(?: like)?|user(?:name)?)[\"'*]{0,3}[ ]?[:=]?[ ]?[\"'`]?\Z"
+)
 _BLANK_REST = lazy_pattern(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
 # The next variable of a file, after one that was left empty.
 _NEXT_NAME = lazy_pattern(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
 _LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
+
+
+@cache
+def _secret_word() -> re.Pattern[str]:
+    """Finds the words for a secret in small letters: also at the end of a name that holds them."""
+    return re.compile(
+        r"(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])(?<!\$\()(?:[a-z0-9]{1,20}[_-]){0,3}"
+        rf"(?:(?P<password>pass|pwd?|{secret_words().passwords})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
+        r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
+        r"|(?<=[a-z0-9_.-])(?P<ending>password|passwd|passwort|passphrase|kennwort)s?(?![a-z_.(-]))"
+    )
 
 
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
@@ -120,17 +137,25 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
     for start, end in lines:
         yield from _phrases(text, small, start, end)
         done = start
-        words = list(_SECRET_WORD.finditer(small, start, end))
+        words = list(_secret_word().finditer(small, start, end))
+        is_password = any(word["token"] is None for word in words)
         for number, word in enumerate(words):
             limit = words[number + 1].start() if number + 1 < len(words) else end
-            yield from plain(text, small, word, start, min(limit, word.end() + _REACH), end)
-            yield from _before(text, word, start)
+            if word["ending"] is None:
+                yield from plain(text, small, word, start, min(limit, word.end() + _REACH), end)
+                yield from _before(text, word, start)
             window = max(done, word.start() - _REACH), min(end, word.end() + _REACH)
             if window[0] < window[1]:
                 # No value is cut where the window ends.
                 space = _SPACE.search(text, window[1], min(end, window[1] + 1024))
                 done = min(end, window[1] + 1024) if space is None else space.start()
-                yield from _net(text, small, _word_start(text, max(start, window[0] - 256), window[0]), done)
+                begin = _word_start(text, max(start, window[0] - 256), window[0])
+                yield from _net(text, small, begin, done, is_password=is_password)
+        yield from _joined(text, small, start, end)
+        if is_password and end - words[-1].end() < _REACH:
+            below = _LINES_BELOW.match(text, end)
+            if below is not None:
+                yield from _net(text, small, end, below.end(), is_password=True)
 
 
 def plain(
@@ -220,6 +245,9 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
             if phrase is not None:
                 yield phrase.start(1), phrase.end(1), "password"
             at = small.find(word, at + len(word), end)
+    for match in _QUOTED_PHRASE.finditer(text, start, end):
+        if is_word_phrase(match["phrase"]):
+            yield *match.span("phrase"), "password"
 
 
 def is_lone_word(value: str) -> bool:
@@ -261,31 +289,84 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
         yield _trimmed(text, begin + match.start(1), begin + match.end(1), is_password=is_password)
 
 
-def _net(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
+def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
+    """Values in names of files: `wifi-password-....md`, `api_key ....txt`."""
+    for match in _joined_word().finditer(small, start, end):
+        begin, finish = match.span("value")
+        is_password = match["token"] is None
+        value = text[begin:finish]
+        named = _NAME_BEFORE.match(value)
+        if named is not None and _is_one_case(named[0]):
+            continue
+        if is_password:
+            value = value if is_mixed(value) else max(re.split("[_-]", value), key=len)
+        if is_drawn(value) if is_password else is_random(value):
+            yield begin, finish, "password" if is_password else "token"
+
+
+@cache
+def _joined_word() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<![^\W_])(?:pass|pwd?|{secret_words().passwords}|(?P<token>{_TOKEN_WORD}))[=_ -]{{1,2}}"
+        r"(?P<value>[a-z0-9!$^*+=_-]{8,100})(?![^\s/.])"
+    )
+
+
+def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> Iterator[SecretSpan]:
+    """What looks drawn, or like a key of a service that is named, near a word for a secret.
+
+    `is_password`: the word is one for a password, so that the value may be short."""
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:
         for match in _LONG.finditer(text, start, end):
-            value = match[0].rstrip(".")
-            if _NO_SECRET.match(value) or "/" in value.strip("/")[:3] or is_place(value):
+            if is_place(match[0].removeprefix("/")):
                 continue
-            if text[match.start() - 1 : match.start()] == "$" or _ID_BEFORE.search(
-                small, max(start, match.start() - 12), match.start()
+            at, value = match.start(), match[0].rstrip(".:!?&*")
+            named = _NAME_BEFORE.match(value)
+            if named is not None and (_is_one_case(named[0]) or drawn_bits(named[0]) < 5):
+                at, value = at + named.end(), value[named.end() :]
+            if (
+                not value
+                or _NO_SECRET.match(value)
+                or "/" in value.strip("/")[:3]
+                or is_place(value.removeprefix("/"))
             ):
                 continue
-            if is_random(value, 20) and not _is_path(value) and not is_file_name(value):
-                at = match.start()
-                if "=" in value[:-2]:
-                    at += value.rindex("=", 0, -2) + 1
-                yield at, match.start() + len(value), "token"
-    named = set(_services().findall(near))
-    for row in secret_table().nearby if named else ():
-        if not named.isdisjoint(row.names):
+            if text[at - 1 : at] in ("$", "@", "#") or text[match.end() : match.end() + 1] in ("(", "["):
+                continue
+            if _ID_BEFORE.search(small, max(start, at - 20), at):
+                continue
+            if _is_drawn_there(value, is_password=is_password) and not is_file_name(value):
+                yield at, at + len(value), "password" if is_password else "token"
+    services = set(_services().findall(near))
+    for row in secret_table().nearby if services else ():
+        if not services.isdisjoint(row.names):
             if "A-Z" not in row.pattern and _HASH_WORDS.search(near):
                 continue
             for match in _alone(row.pattern).finditer(text, start, end):
                 looks_drawn = is_hash_like(match[0]) or is_random(match[0])
                 if looks_drawn and not match[0].isalpha() and not is_place(match[0]):
                     yield match.start(), match.end(), "token"
+
+
+def _is_one_case(name: str) -> bool:
+    return name.isupper() or name.islower()
+
+
+def _is_drawn_there(value: str, *, is_password: bool) -> bool:
+    if "/" in value or not is_password:
+        return is_random(value, 20) and drawn_bits(value) >= 4.5 and not _is_path(value)
+    if value[0] in "#&?%@" or ("." in value and is_identifier(value)):
+        return False
+    parts = re.split(r"[._*-]", value)
+    if len(parts) > 1 and not any(map(is_mixed, parts)):
+        # Of several names with signs between them, one has to look drawn by itself.
+        value = max(parts, key=len)
+    if is_mixed(value):
+        # One number is in many a name.
+        least = 4.8 if _ONE_NUMBER.fullmatch(value) else 4.5
+        return is_drawn(value, bits=least if len(value) >= 12 else least + 0.6)
+    return is_drawn(value, bits=5.0 if len(value) >= 12 else 5.6)
 
 
 @cache
@@ -447,6 +528,9 @@ _PIPED = lazy_pattern(
     r"""(?:echo|printf)[ ](?:-n[ ])?["']?([^\s"'|]{4,256})["']?[ ]?\|[^\n]{0,100}?"""
     r"(?:--password-stdin|sudo -S|--stdin|--with-token|passwd)"
 )
+_HERE = lazy_pattern(
+    r"""(?:sudo -S|--password-stdin|--stdin|passwd)[^\n<]{0,100}<<<[ ]?["']?([^\s"']{4,256})"""
+)
 _CLIENTS = ("curl", "wget", "http", "smbclient", "rpcclient", "xh ")
 
 
@@ -469,13 +553,16 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
                 continue
             if is_bracketed(value):
                 continue
-            if tool == "sshpass" or not value.isalpha():
+            if tool == "sshpass" or not value.isalpha() or is_drawn(value):
                 yield match.start(1), match.start(1) + len(value), "password"
     if holds_any(text, _CLIENTS):
         for match in _USER.finditer(text):
             line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 400) : match.start()]
             if any(client in line for client in _CLIENTS) and not is_placeholder(match[2]):
                 yield match.start(2), match.end(2), "password"
+    for match in _HERE.finditer(text) if "<<<" in text else ():
+        if not is_placeholder(match[1]):
+            yield match.start(1), match.end(1), "password"
     for start in ("echo", "printf") if "|" in text else ():
         for place in places_of(text, start):
             match = _PIPED.match(text, place)
@@ -500,7 +587,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     spans = list(_spans(shown))
     if _ESCAPED.search(shown) is not None:
         # Both ways: what looks like a tab may as well be two characters of a password.
-        spans += _spans(_ESCAPED.sub(_unescaped, shown))
+        plain, at = _unescaped(shown)
+        spans += [(at[start], at[end - 1] + 1, kind) for start, end, kind in _spans(plain) if start < end]
     found = tuple(_united(spans))
     if places is None:
         return found
@@ -551,6 +639,7 @@ def _spans(text: str) -> Iterable[SecretSpan]:
     lines = secret_lines(text, small)
     if lines:
         yield from named_secrets(text, lines)
+        yield from paired_secrets(text, small)
         yield from prose_secrets(text, small, lines)
         if "|" in text:
             yield from table_secrets(text, lines)
@@ -610,15 +699,34 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
 # behind the last letter does not begin a word.
 _ESCAPED = lazy_pattern(
     r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}[A-Za-z]"
-    r"|\\(?:[nrtfbv]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2}|U000000[0-9A-Fa-f]{2})"
+    r"|\\(?:[nrtfbv/]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2}|U000000[0-9A-Fa-f]{2})"
     r"|%[0-7][0-9A-Fa-f]|=3D"
 )
-_BLANKS = {"\\n": " \n", "\\r": " \r", "\\t": " \t"}
+_NAMED_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": " ", "b": " ", "v": " ", "/": "/"}
 
 
-def _unescaped(escape: re.Match[str]) -> str:
-    """Blanks, and the line break, return or tab, in its place, so that all places stay the same."""
-    return _BLANKS.get(escape[0]) or " " * len(escape[0])
+def _unescaped(text: str) -> tuple[str, list[int]]:
+    """The text with each escape as the character that it stands for, and where each character begins."""
+    pieces: list[str] = []
+    places: list[int] = []
+    position = 0
+    for escape in _ESCAPED.finditer(text):
+        pieces += [text[position : escape.start()], _character(escape[0])]
+        places += [*range(position, escape.start()), escape.start()]
+        position = escape.end()
+    pieces.append(text[position:])
+    places += range(position, len(text))
+    return "".join(pieces), places
+
+
+def _character(escape: str) -> str:
+    if escape[0] in "%=":
+        return chr(int(escape[1:], 16))
+    if escape[1] in "xuU" and escape[-1] not in "mK":
+        return chr(int(escape[2:], 16))
+    if escape[1].isdigit() and "[" not in escape:
+        return chr(int(escape[1:], 8) & 0x7F)
+    return " " if "[" in escape else _NAMED_ESCAPES[escape[1]]
 
 
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
@@ -730,6 +838,12 @@ _NEAR_HOST = lazy_pattern(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|db|database|postgres|postgresql|mysql|mariadb"
     r"|mongo|mongodb|redis|rabbitmq|host|hostname|example\.(?:com|org|net))(?![\w.-])"
 )
+# `us-east1`, `create-base64`: names of things, where no sign says that a value follows.
+_NAME_WITH_NUMBER = lazy_pattern(r"[A-Za-z]+(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
+# `caSecret: redis-ca`: where it is, not what it is.
+_SECRET_NAMED = lazy_pattern(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
+_LISTED_NAME = lazy_pattern(r"`[a-z]+(?:_[a-z]+)+`")
+_GIVEN = lazy_pattern(r"[:=][ \t]*[\"'`*]{0,3}\Z")
 _PLAIN_WORDS = lazy_pattern(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
 _USER_NAMED = lazy_pattern(
     r"(?i)(?:user|usr|db|database|name|login)[A-Z_]{0,12}[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9_.-]{2,40})"
@@ -750,8 +864,18 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
     value = text[secret.start : secret.end].strip(_SIGNS)
     if text[secret.end : secret.end + 4].lstrip("\"'`").startswith(("..", "…", "xxx", "***")):
         return True
-    if describes_itself(value) or _is_default(text, secret, value):
+    if describes_itself(value) or describes_itself(_decoded(value)) or _is_default(text, secret, value):
         return True
+    if _SECRET_NAMED.search(text, max(0, secret.start - 40), secret.start) and _PLAIN_WORDS.match(value):
+        return drawn_bits(value) < 4.7
+    if _LISTED_NAME.match(text, secret.start - 1) and drawn_bits(value) < 4.7:
+        return True
+    if (
+        _NAME_WITH_NUMBER.fullmatch(value)
+        and not is_passphrase(value)
+        and _GIVEN.search(text, max(0, secret.start - 12), secret.start) is None
+    ):
+        return drawn_bits(value) < 5
     if secret.kind == "token" and _IN_ADDRESS.search(text, max(0, secret.start - 300), secret.start):
         return True
     return (
@@ -762,6 +886,14 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
     )
 
 
+def _decoded(value: str) -> str:
+    """What a value says in Base64; empty where it is no Base64 of a text."""
+    try:
+        return base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
+    except ValueError:
+        return ""
+
+
 def describes_itself(value: str) -> bool:
     """Whether a value is made of words that say what it should be, and of numbers that anybody would add."""
     words = secret_words()
@@ -770,6 +902,8 @@ def describes_itself(value: str) -> bool:
         return False
     letters = [part for part in parts if not part.isdigit()]
     numbers = [part for part in parts if part.isdigit()]
+    if any(len(part) >= 3 and len(set(part)) == 1 for part in letters):
+        return True
     if not letters:
         return any(value in run for run in ("1234567890", "0123456789")) or len(set(value)) <= 2
     if not all(_COUNTED.fullmatch(number) for number in numbers):

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
+from string import ascii_lowercase
 from typing import Any, Literal, cast
 
 from reverie.resources import load_table
@@ -120,6 +121,8 @@ class SecretWords(Struct, frozen=True):
     """Values of documentation, without hyphens and underscores."""
     example_parts: tuple[str, ...]
     """A value of letters with one of these in it is one of documentation, too."""
+    sentence: frozenset[str]
+    """Words of sentences: one of them among others, and the others are no passphrase."""
     self_naming: frozenset[str]
     """A value with one of these words in it says what should stand there."""
     self_naming_ends: tuple[str, ...]
@@ -128,6 +131,12 @@ class SecretWords(Struct, frozen=True):
     """Passwords that programs come with."""
     open_keys: frozenset[str]
     """Before `key`, these name a key that is no secret."""
+    passwords: str
+    """A pattern for the words for a password, in all languages."""
+    letter_pairs: Mapping[str, int]
+    """By two small letters, how seldom the second follows the first in words, in bits."""
+    open_tokens: frozenset[str]
+    """The same before `token`."""
     options: Mapping[str, str]
     """By the name of a program, a pattern for the option that takes a password; group 1 is the password."""
 
@@ -171,13 +180,21 @@ def _words(data: Mapping[str, Any]) -> SecretWords:
         fillers=frozenset(lists["fillers"]),
         examples=frozenset(lists["examples"]),
         example_parts=lists["example_parts"],
+        sentence=frozenset(lists["sentence"]),
         self_naming=frozenset(lists["self_naming"]),
         self_naming_ends=lists["self_naming_ends"],
         defaults=frozenset(lists["defaults"]),
         open_keys=frozenset(lists["open_keys"]),
+        open_tokens=frozenset(lists["open_tokens"]),
+        passwords="|".join(data["languages"]["passwords"].split("\n")[:-1]),
+        letter_pairs={
+            one + other: int(bits)
+            for one, row in data["letter_pairs"].items()
+            for other, bits in zip(ascii_lowercase, row, strict=True)
+        },
         options=data["options"],
     )
-    if not (all(lists.values()) and words.options):
+    if not (all(lists.values()) and words.options and len(words.letter_pairs) == len(ascii_lowercase) ** 2):
         raise ValueError("it lacks words")
     return words
 
@@ -196,7 +213,7 @@ SecretSpan = tuple[int, int, str]
 """Start, end and kind of a secret in a text."""
 
 _VARIABLE = lazy_pattern(
-    r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[redacted:|\[REDACTED"
+    r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[?redacted:|\[REDACTED"
     # What stands in brackets in another script, a class in PowerShell, an answer, a pinned version.
     r"|\[[^\[\]]*[^\x00-\x7f][^\[\]]*\]\Z|\[[A-Za-z.]{3,40}\]::|(?:true|false)[\])}]"
     r"|[A-Za-z][\w.-]{1,60}(?:==|>=|~=|<=)\d[\w.]*\Z"
@@ -212,13 +229,17 @@ _ENDS_NAMING = lazy_pattern(
 _CRYPT = lazy_pattern(r"\$[0-9a-z-]{1,10}\$[^\s]{8,}")
 _UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _HEX = lazy_pattern(r"(?i)(?:0x)?[0-9a-f]+\Z")
-_PLACE = lazy_pattern(r"(?:\.{0,2}|~)/|[A-Za-z]:\\|[A-Za-z][A-Za-z0-9+.-]{1,20}://|www\.")
+# The names of things in a cloud, and `app/config`, the name of a secret, are places as well.
+_PLACE = lazy_pattern(
+    r"(?i:arn|urn):|(?:sg|subnet|vpc|vpce|ami|i|eni|vol|snap|rtb|igw|nat|acl|eipalloc|lt|fs)-[0-9a-f]{8,17}\Z"
+    r"|[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}(?:/[a-z]{2,20}(?:-[a-z0-9]{1,12}){0,3}){1,4}\Z|(?:\.{0,2}|~)/|[A-Za-z]:\\|[A-Za-z][A-Za-z0-9+.-]{1,20}://|www\."
+)
 _FILE_NAME = lazy_pattern(r"[^\s]*\.[A-Za-z]{2,5}\Z")
 _PLAIN_NUMBER = lazy_pattern(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
 _VERSION = lazy_pattern(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
 # Names of methods and formats that end or begin with a number.
 _TECHNICAL = lazy_pattern(
-    r"(?i)(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
+    r"(?i)[a-z]{2,8}-\d{2,4}(?:-\d{1,3}[a-z]?)?\Z|(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
     r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
     r"chapter|section|figure|table|option|type|rfc|iso|win|x|postgres|mysql|sqlite|pg|php|go|rust|cs|log|neo|"
     r"auth|user|test|foo|bar|key|token|pass|password|secret|value|item|arg|param|mp|m|n|a|b|c|d|e)"
@@ -229,6 +250,7 @@ _SEVERAL_NAMES = lazy_pattern(
 )
 # Of a regular expression: `\s*`, `\w+`.
 _OF_PATTERN = lazy_pattern(r"\\[sSwWdDb][*+{?]")
+_OPTION = lazy_pattern(r"--|-[a-z]+\d?\Z")
 _CALL = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _LETTER = lazy_pattern(r"[^\W\d_]")
@@ -236,6 +258,8 @@ _DIGIT = lazy_pattern(r"\d")
 _SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
 _SAME = lazy_pattern(r"([xX])\1{7}")
 _RUN = lazy_pattern(r"[A-Za-z0-9]{10,}")
+_OF_CODE = lazy_pattern(r"""[][(){}<>|\\"'`;,]""")
+_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _CAMEL_CASE = lazy_pattern(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
 _KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
@@ -314,6 +338,16 @@ def is_passphrase(value: str) -> bool:
     return _KEBAB.match(value) is not None
 
 
+def is_word_phrase(value: str) -> bool:
+    """Whether it is at least four words with blanks between them that make no sentence."""
+    words = value.split(" ")
+    return (
+        4 <= len(words) <= 12
+        and _PASSPHRASE.fullmatch(value) is not None
+        and secret_words().sentence.isdisjoint(words)
+    )
+
+
 def is_uuid(value: str) -> bool:
     """Whether it has the form of a UUID."""
     return _UUID.match(value) is not None
@@ -328,7 +362,7 @@ def is_password_like(value: str) -> bool:
         or "](" in value
         or _OF_PATTERN.search(value)
         or value[0] in ")]}.,#[("
-        or value.startswith("--")
+        or _OPTION.match(value)
         or ";" in value
         or _MONEY.match(value)
         or _CONSTANT.match(value)
@@ -342,8 +376,10 @@ def is_password_like(value: str) -> bool:
         return value.isdigit() and len(value) >= 6
     if is_passphrase(value):
         return True
-    if is_file_name(value) or not value.isascii():
+    if not value.isascii() or (is_file_name(value) and not is_drawn(value.rpartition(".")[0])):
         return False
+    if is_drawn(value, bits=4.4 if len(value) >= 12 else 5.2):
+        return True
     if _SPECIAL.search(value[1:-1]) and _LETTER.search(value) and not value.isidentifier():
         return is_mixed(value) or len(_SPECIAL.findall(value[1:])) >= 2
     if not is_mixed(value):
@@ -355,6 +391,45 @@ def is_password_like(value: str) -> bool:
     return not (
         value[0].isupper() and value.isalnum() and re.search(r"\d[A-Z][a-z]", value) and len(value) > 12
     )
+
+
+def drawn_bits(value: str) -> float:
+    """The surprise of a value per character, in bits: some 4 for words and names made of words, some 5.7 for
+    what a machine drew.
+
+    A piece (a word, by its case, or a number) costs 6 bits to begin and its pairs of letters what
+    `SecretWords.letter_pairs` says; the first number 4, and a piece behind a sign half, because names have
+    such. Signs of names do not count, others 5.
+    """
+    pairs = secret_words().letter_pairs
+    bits = count = numbers = 0
+    start = 6
+    for piece in _PIECE.findall(value):
+        if not piece.isalnum():
+            special = len(piece.lstrip("._-/")) if piece.strip("._-/") else 0
+            bits, count, start = bits + 5 * special, count + special, 6 if special else 3
+            continue
+        if piece.isdigit():
+            bits += min(start, 6 if numbers else 4) + 3 * (len(piece) - 1)
+            numbers += 1
+        else:
+            small = piece.lower()
+            bits += start + sum(pairs[one + other] for one, other in pairwise(small))
+        count += len(piece)
+        start = 6
+    return bits / count if count else 0.0
+
+
+def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
+    """Whether a value looks drawn by a machine, letter by letter, also where it has letters only or is short.
+    Hexadecimal values do not count; they are checksums more often. Of 1,000 drawn values of 14 letters or
+    digits 990 reach 4.7 bits, of 1,000 words and names of that length 10."""
+    if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
+        return False
+    if _OF_CODE.search(value) is not None:
+        return False
+    # A word by itself may be an odd one, or one of a language that the figures do not know.
+    return drawn_bits(value) >= bits + 0.6 * (value.isalpha() and (value.islower() or value.istitle()))
 
 
 def is_random(value: str, least: int = 16) -> bool:
@@ -414,12 +489,15 @@ _QUOTED = {
 }
 _QUOTED_IN_QUOTES = lazy_pattern(r"""[^"'`\\\n]*""")
 _BARE = lazy_pattern(r"""[^\s"'`,;<>&\\]+""")
+# `arn:aws:secretsmanager:...:secret:prod/db` names a secret.
+_IN_URN = lazy_pattern(r"(?i:arn|urn):[^\s\"'`]{0,200}\Z")
 _BEFORE = lazy_pattern(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
 
 _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = {
     "password", "passwd", "passwort", "pwd", "passphrase", "passcode", "secret", "kennwort", "contrasena",
-    "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo", "psk",
+    "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo", "psk", "passord", "adgangskode", "salasana",
+    "jelszo", "lozinka", "geslo", "parool", "parola", "sandi",
 }  # fmt: skip
 _TOKENS = {
     "token", "apikey", "authtoken", "accesstoken", "credential", "credentials", "jwt", "pat", "bearer",
@@ -434,7 +512,8 @@ _PASSWORD_ENDINGS = (
 _TOKEN_ENDINGS = ("token", "apikey", "accesskey", "secretkey", "authkey")
 # The same in other languages, as a name ends there.
 _FOREIGN_PASSWORDS = (
-    "passwörter", "contraseña", "mot_de_passe", "palavra-passe", "lösenord", "hasło", "şifre", "пароль",
+    "passwörter", "contraseña", "mot_de_passe", "palavra-passe", "lösenord", "lösenordet", "hasło", "şifre",
+    "şifresi", "mật_khẩu", "пароль", "парола", "κωδικός", "كلمة_المرور", "סיסמה", "पासवर्ड", "รหัสผ่าน",
     "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "секрет", "シークレット",
 )  # fmt: skip
 _FOREIGN_TOKENS = (
@@ -466,7 +545,7 @@ _LISTED = lazy_pattern(
 _REDIRECTION = lazy_pattern(r"[0-9&]?>{1,2}(?:/dev/|&\d|\Z)")
 _STYLE = lazy_pattern(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
 # What an option takes is as often the name of something.
-_PASSPHRASE = lazy_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){1,7}")
+_PASSPHRASE = lazy_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){1,11}")
 _OPTION_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,2}\d?")
 _CODE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
 # What follows such a name is a fingerprint, or the whole key in Base64.
@@ -495,13 +574,15 @@ _HINTS = (
     "pass", "secret", "token", "key", "cred", "pwd", r"pw\b", r"pat\b", "jwt", "psk", "bearer", r"auth\b",
     r"code\b", r"codes\b", "kennw", "contrasen", "senha", "mdp", "wachtwoord", "haslo", "sifre", "heslo",
     "jeton", "clef", "clave", "chave", "chiave", "parola", "login", "zugang", "identifiants", "geheim",
-    "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed",
+    "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed", "parol", "adgangs",
+    "parool", "salasan", "jelsz", "lozink", "gesl", "pasahitz", "sandi", "laluan",
 )  # fmt: skip
 _HINT = lazy_pattern("|".join(_HINTS))
 _HINT_WORDS = tuple(hint.removesuffix(r"\b") for hint in _HINTS)
 _FOREIGN_HINT = lazy_pattern(
     r"contraseñ|hasło|şifre|lösenord|schlüssel|clé|парол|ключ|токен|секрет|密|口令|令牌|金鑰|パスワ|暗証|トークン"
-    r"|キー|秘|シークレット|비밀|토큰|키"
+    r"|キー|秘|シークレット|비밀|토큰|키|암호|slaptažod|aðgangsorð|lykilorð|mật|лозинк|κωδικ|συνθηματικ|كلمة|رمز"
+    r"|گذرواژه|סיסמ|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน"
 )
 
 
@@ -549,11 +630,17 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
     name = named["name"]
     if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
         return position, None
+    if text[named.start("name") - 1 : named.start("name")] == ":" and _IN_URN.search(
+        text, max(line, named.start("name") - 200), named.start("name")
+    ):
+        return position, None
     if named["flag"] == "-" and not _storepass(name):
         return position, None
     kind = kind_of_name(name)
     if kind in (None, "key", "mention", "pass") and not named["flag"]:
         kind = _kind_with_words_before(text, named, line, kind)
+    if kind == "token" and is_open_key(text, named.start("name"), named.end("name"), line):
+        return position, None
     if kind == "key" and _KEY_HEADER.match(name):
         kind = "token"
     if kind is None:
@@ -604,6 +691,8 @@ def kind_of_words(words: list[str]) -> Kind | None:
     if not words:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in ("token", "tokens") and before in secret_words().open_tokens:
+        return None
     if last in _PASSWORDS or (len(last) > 6 and last.endswith(_PASSWORD_ENDINGS)):
         return "password"
     if last in _TOKENS or (len(last) > 6 and last.endswith(_TOKEN_ENDINGS)):
@@ -651,18 +740,22 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
     """Whether the word `text[start:end]` is a key that is not secret: `cache_key`, "the public key"."""
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
-    if not own or own[-1] not in ("key", "keys"):
+    if not own or own[-1] not in ("key", "keys", "token", "tokens"):
         return False
     before = _BEFORE.search(text[max(line, start - 60) : start])
     words = re.findall(r"[^\W\d_]+", before[0].lower())[-1:] if before is not None else []
     named = {*words, *own[:-1]}
+    if own[-1].startswith("token"):
+        return not secret_words().open_tokens.isdisjoint(named)
     return not (secret_words().open_keys.isdisjoint(named) and _KEYS_BY_FINGERPRINT.isdisjoint(named))
 
 
 def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> bool:
     if any(character.isspace() for character in value):
         # A sentence (a label, a message, an example), but for the value of a variable in a shell.
-        return kind == "password" and assigned and name.isupper() and _PASSPHRASE.fullmatch(value) is not None
+        if kind == "password" and assigned and name.isupper():
+            return _PASSPHRASE.fullmatch(value) is not None
+        return kind == "password" and is_word_phrase(value)
     if not _may_be_secret(kind, name, value):
         return False
     return kind == "password" or _looks_made(kind, value)
@@ -715,9 +808,43 @@ def _looks_made(kind: Kind, value: str) -> bool:
         return is_random(value)
     if kind == "key":
         return is_random(value) or (is_hash_like(value) and len(value) in (32, 40, 48, 64, 96, 128))
-    return (is_mixed(value) or is_passphrase(value)) or (
-        _LONG_RUN.search(value) is not None and not _MEMBER.match(value)
+    return (
+        is_mixed(value)
+        or is_passphrase(value)
+        or is_drawn(value)
+        or (_LONG_RUN.search(value) is not None and not _MEMBER.match(value))
     )
+
+
+# A name and its value as fields of their own, as Kubernetes, CloudFormation and forms have them.
+_FIELD = lazy_pattern(
+    r"""(?i)(?<![\w.-])["']?(?:(?P<name>(?:parameter_?)?key|name|label|field|header|id|title|variable)
+        |(?:parameter_?)?value|val|content|default|secret_?string)["']?(?:[ \t]{0,4}[:=]|>)[ \t]{0,4}
+        (?:(?P<quote>["'])(?P<quoted>[^"'\n]{1,400})(?P=quote)|(?P<bare>[^\s"',;<>{}\[\]]{1,400}))""",
+    re.VERBOSE,
+)
+_NEXT_ENTRY = lazy_pattern(r"[{}]|\n[ \t]{0,20}-[ \t]|\n[ \t]*\n")
+_PAIR_REACH = 200
+
+
+def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
+    """Spans of values beside a field that names them, in either order. `small`: the text in small letters."""
+    if not holds_any(small, ("val", "content", "default", "string")):
+        return
+    for one, other in pairwise(_FIELD.finditer(text)):
+        named, given = (one, other) if one["name"] is not None else (other, one)
+        if named["name"] is None or given["name"] is not None or other.start() - one.end() > _PAIR_REACH:
+            continue
+        if _NEXT_ENTRY.search(text, one.end(), other.start()) is not None:
+            continue
+        group = "quoted" if given["quoted"] is not None else "bare"
+        name, value = named["quoted"] or named["bare"], given[group]
+        kind = kind_of_name(name)
+        if kind is None or not _may_be_secret(kind, name, value):
+            continue
+        weak = kind == "password" and name.isupper() and " " not in value
+        if weak or (_looks_made(kind, value) and (kind != "password" or is_password_like(value))):
+            yield *given.span(group), "password" if kind in ("password", "pass") else "token"
 
 
 def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:

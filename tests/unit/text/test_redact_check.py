@@ -38,7 +38,7 @@ def test_all_that_is_planted_is_found_and_there_is_a_dozen() -> None:
         (secret_shapes, "_SCHEME", "a header"),
         (secret_shapes, "_USER_INFO", "a password in an address"),
         (secret_names, "_NAMED", "an assignment"),
-        (secret_prose, "_SECRET_WORD", "a sentence"),
+        (secret_prose, "_secret_word", "a sentence"),
     ],
 )
 def test_a_pattern_that_finds_nothing_any_more_is_noticed(

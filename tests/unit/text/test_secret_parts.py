@@ -211,7 +211,7 @@ def test_every_word_that_makes_a_name_a_secret_makes_its_line_one_to_search() ->
 def test_every_word_of_a_sentence_makes_its_line_one_to_search(word: str) -> None:
     text = f"x\nthe {word} y"
     small = secret_names.small_letters(text)
-    assert secret_prose._SECRET_WORD.search(small)
+    assert secret_prose._secret_word().search(small)
     assert secret_names.secret_lines(text, small)
 
 

@@ -1,0 +1,100 @@
+"""Generated passwords are found whatever stands around them; names of secrets are not taken for secrets."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.profiles import examples
+from helpers.secret_forms import HELD, HELD_NAMES, TUNED, TUNED_NAMES, write
+from reverie.text.redact import find_secrets, marked_secrets, redact
+from reverie.text.secret_values import is_drawn
+
+_SEEDS = range(examples(8))
+
+
+@pytest.mark.parametrize("forms", [TUNED | TUNED_NAMES, HELD | HELD_NAMES], ids=["tuned", "held back"])
+def test_of_generated_passwords_at_most_one_in_a_hundred_stays_whatever_is_around_them(forms: dict) -> None:  # type: ignore[type-arg]
+    texts = [write(forms, form, seed) for form in forms for seed in _SEEDS]
+    left = [(each.form, secret) for each in texts for secret in each.secrets if secret in redact(each.text)]
+    assert len(left) * 100 <= sum(len(each.secrets) for each in texts), left
+
+
+def test_drawn_values_differ_from_words_and_names() -> None:
+    rng = random.Random(7)
+    for alphabet in (string.ascii_letters, string.ascii_letters + string.digits):
+        drawn = ["".join(rng.choices(alphabet, k=14)) for _ in range(500)]
+        assert sum(map(is_drawn, drawn)) >= 490
+    names = (
+        "AuthTokenStore PasswordResetController authentication postgresql-client kubernetes-dashboard "
+        "OAuth2PasswordBearer configuration_file MasterUserPassword internationalization Datenbankpasswort "
+        "wachtwoordbeheer contrase databaseConnectionPool"
+    )
+    assert [name for name in names.split() if is_drawn(name)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SECRET=app/config",
+        "Secret: kv/data/team-a/stripe",
+        "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
+        "The secret is arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-Xk29Qd",
+        "security group for the secrets proxy: sg-0a1b2c3d4e5f67890",
+        "- Secrets (ADR-0032)",
+        "The password policy is NIST-800-63B",
+        "Generate the password with `openssl passwd -apr1`",
+        'pass `nextToken` to the next call: "nextToken": "AAMA-EFRSURBSGhtL3FhNkRXTzZzR2pVeQ"',
+        "continuation token: CAoQAA4kJdXk3lwZx9Qm2",
+        "The login token is stored in AuthTokenStore",
+        "password reset: PasswordResetController.handleReset()",
+        'ca: "urn:k8s:secret:tls:ca"',
+    ],
+)
+def test_the_name_of_a_secret_is_no_secret(text: str) -> None:
+    assert find_secrets(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API key (sk-proj-xxxxxxxx)",
+        "postgres://postgres:postgres@localhost:5432/postgres",
+        "MINIO_ROOT_PASSWORD=minioadmin",
+        "caSecret: redis-ca",
+        "client_secret=admin-yyy",
+        'password: c2VjdXJlLXBhc3N3b3Jk  # "secure-password"',
+    ],
+)
+def test_examples_and_what_every_local_store_begins_with_get_no_mark(text: str) -> None:
+    assert marked_secrets(text) == ()
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["password", " is ", ": ", "\n", "Zx9Qm2kVbTn8Wc", "QvkRtbWzPxLmNd", "-", "=", "\\n", '"']
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(sorted(TUNED | HELD)),
+    st.integers(0, 3),
+)
+def test_redacting_twice_is_redacting_once(pieces: list[str], form: str, seed: int) -> None:
+    text = "".join(pieces) + write(TUNED | HELD, form, seed).text
+    once = redact(text)
+    assert redact(once) == once
+
+
+def test_a_secret_behind_escapes_is_found_where_it_stands() -> None:
+    for text in (
+        r'{"dsn": "redis:\/\/:QvkRtbWzPxLmNd@cache"}',
+        "u=mysql%3A%2F%2Froot%3AQvkRtbWzPxLmNd%40db",
+        r'"say \u0022password\u0022: \"QvkRtbWzPxLmNd\""',
+    ):
+        (secret,) = find_secrets(text)
+        assert text[secret.start : secret.end] == "QvkRtbWzPxLmNd"
