@@ -1,8 +1,9 @@
 """Forms in which secrets stand in memories, transcripts and output of tools, and made-up values for them.
 
-`HELD` was written before any rule was tuned and is measured only (campaign part `leaks`); `TUNED` is what the
-rules are worked on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters,
-`«w»` a passphrase of words with blanks. Seeded; nothing here is real.
+`HELD` was written before it was first measured, and 2.0 % of it stayed then (53.8 % before); what that showed
+was mended. `EARLIER` was the held-back set before (5.0 %; 54.2 % before), `TUNED` is what the rules are worked
+on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a passphrase of
+words with blanks. Seeded; nothing here is real.
 """
 
 from __future__ import annotations
@@ -23,6 +24,74 @@ _PHRASE = (
 _MARK = re.compile("«([pqkw])»")
 
 HELD: Mapping[str, str] = {
+    "compose secret": "services:\n  db:\n    environment:\n      - MARIADB_ROOT_PASSWORD=«p»\n      - TZ=UTC",
+    "secret of a pod": "kind: Secret\nstringData:\n  username: ada\n  password: «p»",
+    "list of options": '["--user", "ada", "--password", "«p»"]',
+    "args in Python": 'subprocess.run(["vpnc", "--secret", "«p»"])',
+    "named argument": 'connect(host="db", user="ada", passwd="«p»", port=3306)',
+    "object in JavaScript": "const cfg = { user: 'ada', password: '«p»' };",
+    "map in Go": 'map[string]string{"db_password": "«p»"}',
+    "tfvars": 'rds_master_password = "«p»"',
+    "HCL block": 'env {\n  name  = "ADMIN_PASSWORD"\n  value = "«p»"\n}',
+    "properties of XML": '<property name="hibernate.connection.password" value="«p»"/>',
+    "XML, turned": '<add value="«p»" key="SmtpPassword"/>',
+    "Dockerfile": "ENV REDIS_PASSWORD «p»",
+    "Makefile": "DB_PASS ?= «p»",
+    "cron line": "0 3 * * * BORG_PASSPHRASE=«p» /usr/local/bin/backup",
+    "ssh config comment": "# password for this host: «p»",
+    "nmcli": "nmcli dev wifi connect Depot password «p»",
+    "smbclient": "smbclient //nas/share -U ada%«p»",
+    "psql address": "psql postgresql://ada:«p»@db.example.com/app",
+    "rsync": "RSYNC_PASSWORD=«p» rsync -a ada@box::mod .",
+    "ldapsearch": "ldapsearch -x -D cn=admin -w «p» -b dc=x",
+    "keychain": "security add-generic-password -a ada -s svc -w «p»",
+    "createuser": "mongo admin --eval \"db.createUser({user: 'ada', pwd: '«p»'})\"",
+    "git remote": "origin  https://ada:«p»@git.example.com/x.git (fetch)",
+    "encoded query": "?redirect=1&login%5Bpassword%5D=«p»&x=1",
+    "answer of a tool": '{"stdout": "admin password: «p»\\nDone.\\n", "exit": 0}',
+    "log of Jenkins": "Please use the following password to proceed to installation:\n\n«p»\n\nThis may",
+    "generated": "Generated password: «p»",
+    "temporary": "A temporary password is generated for root@localhost: «p»",
+    "told in passing": "Ada says the printer wants «p» when it asks for the password.",
+    "two accounts": "Passwords: ada has «p», ben has «q».",
+    "old and new": "old password «p», new password «q»",
+    "in brackets": "Log in to the NAS (admin, password «p»).",
+    "bold": "**Password**: **«p»**",
+    "quote": "> the db password is «p»",
+    "task": "- [x] set the root password of web1 to `«p»`",
+    "arrow": "router → password → «p»",
+    "dash": "Wi-Fi password - «p»",
+    "phrase below": "Passphrase of the archive:\n\n> «p»",
+    "wide table": "| Host | User | Password | Owner |\n|--|--|--|--|\n| db1 | ada | «p» | Ben |",
+    "turned table": "| | web1 | web2 |\n|--|--|--|\n| user | ada | ben |\n| password | «p» | «q» |",
+    "words in quotes": 'BACKUP_PASSPHRASE: "«w»"',
+    "Estonian": "Serveri parool on «p».",
+    "Croatian": "Lozinka za bazu je «p».",
+    "Slovak": "Heslo do databázy je «p».",
+    "Catalan": "La contrasenya del servidor és «p».",
+    "Slovenian": "Geslo strežnika je «p».",
+    "Lithuanian": "Serverio slaptažodis yra «p».",
+    "Serbian": "Лозинка за сервер је «p».",
+    "Malay": "Kata laluan pelayan ialah «p».",
+    "Basque": "Zerbitzariaren pasahitza «p» da.",
+    "Icelandic": "Lykilorðið er «p».",
+    "Bengali": "সার্ভারের পাসওয়ার্ড «p»",
+    "Traditional Chinese": "資料庫密碼為「«p»」",
+}
+"""Name of the form, and a text in it."""
+
+HELD_NAMES: Mapping[str, str] = {
+    "name, dots": "nas.password.«p».md",
+    "name, camel case": "routerPassword-«p».md",
+    "name, key of a service": "stripe_secret_«k».txt",
+    "name, folder": "logins/ada_password=«p».md",
+    "name, German": "WLAN-Passwort «p».md",
+    "name, passphrase": "backup-passphrase_«p».txt",
+    "name, user": "ada-pw-«p»-nas.md",
+}
+"""The same for names of files."""
+
+EARLIER: Mapping[str, str] = {
     # structures
     "env list of a pod": '{"name": "DB_PASSWORD", "value": "«p»"}',
     "env list, reversed": '{"value": "«p»", "name": "SMTP_PASSWORD"}',
@@ -90,9 +159,9 @@ HELD: Mapping[str, str] = {
     "Indonesian": "Kata sandi server staging adalah «p».",
     "Arabic": "كلمة المرور للخادم هي «p»",
 }
-"""Name of the form, and a text in it."""
+"""Held back at first: 5.0 % stayed when it was first measured, 54 % before; then it was worked on as well."""
 
-HELD_NAMES: Mapping[str, str] = {
+EARLIER_NAMES: Mapping[str, str] = {
     "name, hyphens": "router-password-«p».md",
     "name, underscores": "vpn_passwd_«p».md",
     "name, sign": "wifi-pw=«p».md",

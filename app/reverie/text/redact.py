@@ -125,7 +125,7 @@ _LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ 
 def _secret_word() -> re.Pattern[str]:
     """Finds the words for a secret in small letters: also at the end of a name that holds them."""
     return re.compile(
-        r"(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])(?<!\$\()(?:[a-z0-9]{1,20}[_-]){0,3}"
+        r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--))(?<!\$\()(?:[a-z0-9]{1,20}[_-]){0,3}"
         rf"(?:(?P<password>pass|pwd?|{secret_words().passwords})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
         r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
         r"|(?<=[a-z0-9_.-])(?P<ending>password|passwd|passwort|passphrase|kennwort)s?(?![a-z_.(-]))"
@@ -307,7 +307,8 @@ def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]
 @cache
 def _joined_word() -> re.Pattern[str]:
     return re.compile(
-        rf"(?<![^\W_])(?:pass|pwd?|{secret_words().passwords}|(?P<token>{_TOKEN_WORD}))[=_ -]{{1,2}}"
+        r"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|"
+        rf"(?<![^\W_])(?:pass|pwd?|{secret_words().passwords}|(?P<token>{_TOKEN_WORD})))[=_. -]{{1,2}}"
         r"(?P<value>[a-z0-9!$^*+=_-]{8,100})(?![^\s/.])"
     )
 

@@ -491,6 +491,7 @@ _QUOTED_IN_QUOTES = lazy_pattern(r"""[^"'`\\\n]*""")
 _BARE = lazy_pattern(r"""[^\s"'`,;<>&\\]+""")
 # `arn:aws:secretsmanager:...:secret:prod/db` names a secret.
 _IN_URN = lazy_pattern(r"(?i:arn|urn):[^\s\"'`]{0,200}\Z")
+_SHORT_VALUE = 100
 _BEFORE = lazy_pattern(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
 
 _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -554,6 +555,7 @@ _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 _WHAT_PASSES = frozenset(
     {"all", "builds", "check", "checks", "must", "should", "specs", "test", "tests", "will"}
 )
+_NO_PASS = frozenset({"bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"})
 _WHOSE_PASS = frozenset({
     "account", "admin", "app", "bind", "client", "database", "db", "default", "ftp", "git", "grafana",
     "imap", "jenkins", "ldap", "login", "mail", "master", "mongo", "mqtt", "mysql", "pg", "postgres", "prod",
@@ -644,7 +646,8 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
     if kind == "key" and _KEY_HEADER.match(name):
         kind = "token"
     if kind is None:
-        return position, _basic_auth(text, name, position)
+        # What stands for a type may be the name: `$env:DB_PASSWORD = ...`.
+        return named.end("name"), _basic_auth(text, name, position)
     position = _end_of(_BLOCK, text, position)
     opening = _OPENING_QUOTE.match(text, position)
     if opening is not None:
@@ -660,7 +663,8 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
         line_ends = _NOTHING_MORE.match(text, end) is not None
         secret = _is_bare_secret(kind, named, text[start:end], text[end : end + 1], line_ends=line_ends)
     if not secret:
-        return position, None
+        # A short value may be the next name.
+        return (start if end - start <= _SHORT_VALUE else position), None
     return max(position, end), (start, end, "password" if kind in ("password", "pass") else "token")
 
 
@@ -711,6 +715,8 @@ def kind_of_words(words: list[str]) -> Kind | None:
         return "key"
     if last in ("pass", "pw"):
         return "password" if before else "pass"
+    if last.endswith("pass") and last not in _NO_PASS:
+        return "pass"  # SSHPASS
     return "mention" if not _PASSWORDS.union(_TOKENS).isdisjoint(words) else None
 
 
