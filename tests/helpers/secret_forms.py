@@ -1,8 +1,8 @@
 """Forms in which secrets stand in memories, transcripts and output of tools, and made-up values for them.
 
 `HELD` was written before it was first measured, and 2.0 % of it stayed then (53.8 % before); what that
-showed was mended. `EARLIER` was the held-back set before (5.0 %; 54.2 % before), `TUNED` is what the rules are
-worked on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a
+showed was mended. `EARLIER` was the held-back set before (5.0 %; 54.2 % before), `TUNED` is what the rules
+are worked on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a
 passphrase of words with blanks. Seeded; nothing here is real.
 """
 
