@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from campaign import cards, churn, claims, faults, mutations, paths, repositories, sweep, whole_suite
+from campaign import cards, churn, claims, faults, leaks, mutations, paths, repositories, sweep, whole_suite
 from campaign.agents import part as agents_part
 from campaign.agents.install import Sources, default_cache
 from helpers import ssh_machine
@@ -281,6 +281,7 @@ PARTS: dict[str, Part] = {
     "sweep": sweep.run,
     "mutations": mutations.run,
     "failures": failures,
+    "leaks": leaks.run,
     "kills": kills,
     "cuts": cuts,
     "suspended": suspended,
