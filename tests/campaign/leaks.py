@@ -1,9 +1,9 @@
 """Made-up secrets of 60 forms in every channel: how many reach a scripted model, or a file of ours?
 
 Memories, descriptions and names of files go through a consolidation, messages and output of tools through an
-extraction (Codex) and session notes (Claude Code). Every request and every file of the profile but those of the
-history is searched for them: plain, escaped for JSON, encoded for an address, in Base64. The forms are those
-that no rule was worked on with (`helpers.secret_forms`).
+extraction (Codex), messages through session notes (Claude Code). Every request and every file of the profile
+but those of the history is searched for them: plain, escaped for JSON, encoded for an address, in Base64. The
+forms are those that no rule was worked on with (`helpers.secret_forms`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import base64
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,7 +49,7 @@ def run(directory: Path, rounds: int = 2) -> tuple[list[str], bool]:
                     sent[text.form] += is_in(secret, [requests])
                     stored[text.form] += is_in(secret, files)
     told = [
-        f"{total} secrets of {len(of_form)} forms: {sum(sent.values())} in requests, {sum(stored.values())} in files",
+        f"{total} secrets of {len(of_form)} forms: {sent.total()} in requests, {stored.total()} in files",
         *(
             f"{form}: {sent[form]} and {stored[form]} of {of_form[form]}"
             for form in of_form
@@ -86,8 +86,8 @@ def consolidated(directory: Path, seed: int) -> Channel:
     for number, body in enumerate(bodies):
         line = lines[number].text if number < len(lines) else "Notes"
         paths.append(f"notes-{number:02}.md")
-        text = f"---\ndescription: {json.dumps(line, ensure_ascii=False)}\n---\n# Notes\n\nWeek 3.\n\n{body.text}\n"
-        (notes / paths[-1]).write_text(text, "utf-8")
+        front = f"---\ndescription: {json.dumps(line, ensure_ascii=False)}\n---\n"
+        (notes / paths[-1]).write_text(f"{front}# Notes\n\nWeek 3.\n\n{body.text}\n", "utf-8")
     for name in names:
         (notes / name.text).parent.mkdir(parents=True, exist_ok=True)
         (notes / name.text).write_text("# Box\n\nIt stands in the cellar.\n", "utf-8")

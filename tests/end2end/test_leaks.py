@@ -1,4 +1,4 @@
-"""A sample of the campaign part `leaks`: secrets of many forms in every channel reach no model and no trace."""
+"""A sample of the campaign part `leaks`: secrets of many forms reach no model and no trace."""
 
 from __future__ import annotations
 
