@@ -519,6 +519,8 @@ class HomeEngine(Workbench, HomeCalls):
         self._sent.pop(client, None)
         if "transcripts" in self.__dict__:  # else nobody has opened one
             self.transcripts.forget_client(client)
+        if "claims" in self.__dict__:  # else nobody has checked anything
+            self.claims.close()
 
 
 class ProfileEngine:

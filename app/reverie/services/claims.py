@@ -196,11 +196,15 @@ class ClaimService:
         return self._apply(context, changes)
 
     def close(self) -> None:
-        """End the processes. They are started again when something is checked."""
+        """End the processes, except those that check something now. They are started again when needed."""
         with self._lock:
             projects = list(self._projects.values())
         for project in projects:
-            project.end()
+            if project.lock.acquire(blocking=False):
+                try:
+                    project.end()
+                finally:
+                    project.lock.release()
 
     def _project(self, path: Path) -> _Project:
         with self._lock:

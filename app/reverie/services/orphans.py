@@ -181,7 +181,13 @@ class OrphanService:
         self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
-        """Every lost store that holds something. `check` may raise to stop."""
+        """List every lost store that holds something. `check` may raise to stop."""
+        try:
+            return self._survey(check)
+        finally:
+            self._repositories.end()
+
+    def _survey(self, check: Callable[[], None]) -> OrphansView:
         log = self._identities()
         known = log.load()
         orphans = self._parts.home.orphans

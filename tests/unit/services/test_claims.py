@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -33,6 +33,7 @@ from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.services.claims import ClaimService
 from reverie.services.workbench import Workbench
+from unit.engine.test_run_workers import children
 
 BODY = "value = 1\n" * 12
 MEMORY = "/memories/project/entry.md"
@@ -62,8 +63,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.bench.claims.close()
 
 
 def test_a_commit_is_seen_by_the_next_check_and_looking_changes_nothing(desk: Desk) -> None:
@@ -229,6 +232,7 @@ def test_a_line_keeps_its_time_over_a_restart_and_an_edit_of_another(desk: Desk,
     assert "src/a.py" not in kept
     desk.memory.write_text(desk.memory.read_text().replace("src/a.py", "src/b.py"))
     again.claims.check(desk.context)
+    again.claims.close()
     assert json.loads(next((tmp_path / "profile").rglob("line-times.json")).read_text()) == {"written": {}}
 
 
@@ -253,6 +257,15 @@ def test_what_one_check_saw_of_a_commit_another_sees_too(desk: Desk) -> None:
 def test_a_context_without_project_or_repository_has_nothing_stale(desk: Desk, tmp_path: Path) -> None:
     plain = desk.bench.parts.home.context(project_path=str(tmp_path / "nowhere"), project_given=True)
     assert desk.bench.claims.check(plain).stale == ()
+
+
+def test_closing_ends_the_processes_and_a_check_starts_them_again(desk: Desk) -> None:
+    others = set(children(os.getpid()))
+    found = desk.check()
+    assert set(children(os.getpid())) - others
+    desk.bench.claims.close()
+    assert not set(children(os.getpid())) - others
+    assert desk.check() == found
 
 
 def test_repositories_that_do_not_answer_are_asked_once(
