@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.benches import Time
+from helpers.benches import Time, contents
 from helpers.claude_home import ClaudeHomeMaker, session_id, topic
 from reverie.agents.claude.locations import directory_of, may_be_of, todays_name
 from reverie.agents.scopes import Scope
 from reverie.compose import open_parts
 from reverie.memory.listing import names_only
 from reverie.profile import Profile
+from reverie.services.edits import UserEdits
 from reverie.services.orphans import OrphanService
 
 CWD = "/work/phys_project"
@@ -99,6 +100,19 @@ def test_merging_an_older_store_loses_nothing_and_can_be_undone(
     index = (memory / "MEMORY.md").read_text()
     assert "(solver.md)" in index
     assert "(mesh.md)" in index
+
+
+def test_an_older_store_that_was_merged_is_removed_and_comes_back_with_undo(
+    maker: ClaudeHomeMaker, older: Path, tmp_path: Path
+) -> None:
+    parts = open_parts(maker.root, Profile.under(tmp_path / "profile"), Time())
+    desk, before = OrphanService(parts), contents(older)
+    view = next(each for each in desk.survey().stores if each.store.kind == "older-name")
+    undo = desk.remove(view.store)
+    assert not (older / "memory").exists()
+    assert maker.home().contents().orphans == ()
+    UserEdits(parts).undo(undo)
+    assert contents(older) == before
 
 
 def test_a_project_whose_checkout_is_gone_is_offered_for_a_merge(
