@@ -4,11 +4,13 @@ and `projects/<dir>/<session>/session-memory/summary.md` (formats/claude-code.md
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from helpers.claude_transcripts import SESSION, Chat
 from reverie.agents.base import Home, HomeContents, Project, WatchedPlace, Workspace, no_workspace
 from reverie.agents.capabilities import NotesPlace, SessionMeter
 from reverie.agents.claude import transcript
+from reverie.agents.claude.settings import Machine, keeps_no_notes
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.agents.transcripts import ReadableTranscript
 from reverie.clock import Clock
@@ -61,6 +63,9 @@ class NotesHome(Home):
 
     def watched(self) -> tuple[WatchedPlace, ...]:
         return ()
+
+    def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
+        return keeps_no_notes(self.root, "/home/dev/shop", Machine({}, self.root, self.root / "managed"))
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         return transcript.SessionScan(place.transcript)

@@ -542,6 +542,9 @@ class AgentNotes(Protocol):
         """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
         be a directory name."""
 
+    def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
+        """Return why the agent itself would keep no notes of a session; empty where it may."""
+
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Counts what a session's transcript holds, and later only what was added to it."""
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.base import (
     Companion,
@@ -78,6 +78,7 @@ from reverie.agents.claude.settings import (
     MemorySettings,
     companions,
     failed_imports,
+    keeps_no_notes,
     loads_nothing,
     memory_base,
     memory_settings,
@@ -573,6 +574,10 @@ class ClaudeHome(Home):
             own / "template.md",
             own / "prompt.md",
         )
+
+    def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
+        context = self.context(workspace_id=session_id)
+        return keeps_no_notes(self._root, self._cwd(context), self._machine)
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
 

@@ -33,7 +33,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.claude.instruction_text import (
@@ -286,6 +286,22 @@ def memory_settings(config: Path, cwd: str | None, machine: Machine) -> MemorySe
         refused = _REFUSED.format(source=source, directory=directory, why=why, advice=advice)
         return MemorySettings(None, off, refused, by_project=by_project)
     return MemorySettings(directory, off, "", source, by_project)
+
+
+_NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
+
+
+def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
+    """Return why the agent keeps no session notes in a working directory: it runs remotely, or never compacts
+    by itself, which is what its notes are for. Empty where it may keep them."""
+    files = list(_files(config, cwd, machine))
+    env = _environment(files, machine)
+    if env.get("CLAUDE_CODE_REMOTE", "").strip().lower() in _TRUE:
+        return "remote"
+    if any(env.get(name, "").strip().lower() in _TRUE for name in _NO_COMPACTION):
+        return "no-compaction"
+    said = (file.data.get("autoCompactEnabled") for file in files)
+    return "no-compaction" if next((each for each in said if isinstance(each, bool)), True) is False else ""
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:

@@ -441,6 +441,8 @@ Gate = Literal[
     "disabled",
     "unknown-session",
     "no-messages",
+    "remote",
+    "no-compaction",
     "idle",
     "too-small",
     "not-grown",
@@ -511,6 +513,8 @@ def gate_words(gate: Gate, thresholds: Thresholds) -> str:
     return {
         "disabled": "Session notes are off. Turn them on in Settings.",
         "no-messages": "Nothing was said in this session yet.",
+        "remote": "The agent runs remotely, where it keeps no notes.",
+        "no-compaction": "Automatic compaction is off, which is what the notes are for.",
         "idle": "Nobody has said anything in this session for more than an hour.",
         "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
         "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
@@ -577,6 +581,8 @@ class NotesService:
             looked = self._look(session_id)
             if isinstance(looked, NotesOutcome):
                 return looked
+            if stopped := self._notes.keeps_no_notes(session_id):
+                return self._gate(stopped, session_id, gate_words(stopped, looked.thresholds))
             if gate := self._idle(looked):
                 return gate
             decision = decide(looked.state.counters, looked.seen, looked.thresholds)
@@ -640,7 +646,7 @@ class NotesService:
         gate: Gate | None = "no-messages"
         with contextlib.suppress(FileNotFoundError):
             seen = _measured(self._facts(session_id, place), state.counters)
-            gate = decide(state.counters, seen, thresholds).gate
+            gate = self._notes.keeps_no_notes(session_id) or decide(state.counters, seen, thresholds).gate
         if not settings.enabled:
             gate = "disabled"
         name = notes_lease_name(self._parts.run.home_id, session_id)

@@ -341,6 +341,25 @@ def test_notes_switched_off_while_they_wait_for_another_run_are_not_written(desk
     assert not desk.file.exists()
 
 
+def test_there_are_no_notes_by_itself_where_the_agent_never_compacts(desk: Desk) -> None:
+    desk.turn(20_000)
+    settings = desk.root / "settings.json"
+    for data, gate in (
+        ({"autoCompactEnabled": False}, "no-compaction"),
+        ({"env": {"DISABLE_AUTO_COMPACT": "1"}}, "no-compaction"),
+        ({"env": {"CLAUDE_CODE_REMOTE": "true"}}, "remote"),
+    ):
+        settings.write_text(json.dumps(data))
+        assert desk.notes.on_change(SESSION).gate == gate
+        assert desk.notes.standing(SESSION).gate == gate
+    assert desk.engine.tasks == []
+    # A person may want them all the same.
+    assert desk.notes.update_now(SESSION).outcome == "completed"
+    settings.write_text(json.dumps({"autoCompactEnabled": True, "env": {"DISABLE_COMPACT": "0"}}))
+    desk.turn(40_000)
+    assert desk.notes.on_change(SESSION).outcome == "completed"
+
+
 def test_an_idle_session_is_left_alone(desk: Desk) -> None:
     desk.turn(12_000)
     path = session_path(desk.root)
