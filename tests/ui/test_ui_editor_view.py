@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 from ui_windows import Driver, Windows
@@ -15,6 +16,7 @@ from ui_windows import Driver, Windows
 from reverie.errors import Busy
 from reverie.files.locks import file_lock
 from reverie.ui.appearance import dark_palette
+from reverie.ui.editor.documents import replace_text
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.pane import EditorView
 from reverie.ui.editor.preview import LinkDialog, PreviewPane
@@ -144,6 +146,14 @@ def test_the_form_changes_only_the_value_and_undo_knows_it(windows: Windows, hom
     field = form.fields[("description",)].editor
     form.change(("description",), "x" * 250)
     assert form.note.isVisible()
+    document.undo()
+    before = document.toPlainText()
+    replace_text(QTextCursor(document), 0, before, before.replace("'Release steps'", "PR #9: steps"))
+    driver.until(lambda: "quote" in form.trouble.keys)
+    form.trouble.button("quote").click()
+    assert document.toPlainText() == before.replace("'Release steps'", '"PR #9: steps"')
+    assert not form.trouble.isVisible()
+    document.undo()
     document.undo()
     driver.open(BROKEN)
     assert form.trouble.isVisible()

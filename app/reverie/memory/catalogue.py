@@ -47,6 +47,7 @@ from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
 from reverie.memory.lint import CHECKED_BYTES, lint
 from reverie.memory.listing import NO_CAPS, Handle, LintFinding, ScopeScanner, dirty_rels, is_gone, read_entry
 from reverie.memory.search.query import index_parts, index_text
+from reverie.text.summaries import readable_text
 from reverie.values import Struct, astuple
 
 _log = logging.getLogger("reverie.catalogue")
@@ -494,7 +495,7 @@ class RowWriter:
             self._connection.execute("DELETE FROM files WHERE id = ?", (row[0],))
         values = (*key, self._scope.value, *stamps, sha256, found.blob, self._findings(rel, found))
         made = self._connection.execute(_INSERT, values).lastrowid
-        text = found.data.decode("utf-8", "replace")  # no query finds U+FFFD
+        text = readable_text(found.data)  # no query finds U+FFFD
         if found.stamp.size <= SEARCHED_BYTES:
             rendered = self._rendered(rel, text.encode())
             text = text if rendered is None else rendered

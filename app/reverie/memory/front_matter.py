@@ -24,7 +24,7 @@ from reverie.memory.front_matter_rules import (
     parse,
     without_tabs,
 )
-from reverie.text.summaries import JS_SPACE, cut_utf16, utf16_length
+from reverie.text.summaries import JS_SPACE, cut_utf16, readable_text, utf16_length
 from reverie.values import Struct
 
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
@@ -109,7 +109,7 @@ def description(prefix: bytes, caps: Caps) -> Description:
         is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
     if caps.front_matter == "claude-code":
         if prefix.startswith(b"\xff\xfe"):
-            text = prefix.decode("utf-16-le", "replace")
+            text = readable_text(prefix)
         found = _described_by_claude(text, caps)
     else:
         found = _described(text, caps.description_chars)
@@ -497,6 +497,10 @@ class CutDescription(Struct, frozen=True):
     read: str
     whole: str
     sign: Literal["#", "---"]
+    start: int
+    """Of the value in the text."""
+    end: int
+    """Of its line."""
 
 
 def cut_description(
@@ -507,26 +511,50 @@ def cut_description(
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
+    raw = text[block.block_start : block.block_end]
     try:
-        raw, root = as_read(text[block.block_start : block.block_end], rules)
+        read_as, root = as_read(raw, rules)
     except yaml12.MalformedError:
         return None
     entry = root.entry("description") if root is not None and not root.flow else None
     if entry is None or entry[1].kind != "scalar" or entry[1].style:
         return None
     key, node = entry
-    start = raw.find(":", key.end) + 1
+    # Lines above may be longer as they are read; this one is not.
+    shift = _line_start(raw, key.line) - _line_start(read_as, key.line)
+    start = read_as.find(":", key.end) + 1 + shift
     end = _line_end(raw, start)
-    if node.end > end and node.value.text is not None:
+    value_end = node.end + shift
+    if value_end > end and node.value.text is not None:
         return None
-    line = text.count("\n", 0, block.block_start + key.start) + 1
+    line = text.count("\n", 0, block.block_start) + key.line + 1
     said = node.value.text or ""
-    if _COMMENT_BEHIND.match(raw, max(start, node.end) if said else start, end):
-        return CutDescription(line, said, raw[start:end].strip(), "#")
+    if _COMMENT_BEHIND.match(raw, max(start, value_end) if said else start, end):
+        start, end = (block.block_start + place for place in (start, end))
+        return CutDescription(line, said, text[start:end].strip(), "#", start, end)
     rest = _REST_OF_LINE.match(text, block.block_end)
     if rules == "claude-code" and end == len(raw) and rest is not None and rest[0].startswith("---"):
-        return CutDescription(line, said, (raw[start:] + rest[0]).strip(), "---")
+        start = block.block_start + start
+        return CutDescription(line, said, text[start : rest.end()].strip(), "---", start, rest.end())
     return None
+
+
+def _line_start(raw: str, line: int) -> int:
+    """The place at which a line (from 0) begins."""
+    return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
+
+
+def quote_description(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> str:
+    """Put the whole line of a cut description in quotes, so that the agent reads all of it. Raises
+    `FrontError`."""
+    cut = cut_description(text, prefix_bytes, rules=rules)
+    if cut is None:
+        return text
+    for made in (literal(cut.whole, quoted=True), *_literals(cut.whole, rules)):
+        result = f"{text[: cut.start]} {made}{text[cut.end :]}"
+        if declared(result, prefix_bytes, rules=rules) == cut.whole:
+            return result
+    raise FrontError("cannot")
 
 
 def repeated_key(text: str, *, rules: FrontMatterRules = "mux") -> tuple[str, int] | None:

@@ -25,7 +25,7 @@ from reverie.memory.listing import LintFinding, LintKind, no_check, over_cap_fin
 from reverie.resources import load_table
 from reverie.text.redact import Secret, marked_secrets
 from reverie.text.secret_shapes import any_of
-from reverie.text.summaries import some
+from reverie.text.summaries import is_utf16, readable_text, some
 from reverie.values import Struct
 
 # Characters that a model reads and a person does not see: invisible ones, direction marks and control
@@ -192,7 +192,11 @@ def lint(
     found = list(_about_the_file(data, total, caps, unseen_reason))
     is_whole = total <= len(data) <= CHECKED_BYTES
     text, bad_line = _decoded(data[:CHECKED_BYTES], is_whole=is_whole)
-    if bad_line:
+    if is_utf16(data):
+        text = readable_text(data[:CHECKED_BYTES])
+        sentence = "This file is UTF-16, not UTF-8. It is shown read-only."
+        found.append(LintFinding("not-utf8", "error", 0, sentence))
+    elif bad_line:
         found.append(_bad_bytes(bad_line))
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1

@@ -242,6 +242,9 @@ class _Builder:
         begins_at = node.line
         if parent.flow:
             begins_at = parent.line
+            before = self._lines[node.line][: node.column]
+            if node.line > parent.line and "\t" in before and not before.strip():
+                raise MalformedError("a tab indents")
         elif parent.kind == "mapping" and len(parent.children) % 2:
             begins_at = parent.children[-1].line
         # A list may stand under its key unindented; an absent value is marked where the next thing begins.

@@ -50,6 +50,7 @@ from reverie.memory.search.query import (
 )
 from reverie.services.container import shown_contexts
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
+from reverie.text.summaries import readable_text
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
@@ -540,7 +541,7 @@ class SearchService:
             rendered_text = shelf.parts.home.rendered(place.root, doc.rel, data)
             if rendered_text is not None and not is_all:
                 return self._read(doc, SEARCHED_BYTES)
-        text = data.decode("utf-8", "replace") if rendered_text is None else rendered_text
+        text = readable_text(data) if rendered_text is None else rendered_text
         return place, shelf, text, is_all
 
     def _made(

@@ -25,7 +25,7 @@ from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard, RunResult
-from reverie.text.summaries import NOTHING, Phrase, some
+from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
 from reverie.values import Struct, field
 
 
@@ -455,10 +455,8 @@ def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> File
     try:
         content, read_only = data.decode("utf-8"), ""
     except UnicodeDecodeError:
-        content, read_only = (
-            data.decode("utf-8", "replace"),
-            "This file is not valid UTF-8 and is shown read-only.",
-        )
+        what = "is UTF-16, not UTF-8," if is_utf16(data) else "is not valid UTF-8"
+        content, read_only = readable_text(data), f"This file {what} and is shown read-only."
     if not read_only and "\0" in content:
         read_only = "This file is not text and is shown read-only."
     if cap is not None and len(data) > cap:

@@ -22,6 +22,18 @@ JS_SPACE = (
 """White space to JavaScript, which its `trim` removes. Python's `strip` keeps U+FEFF, and removes U+001C to
 U+001F and U+0085."""
 _NAMED_AT_MOST = 3
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether a file's bytes begin as UTF-16 does."""
+    return data.startswith(_UTF_16_MARKS)
+
+
+def readable_text(data: bytes) -> str:
+    """Decode a file's bytes to show or search them: UTF-16 by its mark, else UTF-8; what is neither becomes
+    U+FFFD."""
+    return data.decode("utf-16" if is_utf16(data) else "utf-8", "replace")
 
 
 def some(count: int, word: str) -> str:

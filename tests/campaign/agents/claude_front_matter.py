@@ -54,7 +54,11 @@ def checks(programs: Programs, directory: Path, *, combined: int = 400, seed: in
         for rule in (READS, HAND, RULES, RENAMED, NAMED):
             yield Outcome.skip(rule, "Claude Code is not there")
         return
-    notes = list(dict.fromkeys(shapes(seed, combined)))
+    # Each says something of its own, or the rules would merge them.
+    notes = [
+        text + f"\nDrawer {number} holds chart {number}.\n".encode()
+        for number, text in enumerate(dict.fromkeys(shapes(seed, combined)))
+    ]
     outcomes: dict[str, list[Outcome]] = {}
     for first in range(0, len(notes), _AT_ONCE):
         some = {f"note-{first + at}": text for at, text in enumerate(notes[first : first + _AT_ONCE])}

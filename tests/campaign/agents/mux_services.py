@@ -7,6 +7,7 @@ Every random choice has a seed, so that a failure can be repeated.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reverie.agents.mux.home import CAPS
 from reverie.agents.transcripts import Boundary
 from reverie.clock import system_clock
 from reverie.compose import open_parts
@@ -28,6 +30,7 @@ from reverie.context.recipes import hot_set, loaded, mux_context
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands
+from reverie.memory.front_matter import FrontError, description, set_description
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.host import UsageKeeper
@@ -35,6 +38,7 @@ from reverie.services.views import LostSave
 from reverie.services.workbench import Workbench
 
 from .base import Outcome, Programs, differences, snapshot
+from .front_matter_shapes import shapes
 
 WORKSPACE, CHAT, SINGLE = "aaaa111122", "bbbb222233", "cccc333344"
 PROJECT, OTHER = "/srv/projects/night-bus", "/srv/projects/timetable"
@@ -96,7 +100,18 @@ def checks(programs: Programs, directory: Path) -> Iterator[Outcome]:
         yield Outcome.skip("mux's services agree with Reverie", "bun or a checkout of mux is not there.")
         return
     for number, rule in enumerate(
-        (_hot_sets, _looking, _status, _commands, _pins, _counts, _identities, _harvests, _both_at_once)
+        (
+            _front_matter,
+            _hot_sets,
+            _looking,
+            _status,
+            _commands,
+            _pins,
+            _counts,
+            _identities,
+            _harvests,
+            _both_at_once,
+        )
     ):
         place = directory / f"mux-{number}"
         place.mkdir(parents=True)
@@ -215,6 +230,43 @@ def _same_block(ours: str, theirs: str) -> bool:
     different = [number for number, pair in enumerate(zip(mine, others, strict=True)) if pair[0] != pair[1]]
     notes = [number for number in different if number not in (1, 2)]
     return all(number > 2 and others[number + 1] == "</memory_file>" for number in notes)
+
+
+def _front_matter(programs: Programs, place: Path) -> Outcome:
+    """The services' index of notes of many shapes: before, and after Reverie wrote descriptions."""
+    home = make_home(place)
+    folder = home / "memory" / "global"
+    folder.mkdir(parents=True)
+    texts = {f"note-{number}.md": text for number, text in enumerate(dict.fromkeys(shapes(43, 500)))}
+    problems: list[str] = []
+    with Services(programs, home) as services:
+
+        def listed() -> dict[str, str]:
+            entries = services.ask("index", workspace_id=WORKSPACE)["entries"]
+            return {each["path"].rpartition("/")[2]: each["description"] or "" for each in entries}
+
+        for name, text in texts.items():
+            (folder / name).write_bytes(text)
+        theirs = listed()
+        for name, text in texts.items():
+            ours = description(text[: CAPS.description_prefix_bytes], CAPS).text
+            if ours != theirs.get(name):
+                problems.append(f"{text[:200]!r}: mux {theirs.get(name)!r}, Reverie {ours!r}")
+        meant: dict[str, str] = {}
+        for number, (name, text) in enumerate(texts.items()):
+            value = f"Seen from: tower {number} # x"
+            with contextlib.suppress(FrontError):
+                after = set_description(text.decode(), value, prefix_bytes=CAPS.description_prefix_bytes)
+                (folder / name).write_bytes(after.encode())
+                meant[name] = value
+        now = listed()
+        for name, before in theirs.items():
+            # A byte order mark hides all front matter from mux, and stays.
+            hidden = texts[name].startswith("\ufeff".encode())
+            wanted = before if hidden else meant.get(name, before)
+            if now.get(name) != wanted:
+                problems.append(f"{texts[name][:200]!r}: written {wanted!r}, mux {now.get(name)!r}")
+    return Outcome("front matter is read and written as mux reads it", 2 * len(texts), tuple(problems))
 
 
 def _looking(programs: Programs, place: Path) -> Outcome:

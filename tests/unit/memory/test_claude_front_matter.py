@@ -16,9 +16,11 @@ from reverie.jobs.consolidate.rules.plan import with_description
 from reverie.memory.front_matter import (
     FrontError,
     begins_block,
+    cut_description,
     declared,
     description,
     flattened,
+    quote_description,
     read,
     repair,
     set_description,
@@ -126,3 +128,42 @@ def test_a_block_that_the_agent_does_not_read_becomes_one_it_reads_or_stays(text
     else:
         with pytest.raises(FrontError):
             set_description(text, "Seen", rules=RULES)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "expected"),
+    [
+        (
+            "---\nname: a\ndescription: PR #928: guard\ntype: user\n---\nb\n",
+            "PR #928: guard",
+            '---\nname: a\ndescription: "PR #928: guard"\ntype: user\n---\nb\n',
+        ),
+        ("---\r\ndescription: #tag\r\n---\r\nb\r\n", "#tag", '---\r\ndescription: "#tag"\r\n---\r\nb\r\n'),
+        (
+            "---\nnote: x: y\ndescription: a --- b\ntype: user\n---\nb\n",
+            "a --- b",
+            '---\nnote: x: y\ndescription: "a \\x2d-- b"\ntype: user\n---\nb\n',
+        ),
+    ],
+)
+def test_a_cut_description_is_quoted_whole_and_nothing_else_changes(text: str, whole: str, expected: str):
+    after = quote_description(text, CAPS.description_prefix_bytes, rules=RULES)
+    assert (after, declared(after, rules=RULES)) == (expected, whole)
+
+
+def test_every_cut_description_of_the_table_can_be_quoted():
+    cut = 0
+    for text, kind, _said in ROWS:
+        found = cut_description(text, CAPS.description_prefix_bytes, rules=RULES)
+        if found is None:
+            continue
+        cut += 1
+        after = quote_description(text, CAPS.description_prefix_bytes, rules=RULES)
+        assert declared(after, CAPS.description_prefix_bytes, rules=RULES) == found.whole, text
+        assert kind is None or listed(after)[0] == kind, text
+    assert cut > 5
+
+
+def test_utf_16_is_read_as_the_program_reads_it():
+    data = "---\ndescription: Kränze\n---\nb\n".encode("utf-16")
+    assert description(data, CAPS).text == "Kränze"

@@ -272,3 +272,9 @@ def test_nothing_but_malformed_is_ever_raised_and_spans_lie_in_the_block(block: 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="'\r\n"), min_size=1, max_size=30))
 def test_every_character_inside_quotes_stands_for_itself(text: str):
     assert described(f"description: '{text}'") == text
+
+
+def test_a_tab_does_not_indent_inside_brackets():
+    with pytest.raises(MalformedError):
+        parse("tags: [\n\ta,\n\tb ]\n")
+    assert parse("tags: [a,\tb]\n") is not None

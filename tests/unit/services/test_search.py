@@ -27,6 +27,7 @@ from reverie.services import search as search_module
 from reverie.services.container import HomeContainer
 from reverie.services.search import FEW, SearchService, SearchStopped
 from reverie.services.views import SearchAnswer, SearchHit, SearchPlace
+from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
 PROJECT = "memory/project/acme-api-db553efff149"
@@ -666,3 +667,18 @@ def test_the_name_of_a_note_counts_three_times(desk: SearchService, parts: HomeC
     answer = desk.search("quetzal okapi gazebo")
     paths = [hit.path for hit in answer.hits[:2]]
     assert paths == ["/memories/global/quetzal.md", "/memories/global/birds.md"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_memory_in_utf_16_is_found_by_its_words_and_shown_in_them(
+    parts: HomeContainer, encoding: str
+) -> None:
+    text = "\ufeff# Zanzibar\n\nThe lighthouse keeper is called Kränze.\n"
+    (parts.home.root / "memory/global/wide.md").write_bytes(text.encode(encoding))
+    desk = SearchService()
+    desk.add(parts)
+    desk.update()
+    assert with_all(desk, "lighthouse kränze") == ["/memories/global/wide.md"]
+    shown = Workbench(parts).read(parts.home.context(), "/memories/global/wide.md")
+    assert shown.content == text.removeprefix("\ufeff")
+    assert shown.read_only == "This file is UTF-16, not UTF-8, and is shown read-only."

@@ -9,6 +9,7 @@ Threading: GUI thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
@@ -26,10 +27,13 @@ from PySide6.QtWidgets import (
 
 from reverie.agents.scopes import FrontMatterRules
 from reverie.memory.front_matter import (
+    CutDescription,
     Front,
     FrontEntry,
     FrontError,
+    cut_description,
     flattened,
+    quote_description,
     read,
     remove,
     repair,
@@ -330,7 +334,7 @@ class FrontForm(QWidget):
             "too-long": self.tr("The front matter ends too late; the agent does not see it."),
         }.get(front.problem, "")
         if not sentence:
-            self.trouble.clear()
+            self._say_cut()
             return
         buttons = [
             (
@@ -344,6 +348,31 @@ class FrontForm(QWidget):
                 ("mend", self.tr("Repair"), self.tr("Put quotes around the values that need them"))
             )
         self.trouble.say(sentence, tone="warn", buttons=buttons)
+
+    def _say_cut(self) -> None:
+        """Say where the agent reads only the beginning of the description, and offer to quote all of it."""
+        cut = self._cut(self._text)
+        if cut is None:
+            self.trouble.clear()
+            return
+        read = " ".join(visible(cut.read).split())
+        said = (
+            self.tr("The agent reads only “{read}” of the description: it ends at {sign}.").format(
+                read=f"{read[:60]}…" if len(read) > 60 else read, sign=cut.sign
+            )
+            if read
+            else self.tr("The agent reads no description: it ends at {sign}.").format(sign=cut.sign)
+        )
+        quote = (
+            "quote",
+            self.tr("Put it in quotes"),
+            self.tr("Put the whole line in quotes, so that the agent reads all of it"),
+        )
+        self.trouble.say(said, tone="warn", buttons=[] if self._read_only else [quote])
+
+    def _cut(self, text: str) -> CutDescription | None:
+        limits = self._limits
+        return cut_description(text[:LONGEST], limits.prefix or None, rules=limits.rules)
 
     def _say_note(self) -> None:
         limit = self._limits.chars
@@ -452,6 +481,10 @@ class FrontForm(QWidget):
     def _choose(self, key: str) -> None:
         if key == "line":
             self.line_wanted.emit(max(1, self._front.line))
+        elif key == "quote":
+            limits = self._limits
+            quoted = partial(quote_description, prefix_bytes=limits.prefix or None, rules=limits.rules)
+            self._edit(("description",), quoted)
         elif key == "mend":
             text = self._current()
             repaired = self._repaired(text)
