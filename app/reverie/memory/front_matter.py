@@ -21,6 +21,7 @@ from reverie.memory.front_matter_rules import (
     Frontmatter,
     as_read,
     find_block,
+    loose_block,
     parse,
     without_tabs,
 )
@@ -47,12 +48,6 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not repaired: no agent would see it, and each trial parses the block again.
 _REPAIRABLE_CHARS = 16_384
-_LOOSE_BLOCK = re.compile(
-    r"(?P<above>(?:[ \t]*\r?\n)*)---[ \t]*(?P<newline>\r?\n)(?P<raw>.*?)(?P<last>\r?\n)"
-    r"(?P<close>---|\.\.\.)[ \t]*(?P<end>\r?\n|\Z)",
-    re.DOTALL,
-)
-_USUAL_KEY = re.compile(r"^(?:name|description|type|metadata|title|tags|permalink):", re.MULTILINE)
 _BEGINS_BLOCK = re.compile(rf"{BOM}*\s*---[ \t]*\r?\n")
 _KEY_LINE = re.compile(r"[ \t]*(?:[\w\"'%@&?][^\n:]{0,80}:(?:\s|\Z)|{)")
 _NO_PROSE = re.compile(r"[^\w\"'(*`]|\S+:(?:\s|\Z)")
@@ -301,16 +296,12 @@ def _quoted(raw: str) -> str:
 
 def _with_plain_fences(text: str) -> str:
     """A text with the fences of its block as agents want them, where a person would see a block."""
-    start = len(BOM) if text.startswith(BOM) else 0
-    block = _LOOSE_BLOCK.match(text, start)
+    block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
         return text
-    # Below an empty line, or with another last line, it might be anything else between two rules.
-    is_plain = not block["above"] and block["close"] == "---"
-    if not is_plain and _USUAL_KEY.search(block["raw"]) is None:
-        return text
     fence = f"---{block['newline']}"
-    return f"{text[:start]}{fence}{block['raw']}{block['last']}---{block['end']}{text[block.end() :]}"
+    above = text[: block.start()]
+    return f"{above}{fence}{block['raw']}{block['last']}---{block['end']}{text[block.end() :]}"
 
 
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:

@@ -26,8 +26,11 @@ CLAUDE_LINES = 30
 _BLOCK = re.compile(r"---(?P<newline>\r?\n)(?P<raw>.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
 _CLAUDE_BLOCK = re.compile(rf"---[{JS_SPACE}]*\n(?P<raw>.*?)---(?:[ \t]*\r?\n)?", re.DOTALL)
 _LOOSE_BLOCK = re.compile(
-    r"---[ \t]*(?P<newline>\r?\n)(?P<raw>.*?)(?:(?<=\n)|\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL
+    r"(?P<above>(?:[ \t]*\r?\n)*)---[ \t]*(?P<newline>\r?\n)(?P<raw>.*?)(?P<last>(?<=\n)|\r?\n)"
+    r"(?P<close>---|\.\.\.)[ \t]*(?P<end>\r?\n|\Z)",
+    re.DOTALL,
 )
+_USUAL_KEY = re.compile(r"^(?:name|description|type|metadata|title|tags|permalink):", re.MULTILINE)
 _CLAUDE_VALUE = re.compile(rf"(?P<key>[A-Za-z_-]+):[{JS_SPACE}]+(?P<value>[^\r\n\u2028\u2029]+)")
 _CLAUDE_SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
 _TAB_BEFORE_WORDS = re.compile(r"^\t+[^\s]", re.MULTILINE)
@@ -65,7 +68,7 @@ def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> 
 def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
     if limited:
         seen = "\n".join(seen.split("\n", CLAUDE_LINES)[:CLAUDE_LINES])
-    start = 2 if seen.startswith(BOM * 2) else 1 if seen.startswith(BOM) else 0
+    start = _marks(seen)
     match = _CLAUDE_BLOCK.match(seen, start)
     if match is None:
         return None
@@ -77,13 +80,27 @@ def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
 
 
 def block_of(text: str) -> Frontmatter | None:
-    """Find the block as a person sees it, whatever an agent makes of it: blanks may follow either fence."""
-    start = len(BOM) if text.startswith(BOM) else 0
-    match = _LOOSE_BLOCK.match(text, start)
+    """Find the block as a person sees it, whatever an agent makes of it."""
+    match = loose_block(text)
     if match is None:
         return None
     newline: Literal["\n", "\r\n"] = "\n" if match["newline"] == "\n" else "\r\n"
-    return Frontmatter(*match.span("raw"), match.end(), newline, start > 0)
+    return Frontmatter(*match.span("raw"), match.end(), newline, text.startswith(BOM))
+
+
+def loose_block(text: str) -> re.Match[str] | None:
+    """Match a block as a person sees it: blanks may follow either fence, empty lines stand above it, or `...`
+    end it. The groups are `above`, `newline`, `raw`, `last` (line end), `close` and `end`."""
+    match = _LOOSE_BLOCK.match(text, _marks(text))
+    # Below an empty line, or with another last line, it might be anything else between two rules.
+    if match is None or ((match["above"] or match["close"] != "---") and not _USUAL_KEY.search(match["raw"])):
+        return None
+    return match
+
+
+def _marks(text: str) -> int:
+    """The number of byte order marks at the beginning, of which two are skipped at most."""
+    return 2 if text.startswith(BOM * 2) else 1 if text.startswith(BOM) else 0
 
 
 def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | None]:

@@ -455,3 +455,11 @@ def test_a_table_of_data_is_no_note() -> None:
     kinds: tuple[RelatedKind, ...] = ("near-duplicate", "successor")
     assert not any(found({"sites.tsv": rows, "sites-summary.md": rows}, kind) for kind in kinds)
     assert any(found({"sites.md": rows, "sites-summary.md": rows}, kind) for kind in kinds)
+
+
+def test_a_quoted_line_is_no_fence_of_the_front_matter() -> None:
+    head = "---\nname: deploy\ndescription: How we deploy\n---\n"
+    small = BODY.replace("- ", "* Please: ")
+    for kind in ("near-duplicate", "successor", "contradiction", "superseded"):
+        for one in found({"deploy.md": head + BODY, "billing-releases.md": head + small}, kind):
+            assert all(each.text.strip("-") for each in one.evidence)

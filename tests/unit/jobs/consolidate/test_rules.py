@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
+from reverie.claims.checking import CheckedClaim, ClaimState
+from reverie.claims.finding import ClaimKind
 from reverie.jobs.consolidate.rules.plan import (
     NO_CHANGES,
     Note,
@@ -506,3 +508,38 @@ def test_a_description_in_a_block_that_does_not_begin_the_note_is_taken_without_
     described = with_description(text, CAPS, ("typed",))
     assert described is not None
     assert described.splitlines()[1] == "description: How jobs are kept"
+
+
+def _moved(path: str, token: str, to: str) -> CheckedClaim:
+    return CheckedClaim(path, 4, 0, ClaimKind.PATH, token, ClaimState.MOVED, to, to)
+
+
+@pytest.mark.parametrize(
+    ("token", "to", "follows"),
+    [
+        ("tests/e2e/not-found.spec.ts", "tests/e2e/pages/not-found.spec.ts", True),
+        ("tests/e2e/not-found.spec.ts", "tests/e2e/not-found.user.spec.ts", False),
+        ("tests/e2e/not-found.spec.ts", "tests/pages/missing.spec.ts", False),
+    ],
+)
+def test_a_moved_path_is_followed_only_where_its_base_name_stays(token: str, to: str, follows: bool) -> None:
+    text = f"{DESCRIBED}\n| {token} | without login |\n"
+    one = note("project/tests.md", text)
+    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one.path, token, to)])
+    assert kinds(result) == (["moved"] if follows else [])
+
+
+def test_a_description_repeats_nothing_that_the_same_run_knows_to_be_stale() -> None:
+    text = "The parser lives in src/parse.py and is fast.\n\nIt reads one record of a line at a time.\n"
+    one = note("project/reader.md", text)
+    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one.path, "src/parse.py", "lib/read.py")])
+    assert kinds(result) == ["description"]
+    (after,) = result_of(result, one).values()
+    assert frontmatter.declared(after) == "It reads one record of a line at a time."
+
+
+def test_that_a_note_is_called_notes_does_not_count_against_its_name() -> None:
+    notes = note("global/answers.md", STYLE), note("global/style-notes.md", REWORDED, access_count=5)
+    assert list(result_of(run(*notes), *notes)) == ["/memories/global/style-notes.md"]
+    alone = note("global/notes.md", STYLE, access_count=5), note("global/style.md", REWORDED)
+    assert list(result_of(run(*alone), *alone)) == ["/memories/global/style.md"]
