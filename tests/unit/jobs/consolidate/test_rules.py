@@ -510,8 +510,10 @@ def test_a_description_in_a_block_that_does_not_begin_the_note_is_taken_without_
     assert described.splitlines()[1] == "description: How jobs are kept"
 
 
-def _moved(path: str, token: str, to: str) -> CheckedClaim:
-    return CheckedClaim(path, 4, 0, ClaimKind.PATH, token, ClaimState.MOVED, to, to)
+def _moved(one: Note, token: str, to: str) -> CheckedClaim:
+    before, _found, _rest = one.text.partition(token)
+    line, start = before.count("\n") + 1, len(before.rpartition("\n")[2])
+    return CheckedClaim(one.path, line, start, ClaimKind.PATH, token, ClaimState.MOVED, to, to)
 
 
 @pytest.mark.parametrize(
@@ -525,14 +527,14 @@ def _moved(path: str, token: str, to: str) -> CheckedClaim:
 def test_a_moved_path_is_followed_only_where_its_base_name_stays(token: str, to: str, follows: bool) -> None:
     text = f"{DESCRIBED}\n| {token} | without login |\n"
     one = note("project/tests.md", text)
-    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one.path, token, to)])
+    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one, token, to)])
     assert kinds(result) == (["moved"] if follows else [])
 
 
 def test_a_description_repeats_nothing_that_the_same_run_knows_to_be_stale() -> None:
     text = "The parser lives in src/parse.py and is fast.\n\nIt reads one record of a line at a time.\n"
     one = note("project/reader.md", text)
-    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one.path, "src/parse.py", "lib/read.py")])
+    result = plan([one], budget=8, caps=CAPS, stale=[_moved(one, "src/parse.py", "lib/read.py")])
     assert kinds(result) == ["description"]
     (after,) = result_of(result, one).values()
     assert frontmatter.declared(after) == "It reads one record of a line at a time."
