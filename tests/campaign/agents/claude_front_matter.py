@@ -175,8 +175,11 @@ def _consolidated(program: ClaudeProgram, parts: HomeContainer, cwd: Path, memor
     for name, text in texts.items():
         path = memory / f"{name}.md"
         now = path.read_bytes() if path.exists() else text
-        if now != text and not _read_by_us(text)[1]:
-            meant[name] = _read_by_us(now)[1] or ""
+        said = _read_by_us(now)[1]
+        if now != text and said and not _read_by_us(text)[1]:
+            meant[name] = said
+    if not meant:
+        raise RuntimeError("the consolidation wrote no description")
     return meant
 
 
