@@ -1406,6 +1406,10 @@
         <translation>Schlüssel der Kopfdaten</translation>
     </message>
     <message>
+        <source>Put it in quotes</source>
+        <translation>In Anführungszeichen setzen</translation>
+    </message>
+    <message>
         <source>Put quotes around the values that need them</source>
         <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
     </message>
@@ -1416,6 +1420,10 @@
     <message>
         <source>Put the caret there in the source</source>
         <translation>Die Schreibmarke im Quelltext dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Put the whole line in quotes, so that the agent reads all of it</source>
+        <translation>Die ganze Zeile in Anführungszeichen setzen, damit der Agent sie ganz liest</translation>
     </message>
     <message>
         <source>Remove {key}</source>
@@ -1432,6 +1440,14 @@
     <message>
         <source>Show the source</source>
         <translation>Quelltext zeigen</translation>
+    </message>
+    <message>
+        <source>The agent reads no description: it ends at {sign}.</source>
+        <translation>Der Agent liest keine Beschreibung: Sie endet bei {sign}.</translation>
+    </message>
+    <message>
+        <source>The agent reads only “{read}” of the description: it ends at {sign}.</source>
+        <translation>Der Agent liest von der Beschreibung nur „{read}“: Sie endet bei {sign}.</translation>
     </message>
     <message>
         <source>The description has {n} characters; the agent shows the first {limit}.</source>
