@@ -263,7 +263,7 @@ def test_the_review_goes_on_saying_what_an_undo_did_and_what_it_left(windows: Wi
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
     driver.settle()
-    assert pane.message.text.startswith("Taken back: ")
+    assert pane.message.text.startswith("Took back ")
 
     cursors = home / "memory/project/acme-api-db553efff149/api/v2/pagination/cursors.md"
     cursors.write_text("By hand.\n" * 5)

@@ -208,7 +208,8 @@ def summary_of(
     if plan.part is not None:
         return _part_summary(plan.part) if count else "What was to be taken back had gone already."
     refused = plan.refused
-    summary = f"{some(count, 'file')} put back." if count else "Nothing was put back."
+    verb = "Reapplied" if original.kind == "revert" else "Restored"
+    summary = f"{verb} {some(count, 'file')}." if count else "Nothing was restored."
     if refused:
         summary += (
             f" {some(len(refused), 'file')} {left_as_before(len(refused))}: {' '.join(refused.values())}"
@@ -224,12 +225,17 @@ def summary_of(
 
 
 def _part_summary(part: Parts) -> str:
-    files = sum(hunks is None for hunks in part.values())
+    whole = [path for path, hunks in part.items() if hunks is None]
+    edited = [path for path, hunks in part.items() if hunks is not None]
     hunks = sum(len(hunks) for hunks in part.values() if hunks is not None)
-    counts = [some(files, "file")] if files else []
-    if hunks:
-        counts.append(f"{some(hunks, 'change')} in {some(len(part) - files, 'file')}")
-    return f"Taken back: {' and '.join(counts)}."
+    counts = [_files(whole)] if whole else []
+    if edited:
+        counts.append(f"{some(hunks, 'change')} in {_files(edited)}")
+    return f"Took back {' and '.join(counts)}."
+
+
+def _files(paths: list[str]) -> str:
+    return paths[0].rpartition("/")[2] if len(paths) == 1 else some(len(paths), "file")
 
 
 REFUSED = ("agent-refuses", "read-only")

@@ -74,7 +74,7 @@ def test_one_hunk_goes_back_and_everything_else_stays(parts: HomeContainer, run_
     assert changed == {"memory/global/twenty.md"}
     assert parts.usage.load() == usage
     assert (parts.home.root / "memory-consolidation.json").read_bytes() == covered
-    assert result.summary == "Taken back: 1 change in 1 file."
+    assert result.summary == "Took back 1 change in " + result.applied[0].rpartition("/")[2] + "."
     record = parts.runs.load(run_id)
     assert not record.reverted
     assert record.taken_back == {PATH: frozenset({1})}

@@ -11,6 +11,7 @@ from helpers.benches import NOW, contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine
 from reverie.errors import StoreError, Unavailable
 from reverie.files.lease import LeaseHeld
+from reverie.jobs.consolidate.apply import load_review
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.runs.record import Journal, RunResult
@@ -264,3 +265,12 @@ def test_an_undo_whose_copies_are_gone_says_so_and_not_that_the_file_changed(par
     assert "copy of a file is gone" in result.summary
     assert "changed since" not in result.summary
     assert len(result.conflicts) == len(result.details["refused"]) == 1
+
+
+def test_an_undo_has_no_report_card_and_says_what_it_did(parts: HomeContainer) -> None:
+    """W6: "1 without a source" of an exact undo."""
+    run = dream(parts)
+    undo = parts.reverter.revert(run.run_id)
+    assert load_review(parts.dream_dependencies, undo.run_id).card is None
+    assert undo.summary.startswith("Restored ")
+    assert parts.reverter.revert(undo.run_id).summary.startswith("Reapplied ")

@@ -353,7 +353,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         **rails,
     )
     card = card_from_json(run.details.get("card"))
-    if card is None and run.outcome != "running":
+    if card is None and run.outcome != "running" and run.kind != "revert":  # what comes back was there
         others = rails["others"]
         loaded = None if overlay is None else overlay.loaded
         card = report_card({**others, **before}, {**others, **after}, loaded=loaded)

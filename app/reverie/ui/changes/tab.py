@@ -168,7 +168,7 @@ class ChangeSetPane(Column):
             if change.owner:
                 title.append(visible(change.owner))
             if change.is_first:
-                said.append(self.tr("These files were there when Reverie saw them first."))
+                said.append(self.tr("Already here when you first opened this home."))
             if change.count > len(change.files):
                 count = len(change.files)
                 said.append(counted("The first file is listed.", "The first %n files are listed.", count))
