@@ -135,6 +135,10 @@
         <translation>{count} von {all} &amp;anwenden</translation>
     </message>
     <message>
+        <source>Already here when you first opened this home.</source>
+        <translation>Schon da, als Sie dieses Verzeichnis zum ersten Mal geöffnet haben.</translation>
+    </message>
+    <message>
         <source>Bring back everything that stood there then; you see first what would change</source>
         <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
     </message>
@@ -179,10 +183,6 @@
         <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig machen“ holt sie zurück.</translation>
     </message>
     <message>
-        <source>These files were there when Reverie saw them first.</source>
-        <translation>Diese Dateien waren da, als Reverie sie zum ersten Mal sah.</translation>
-    </message>
-    <message>
         <source>Write what is ticked; it can be undone</source>
         <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
     </message>
@@ -194,8 +194,8 @@
         <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
     </message>
     <message>
-        <source>It is as it was then already.</source>
-        <translation>Es ist schon so wie damals.</translation>
+        <source>No difference from this version.</source>
+        <translation>Kein Unterschied zu dieser Fassung.</translation>
     </message>
     <message>
         <source>No home is open.</source>
@@ -8793,6 +8793,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nichts wurde zurückgelegt</translation>
     </message>
     <message>
+        <source>nothing was restored</source>
+        <translation>nichts wurde wiederhergestellt</translation>
+    </message>
+    <message>
         <source>now</source>
         <translation>jetzt</translation>
     </message>
@@ -8880,6 +8884,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>ready</source>
         <translation>bereit</translation>
     </message>
+    <message numerus="yes">
+        <source>reapplied %n files</source>
+        <translation><numerusform>%n Datei wieder angewendet</numerusform><numerusform>%n Dateien wieder angewendet</numerusform></translation>
+    </message>
     <message>
         <source>recalled for some prompts</source>
         <translation>für manche Eingaben abgerufen</translation>
@@ -8903,6 +8911,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>restored</source>
         <translation>wiederhergestellt</translation>
+    </message>
+    <message numerus="yes">
+        <source>restored %n files</source>
+        <translation><numerusform>%n Datei wiederhergestellt</numerusform><numerusform>%n Dateien wiederhergestellt</numerusform></translation>
     </message>
     <message>
         <source>rules</source>
