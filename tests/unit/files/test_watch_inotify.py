@@ -142,6 +142,24 @@ def test_a_renamed_directory_speaks_under_its_new_name(source: EventSource, ear:
     assert ear.root_changes == 0
 
 
+def test_a_watcher_hears_folders_that_exchange_their_names_again_and_again(
+    root: Path, seen: Recorder, start: Start
+) -> None:
+    for name in ("one", "other"):
+        (root / name / "deep").mkdir(parents=True)
+    start(root)
+    for number in range(3):
+        with Directory.open(root) as directory:
+            if not directory.exchange("one", "other"):
+                pytest.skip("this file system exchanges no names")
+        seen.wait_for(root)
+        time.sleep(0.2)  # it is watched anew by now
+        seen.forget()
+        for name in ("one", "other"):
+            (root / name / "deep" / f"{number}.md").write_text("x")
+            seen.wait_for(root / name / "deep" / f"{number}.md")
+
+
 def test_folders_that_exchanged_their_names_speak_under_the_new_ones(
     source: EventSource, ear: Ear, tmp_path: Path
 ) -> None:
