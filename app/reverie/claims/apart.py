@@ -413,8 +413,9 @@ class RepositoryIdentities:
         return found
 
     def end(self) -> None:
-        """End the process."""
-        self._process.end()
+        """End the process. It is started again when something is read."""
+        with self._lock:  # another thread may read just now
+            self._process.end()
 
 
 # In the process.
