@@ -138,7 +138,7 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
         yield from _phrases(text, small, start, end)
         done = start
         words = list(_secret_word().finditer(small, start, end))
-        is_password = any(word["token"] is None for word in words)
+        is_password = any(word["token"] is None and not _passes(small, word, start) for word in words)
         for number, word in enumerate(words):
             limit = words[number + 1].start() if number + 1 < len(words) else end
             if word["ending"] is None:
@@ -166,11 +166,8 @@ def plain(
     start = word.end()
     if _OPTION_NEXT.match(text, start):
         return  # the value of an option of its own
-    if (
-        word["password"] == "pass"
-        and _ACCOUNT.search(small, max(line, word.start() - 80), word.start()) is None
-    ):
-        return  # "the tests pass"
+    if _passes(small, word, line):
+        return
     if not is_password and is_open_key(text, word.start(), start, line):
         return
     joined = _CJK_VALUE.match(text, start, limit) if not word[0].isascii() else None
@@ -234,6 +231,12 @@ def plain(
         elif _SENTENCE_END.search(raw) and not gives and len(raw) > 2:
             return
         previous = plain
+
+
+def _passes(small: str, word: re.Match[str], line: int) -> bool:
+    """Whether it is the verb: "the tests pass"."""
+    before = max(line, word.start() - 80), word.start()
+    return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
 
 
 def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
@@ -901,6 +904,9 @@ def describes_itself(value: str) -> bool:
     parts = [part.lower() for part in _NAME_PART.findall(value)]
     if not parts or is_random(value):
         return False
+    one, sign, other = value.partition("/")
+    if sign and one == other:
+        return True
     letters = [part for part in parts if not part.isdigit()]
     numbers = [part for part in parts if part.isdigit()]
     if any(len(part) >= 3 and len(set(part)) == 1 for part in letters):

@@ -239,7 +239,7 @@ _PLAIN_NUMBER = lazy_pattern(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
 _VERSION = lazy_pattern(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
 # Names of methods and formats that end or begin with a number.
 _TECHNICAL = lazy_pattern(
-    r"(?i)[a-z]{2,8}-\d{2,4}(?:-\d{1,3}[a-z]?)?\Z|(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
+    r"(?i)[a-z]{2,8}-\d{2,4}(?:-\d{1,3}[a-z]?)?\Z|[a-z]\d{2,4}-[a-z]\d{2,4}\Z|[a-z-]{3,30}[#@]v?\d+(?:\.\d+)+\Z|(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
     r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
     r"chapter|section|figure|table|option|type|rfc|iso|win|x|postgres|mysql|sqlite|pg|php|go|rust|cs|log|neo|"
     r"auth|user|test|foo|bar|key|token|pass|password|secret|value|item|arg|param|mp|m|n|a|b|c|d|e)"

@@ -57,6 +57,8 @@ def test_drawn_values_differ_from_words_and_names() -> None:
         "The login token is stored in AuthTokenStore",
         "password reset: PasswordResetController.handleReset()",
         'ca: "urn:k8s:secret:tls:ca"',
+        "check claimed files; the tests pass before isDlqJob runs",
+        "6. Store App ID and private key as secrets (T011-T012)",
     ],
 )
 def test_the_name_of_a_secret_is_no_secret(text: str) -> None:
@@ -71,6 +73,8 @@ def test_the_name_of_a_secret_is_no_secret(text: str) -> None:
         "MINIO_ROOT_PASSWORD=minioadmin",
         "caSecret: redis-ca",
         "client_secret=admin-yyy",
+        '$env:NEO4J_PASSWORD="найденный_пароль"',
+        "Пароль сбросится на `neo4j/neo4j`",
         'password: c2VjdXJlLXBhc3N3b3Jk  # "secure-password"',
     ],
 )
