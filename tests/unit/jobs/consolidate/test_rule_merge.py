@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from helpers.profiles import examples
 from reverie.agents.scopes import Caps
-from reverie.jobs.consolidate.rules.merge import ends_in_code, merge, would_double
+from reverie.jobs.consolidate.rules.merge import ends_in_code, merge, merged_body, would_double
+from reverie.jobs.consolidate.rules.reading import split_passages
 from reverie.values import replace
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)
@@ -176,3 +181,50 @@ def test_bodies_never_grow_in_total() -> None:
 def test_the_case_of_code_counts() -> None:
     assert "`X`" not in merged("use `x` here\n", "Use `X` here\n")
     assert "    FROM=1" in merged("Run:\n\n    from=1\n\nEnd.\n", "Run:\n\n    FROM=1\n\nEnd.\n")
+
+
+ODD_LINES = st.sampled_from(
+    [
+        "# A", "## B", "## C", "Text one.", "Text two goes on", "a:", "- a", "- b", "  - c", "    - deep",
+        "1. n", "    code x", "\tcode y", "---", "***", "* * *", "", "", "> q", "| a | b |", "| - | - |",
+        "| 1 | 2 |", "```\ncode\n```", "~~~\nt\n~~~", "Title\n---", "===", "<!-- x -->", "b" * 60,
+    ]
+)  # fmt: skip
+ODD_BODIES = st.lists(ODD_LINES, min_size=1, max_size=8).map("\n".join)
+
+
+def kinds_of(body: str) -> Counter[tuple[str, str]]:
+    """How often each line is what it is."""
+    return Counter((each.kind, line.strip()) for each in split_passages(body) for line in each.lines)
+
+
+@settings(max_examples=examples(1_000), deadline=None)
+@given(ODD_BODIES, ODD_BODIES, st.booleans())
+def test_a_merge_of_odd_markdown_keeps_breaks_and_kinds_and_adds_nothing_twice(
+    target: str, source: str, compact: bool
+) -> None:
+    merged = merged_body(target, source, compact=compact)
+    if merged is None:
+        return
+    assert merged_body(merged, source, compact=compact) == merged, "a further merge has nothing to add"
+    before, after = kinds_of(target), kinds_of(merged)
+    breaks, breaks_after = (
+        sum(count for (kind, _line), count in each.items() if kind == "rule") for each in (before, after)
+    )
+    assert breaks_after >= breaks
+    if merged != source:
+        assert before <= after, "no line of the target became something else"
+
+
+@pytest.mark.parametrize(
+    ("target", "source"),
+    [
+        ("- a\n  - c", "    code y"),  # behind an entry it would be part of it
+        ("Text.\n\n---", "Text.\n\nOther."),
+        ("- - -\n\n* * *", "* * *\n~~~\nt\n~~~\n> q"),
+    ],
+)
+def test_code_and_breaks_stay_what_they_are_or_the_notes_stay_apart(target: str, source: str) -> None:
+    merged = merged_body(target, source, compact=False)
+    assert merged is None or kinds_of(target) <= kinds_of(merged)
+    assert merged is None or merged_body(merged, source, compact=False) == merged

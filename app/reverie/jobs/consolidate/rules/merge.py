@@ -43,15 +43,32 @@ def merged_body(target: str, source: str, *, compact: bool) -> str | None:
     """The target's body with what it lacks of the source's; the source's own where that holds all of the
     target's.
 
-    None where code that is never closed would swallow what is put behind it.
+    None where code that is never closed would swallow what is put behind it, or where a line would become
+    something else where it is put, such as code in a list.
     """
     missing = missing_passages(target, source)
     if missing and (ends_in_code(target) or ends_in_code(source)):
         return None
-    if missing and not missing_passages(source, target):
+    if missing and _rules(source) >= _rules(target) and not missing_passages(source, target):
         newline = newline_of(target) if "\n" in target else newline_of(source)
         return newline.join(line.removesuffix("\r") for line in source.split("\n"))
-    return _Carrier(target, source, missing, compact=compact).run() if missing else target
+    if not missing:
+        return target
+    merged = _Carrier(target, source, missing, compact=compact).run()
+    passages = split_passages(source)
+    wanted = _kinds(split_passages(target)) + _kinds([passages[number] for number in sorted(missing)])
+    is_same = wanted <= _kinds(split_passages(merged)) and not missing_passages(merged, source)
+    return merged if is_same else None
+
+
+def _rules(body: str) -> int:
+    """Count the thematic breaks of a body."""
+    return sum(passage.kind == "rule" for passage in split_passages(body))
+
+
+def _kinds(passages: Sequence[Passage]) -> Counter[tuple[str, str]]:
+    """Count the lines by what they are."""
+    return Counter((each.kind, line.strip()) for each in passages for line in each.lines if line.strip())
 
 
 def ends_in_code(body: str) -> bool:
