@@ -719,11 +719,13 @@ class MissedView(PlainTextBox):
         word.setForeground(readable(self.palette().text().color(), strong))
         word.setFontUnderline(True)  # colour alone is no mark
         cursor.insertText("\n  ", line)
-        done = 0
+        done, left = 0, _MOST_CHARS  # of what is shown: an escape is longer than its character
         text = _cut(text)
         for start, length in (*marked[:_MOST_MARKS], (len(text), 0)):
             for part, style in ((text[done:start], line), (text[start : start + length], word)):
-                cursor.insertText(visible_lines(part).replace("\n", "\n  "), style)
+                shown = visible_lines(part)[:left]
+                left -= len(shown)
+                cursor.insertText(shown.replace("\n", "\n  "), style)
             done = start + length
 
 
