@@ -45,7 +45,7 @@ from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
 from reverie.ui.widgets.text_boxes import FormattedTextBox, PlainTextBox
-from reverie.ui.widgets.text_views import DiffView, TextView, invisible_words
+from reverie.ui.widgets.text_views import LONGEST_ROW, DiffView, TextView, invisible_words
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class ReadOnlyText(FormattedTextBox):
             self._first = False
         else:
             self._cursor.insertBlock(block)
-        text = shortened(visible_lines(text), 2_000)
+        text = shortened(visible_lines(text[:LONGEST_ROW]) + "…" * (len(text) > LONGEST_ROW), LONGEST_ROW)
         at = 0
         for start, length in marks:
             self._cursor.insertText(text[at:start], chars)
