@@ -25,7 +25,7 @@ from reverie.ui.editor.text_merge import merge
 SMALL, FACTOR = 500, 4
 WORST = 1.9 * FACTOR
 """More than n log n grows by over this range, and half of what the square grows by."""
-CHEAP = 40
+CHEAP = 60
 """Lines of Python for each character; what is below is in proportion, however cheap a short text is."""
 
 
