@@ -1,12 +1,14 @@
-"""What a home is: the one interface through which every other room sees an agent's state directory.
+"""The `Home` interface, through which every other package sees an agent's state directory.
 
-A `Home` has sixteen core members (identity, contents, contexts, roots, caps, rules, what to watch), of which
-an agent must write seven, and optional capabilities for what only some agents keep. It holds all constants
+A `Home` has sixteen core members (identity, contents, contexts, roots, caps, rules, places to watch), of
+which an agent must write seven, and optional capabilities that only some agents have. It holds all constants
 of its agent; the store, the runs and the window hold none, and none of them asks which agent it is. A home
 only reads: it opens no file for writing, creates nothing, and raises `Unavailable` when its directory cannot
 be reached (a vanished home is unavailable, not empty).
 
-This module is on the way to the first paint: it imports `agents.capabilities` for its types only.
+The optional capabilities are protocols in this module, because they name its values; their other types are in
+`agents.capabilities`. This module is needed before the first paint, so it imports `agents.capabilities` for
+its types only.
 
 Threading: implementations are immutable or re-read on each call; they may be called from any thread but the
 GUI's.
@@ -70,15 +72,16 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory.
 
-    What every agent has is a member; what only some have is an optional capability, an attribute that is None
-    where the agent has no such thing. A method of a capability never says "this agent has none", only the
-    attribute does. One object may implement several: mostly the home itself does.
+    What every agent has is a member. What only some have is an optional capability: an attribute that is None
+    where the agent lacks it, and an object that implements one of the protocols below otherwise. Often the
+    home itself implements several. A method of a capability never reports "this agent has none"; only the
+    attribute does.
     """
 
     # Capabilities: protocols below. A home sets those that it has when it is made.
 
     sidecars: Sidecars | None = None
-    """The agent's files of pins, use and coverage; None: Reverie keeps these in its own directory."""
+    """The agent's files of pins, usage and coverage; None: Reverie keeps these in its own directory."""
     transcripts: Transcripts | None = None
     """Transcripts that can be opened."""
     sessions: Sessions | None = None
@@ -88,23 +91,23 @@ class Home(ABC):
     notes: AgentNotes | None = None
     """Notes that the agent keeps of each session."""
     jobs: AgentJobs | None = None
-    """What the agent says of its own background jobs."""
+    """The state of the agent's own background jobs."""
     records: Records | None = None
     """Files that hold many memories each, record by record."""
     consolidation: ConsolidationRules | None = None
-    """What a consolidation must keep to beside the rules for every file."""
+    """Rules for consolidations beyond those for every file."""
     store_rules: StoreRules | None = None
-    """A store that the agent rewrites itself: what it accepts, its lock, notes to it."""
+    """A store that the agent rewrites itself: which contents it accepts, its lock, notes to the agent."""
     extraction: Extraction | None = None
     """Threads whose memories can be extracted."""
     models: ModelPreferences | None = None
     """Models and services that the agent's own settings name."""
     failures: FailureStore | None = None
-    """A store of failures and what was learnt of them."""
+    """A store of failures and the lessons learnt from them."""
     orphans: OrphanedStores | None = None
-    """Stores that nothing points at, with what is known of them."""
+    """Stores that no project or workspace points at."""
     lists_descriptions: bool = False
-    """Whether a session starts with a list of all memories and their descriptions that the agent makes."""
+    """Whether the agent starts a session with a list of all memories and their descriptions."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -125,7 +128,7 @@ class Home(ABC):
 
     @property
     def label(self) -> str:
-        """What the home is called for a person: its path, with `~` for the user's directory."""
+        """The home's name for a person: its path, with `~` for the user's directory."""
         user = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser raises where there is no user
         text = str(self._root)
         return f"~{text[len(user) :]}" if text.startswith(user + os.sep) else text
@@ -136,76 +139,99 @@ class Home(ABC):
         """The agent's limits on sizes and numbers."""
 
     def available(self) -> bool:
-        """Whether the home's directory is there now."""
+        """Return whether the home's directory exists now."""
         return is_directory(self._root)
 
     # Contents, contexts, roots
 
     @abstractmethod
     def contents(self) -> HomeContents:
-        """Projects, workspaces and what is wrong with their lists. Reads the disk at each call."""
+        """Read projects, workspaces and problems of their lists from disk, at each call."""
 
     @abstractmethod
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """The scope context for a workspace, a project, both or neither.
+        """Return the scope context for a workspace, a project, both or neither.
 
-        With `project_given` the caller named the project (`None` or `""`: no project); else it is looked up
-        by workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
+        With `project_given` the caller named the project (`None` or `""`: no project); otherwise it is looked
+        up by workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
         """
 
     @abstractmethod
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
-        """Where the scope lives (the directory need not exist). Raises `ScopeUnavailable`."""
+        """Return the root of a scope; its directory need not exist.
+
+        Raises `ScopeUnavailable`.
+        """
 
     @abstractmethod
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
-        """Every store that exists on disk, listed in the home or not, in a stable order."""
+        """Return every store that exists on disk, listed in the home or not, in a stable order."""
 
     @abstractmethod
     def watched(self) -> tuple[WatchedPlace, ...]:
-        """What to watch beside the memory roots: parents (new roots show there), sidecars, companions."""
+        """Return the places to watch beside the memory roots.
+
+        These are the parents of the roots (new roots appear there), sidecars and companions.
+        """
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
-        """The files that the agent loads beside its memories in this context; also some that are not there,
-        where a person may create them."""
+        """Return the files that the agent loads beside its memories in this context.
+
+        Includes missing files that a person may create.
+        """
         return ()
 
     # Rules
 
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
-        """Why nothing may be written into `root`; None asks about the sidecars and companions, which belong
-        to the whole home. A refusal for the whole home applies to every root. Empty where the layout and all
-        versions are known. Reads the disk at each call; never asks what a person has permitted
-        (`memory.store` does)."""
+        """Return the reasons why nothing may be written into `root`.
+
+        With `root=None`, judges the sidecars and companions, which belong to the whole home; a refusal for
+        the whole home applies to every root. Empty where the layout and all versions are known. Reads the
+        disk at each call and ignores permissions that a person has given (`memory.store` checks those).
+        """
         if root is None or not root.read_only:
             return ()
         title = "Reverie does not write into memories that the agent does not use."
         return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Whether `rel` (uses `/`; it need not exist) may be changed; for a directory what holds for all in
-        it. Pure: no file is read."""
+        """Return whether `rel` may be changed; for a directory, the rule for all files in it.
+
+        `rel` uses `/` and need not exist. Pure: reads no file.
+        """
         return EDITABLE
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """How a consolidation treats `rel`. Pure: no file is read."""
+        """Return how a consolidation treats `rel`.
+
+        Pure: reads no file.
+        """
         return "memory"
 
     def loads_whole(self, root: ScopeRoot, rel: str) -> bool:
-        """Whether a session starts with all of this file. Pure: no file is read."""
+        """Return whether a session starts with all of this file.
+
+        Pure: reads no file.
+        """
         return False
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """The logical key of a file in the usage sidecar; `rel` uses `/`. None where the owner is unknown."""
+        """Return the logical key of a file in the usage sidecar, or None where the owner is unknown.
+
+        `rel` uses `/`.
+        """
         if root.usage_prefix is None:
             return None
         return root.usage_prefix + escape_key(rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """What the agent's own kind of file says, as Markdown; None for a file that is shown as it is. A
-        rendered file is not `editable`. Pure: `data` is what the file holds."""
+        """Render a file of the agent's own format as Markdown; None for a file that is shown as it is.
+
+        A rendered file is not `editable`. Pure: `data` is the file's content.
+        """
         return None
 
     def _require_available(self) -> None:
@@ -217,9 +243,6 @@ class Home(ABC):
             )
 
 
-# What a home lists: values, so any thread may hold them.
-
-
 class Workspace(Struct, frozen=True):
     """One workspace as the home lists it."""
 
@@ -228,7 +251,7 @@ class Workspace(Struct, frozen=True):
     title: str
     path: str
     bucket: str
-    """Under which project it is listed."""
+    """The project that it is listed under."""
     project_paths: tuple[str, ...]
     """None, one or more."""
     multi_project: bool
@@ -239,13 +262,13 @@ class Workspace(Struct, frozen=True):
     updated_at: int | None = None
     """When it was used last (UTC ms); None where the list does not say."""
     scratch: bool = False
-    """A chat without a project, whose project memory belongs to its own `path`."""
+    """Whether it is a chat without a project; its project memory belongs to its own `path`."""
     dreams_as: str | None = None
     """See `ScopeContext`."""
 
     @property
     def label(self) -> str:
-        """The name it goes by, everywhere."""
+        """The name shown to people everywhere."""
         return self.title or self.name or self.id
 
     @property
@@ -266,12 +289,12 @@ class Project(Struct, frozen=True):
 
 
 class TitlesRead(Struct, frozen=True):
-    """What `Sessions.learn_titles` did."""
+    """The result of `Sessions.learn_titles`."""
 
     read: int = 0
-    """How many titles were read; 0 where none is left to read."""
+    """Number of titles read; 0 when none is left to read."""
     changed: bool = False
-    """Whether the list of workspaces shows anything new for it."""
+    """Whether the list of workspaces now shows anything new."""
 
 
 class TranscriptSource(Struct, frozen=True):
@@ -281,17 +304,17 @@ class TranscriptSource(Struct, frozen=True):
     kind: Literal["session", "rollout", "sub-agent"]
     path: Path
     title: str = ""
-    """Empty: not known without reading it."""
+    """Empty: only known after reading the transcript."""
     project_path: str | None = None
     updated_at: int | None = None
     """When its file changed last (UTC ms)."""
     size: int = 0
-    """In bytes, as the directory says."""
+    """In bytes, from the directory entry."""
     state: str = ""
-    """What is special about it, in a few words."""
+    """Anything special about it, in a few words."""
     archived: bool = False
     under: str = ""
-    """The id of the transcript that it was a part of; empty for none."""
+    """The id of the transcript that this one was a part of; empty for none."""
     project_name: str = ""
     """The name that a person gave its project; empty for none."""
 
@@ -302,8 +325,10 @@ in an index, only its name and description, or nothing until it is needed."""
 
 
 class LoadedNext(Struct, frozen=True):
-    """Files that a new session of the agent loads the text of, all or a part, though it did not before, and
-    the reverse: by memory path, or by path on disk."""
+    """Files whose text a new session newly loads, and files whose text it no longer loads.
+
+    A file counts when all or a part of its text is loaded. Named by memory path, or by path on disk.
+    """
 
     entered: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -313,7 +338,7 @@ class LoadedNext(Struct, frozen=True):
 
 
 def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
-    """Compare the states of files."""
+    """Compare two load states and return the files that enter and leave."""
     was, now = (
         {path for path, state in each.items() if state in ("full", "part")} for each in (before, after)
     )
@@ -321,7 +346,7 @@ def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState])
 
 
 def loaded_next_from(raw: object) -> LoadedNext:
-    """Read what the details of a run say; nothing where they say nothing."""
+    """Read a `LoadedNext` from the details of a run; empty where they hold none."""
     match raw:
         case {"entered": [*entered], "left": [*left]}:
             return LoadedNext(tuple(map(str, entered)), tuple(map(str, left)))
@@ -329,7 +354,7 @@ def loaded_next_from(raw: object) -> LoadedNext:
 
 
 def signed_names(change: LoadedNext) -> str:
-    """Word what enters and leaves: `+ pr-checklist  − deploy`."""
+    """Format what enters and leaves as text: `+ pr-checklist − deploy`."""
     names = [f"+ {_short_name(path)}" for path in change.entered]
     names += [f"− {_short_name(path)}" for path in change.left]
     return "  ".join(names)
@@ -350,7 +375,9 @@ part of the agent reads it; `replaced`, another file counts in its place; `exclu
 
 class Companion(Struct, frozen=True):
     """A file that the agent loads beside its memories: shown and editable, never touched by a consolidation.
-    It may lie outside of the home."""
+
+    It may lie outside of the home.
+    """
 
     scope: Scope
     path: Path
@@ -362,9 +389,9 @@ class Companion(Struct, frozen=True):
     """Why it is only shown, as a sentence; empty for one that may be edited."""
     loading: Loading = "start"
     unopened: str = ""
-    """Why it is named and never opened, as a sentence; empty for one that is opened."""
+    """Why Reverie lists the file but never opens it, as a sentence; empty for one that is opened."""
     about: str = ""
-    """Its subject in a few words; empty where nothing says it."""
+    """Its subject in a few words; empty where unknown."""
 
 
 class Orphan(Struct, frozen=True):
@@ -377,8 +404,11 @@ class Orphan(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The marks by which one repository is told from another. `roots`: hex ids of commits without parents,
-    empty where they are not known; `remotes`: as `claims.identity.remote_key` spells them. Both sorted."""
+    """The marks that distinguish one repository from another.
+
+    `roots`: hex ids of commits without parents, empty where unknown; `remotes`: as
+    `claims.identity.remote_key` spells them. Both sorted.
+    """
 
     roots: tuple[str, ...] = ()
     remotes: tuple[str, ...] = ()
@@ -388,7 +418,7 @@ class Identity(Struct, frozen=True):
 
 
 class LostStore(Struct, frozen=True):
-    """A store that nobody works on any more, with all that the home knows of it."""
+    """A store that no listed project or workspace uses any more, with all that the home knows about it."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
     """`missing-project`: the home lists its project, whose directory is not there now; `older-name`: the
@@ -398,15 +428,16 @@ class LostStore(Struct, frozen=True):
     scope: Scope
     """Where its files belong."""
     root: ScopeRoot | None = None
-    """None, like `context`: it lies outside of the scope roots, is in no history, and can only be read."""
+    """None, as `context` is, when it lies outside of the scope roots: it is then in no history and can only
+    be read."""
     context: ScopeContext | None = None
     """Reaches it through the store under `root`."""
     name: str = ""
-    """What its project was called, where that is known."""
+    """The name of its project; empty where unknown."""
     flat: bool = False
     """Only the notes directly in `directory` belong to it."""
     owner: str = ""
-    """The listed project that its name, or the home, proves it to be of."""
+    """The listed project that it belongs to, proven by its name or by the home; empty for none."""
     former_path: str = ""
     """Where its project once was."""
     former_source: str = ""
@@ -425,8 +456,10 @@ class Sidecars(Struct, frozen=True):
 
 
 class WatchedPlace(Struct, frozen=True):
-    """Entries directly inside one directory whose changes matter; nothing here need exist. Below the memory
-    roots everything matters: those come from `Home.roots` and are not repeated here."""
+    """Entries directly inside one directory whose changes matter; nothing here need exist.
+
+    Below the memory roots everything matters: those come from `Home.roots` and are not repeated here.
+    """
 
     directory: Path
     names: tuple[str, ...] = ()
@@ -434,7 +467,7 @@ class WatchedPlace(Struct, frozen=True):
 
 
 class SessionPlace(Struct, frozen=True):
-    """Where the transcript of one workspace lies."""
+    """The place of one workspace's transcript."""
 
     workspace_id: str
     directory: Path
@@ -443,159 +476,191 @@ class SessionPlace(Struct, frozen=True):
 
 
 class HomeContents(Struct, frozen=True):
-    """What a home lists: read in one go, so that it is consistent in itself."""
+    """The projects and workspaces that a home lists, read in one go so that they are consistent."""
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
     problems: tuple[str, ...] = ()
-    """Sentences on what was skipped and why; one bad entry never hides the others."""
+    """Sentences on entries that were skipped and why; one bad entry never hides the others."""
 
     def workspaces(self) -> tuple[Workspace, ...]:
-        """The workspaces of all projects."""
+        """Return the workspaces of all projects."""
         return tuple(workspace for project in self.projects for workspace in project.workspaces)
-
-
-# The optional capabilities: what a property of `Home` gives where the agent has such a thing. They are in
-# this file because they name its values; what else they name is in `agents.capabilities`.
 
 
 class Transcripts(Protocol):
     """Transcripts that can be opened."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """The transcripts of one project, or all; newest first. Opens none of them."""
+        """Return the transcripts of one project, or all, newest first, without opening any."""
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        """The transcript to read; opening it reads nothing yet."""
+        """Return the transcript for reading; nothing is read yet."""
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
-        """The source with all that the beginning of the transcript says: title, project, state."""
+        """Return the source with title, project and state read from the beginning of the transcript."""
 
 
 class Sessions(Protocol):
     """Workspaces that come into use, and whose transcripts grow."""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
-        """`(workspace id, last user activity in ms)` in the agent's own order."""
+        """Return `(workspace id, last user activity in ms)` in the agent's own order."""
 
     def session_place(self, workspace_id: str) -> SessionPlace | None:
-        """Where a workspace's transcript lies (it need not exist); None: no such session. Raises
-        `Unavailable` for an id that cannot be a directory name."""
+        """Return where a workspace's transcript lies (it need not exist); None: no such session.
+
+        Raises `Unavailable` for an id that cannot be a directory name.
+        """
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        """The transcripts that may still grow: of workspaces that are not archived, those used last first."""
+        """Return the transcripts that may still grow, most recently used first.
+
+        These are those of workspaces that are not archived.
+        """
 
     def session_watches(self) -> tuple[WatchedPlace, ...]:
-        """What to watch to see other sessions come into use, or go out of it."""
+        """Return the places to watch for other sessions that come into use, or go out of it."""
 
     def workspace(self, workspace_id: str) -> Workspace | None:
-        """One workspace without listing the others; None: not listed. Raises `Unavailable` where what the
-        home lists cannot be read."""
+        """Return one workspace without listing the others; None: not listed.
+
+        Raises `Unavailable` where the home's list cannot be read.
+        """
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        """Read the titles of up to `most` workspaces (of one project) that are not known yet, newest first,
-        and keep them in Reverie's cache. None is read where the agent's list names them. Blocks on disk."""
+        """Read up to `most` unknown workspace titles, newest first, into Reverie's cache.
+
+        Limited to one project if `project_path` is given. Titles that the agent's own list names are not
+        read. Blocks on disk.
+        """
 
     def resolve_project(self, project_path: str) -> str:
-        """What a listed project is called, read from its own files where only they say it; a person asked
-        for it. The answer is kept in Reverie's cache."""
+        """Return the path of a listed project, reading its own files where only they know it.
+
+        For a project that a person asked for. The answer is kept in Reverie's cache.
+        """
 
 
 class AgentWriter(Protocol):
     """An agent's memory writer, and the chat of each workspace that it follows."""
 
     def transcript(self, workspace_id: str) -> Transcript:
-        """The turns and boundaries of a workspace. Raises `Unavailable` for an id that cannot be a directory
-        name."""
+        """Return the turns and boundaries of a workspace.
+
+        Raises `Unavailable` for an id that cannot be a directory name.
+        """
 
     def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        """What is appended from `position` on; None: from the end. Opening it reads nothing yet."""
+        """Return a tail of what is appended from `position` on; None: from the end. Nothing is read yet."""
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """The newest ends of turns, oldest first."""
+        """Return the newest ends of turns, oldest first."""
 
     def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        """The newest calls of memory tools."""
+        """Return the newest calls of memory tools."""
 
     def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
-        """Time of change (ns), size and inode of each file of the transcript that is there: the same stamp,
-        the same content."""
+        """Return time of change (ns), size and inode of each existing file of the transcript.
+
+        Equal stamps mean equal content.
+        """
 
     def memory_kinds(self) -> MemoryKinds:
-        """Which memories the agent in this home loads."""
+        """Return which memories the agent in this home loads."""
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        """Where the memory writer keeps its things. Raises `Unavailable` for an id that cannot be a directory
-        name."""
+        """Return where the memory writer keeps its files.
+
+        Raises `Unavailable` for an id that cannot be a directory name.
+        """
 
     def writer_config(self, workspace_id: str) -> AgentWriterConfig:
-        """What the agent itself would write memories with in this workspace."""
+        """Return the settings with which the agent itself would write memories in this workspace."""
 
     def dump_places(self) -> DumpPlaces:
-        """The trace dumps on disk, of workspaces that are listed or not."""
+        """Return the trace dumps on disk, of listed and unlisted workspaces."""
 
 
 class AgentNotes(Protocol):
     """Notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Where the notes of a session lie; None: no such session. Raises `Unavailable` for an id that cannot
-        be a directory name."""
+        """Return where the notes of a session lie; None: no such session.
+
+        Raises `Unavailable` for an id that cannot be a directory name.
+        """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
         """Return why the agent itself would keep no notes of a session; empty where it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Counts what a session's transcript holds, and later only what was added to it."""
+        """Return a meter that counts a session's transcript, and later only what was added to it."""
 
     def session_title(self, place: NotesPlace) -> str:
-        """What the session is called; empty for none."""
+        """Return the title of the session; empty for none."""
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
-        """The session's transcript to read."""
+        """Return the session's transcript for reading."""
 
 
 class AgentJobs(Protocol):
-    """What an agent says of its own background jobs."""
+    """The state of an agent's own background jobs."""
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        """Its state in a few lines, for a footer."""
+        """Return the state of the jobs in a few lines, for a footer."""
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
-        """The agent's own list of background jobs, newest first."""
+        """Return the agent's own list of background jobs, newest first."""
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        """What its jobs wait for in this context, for the doctor. Reads the disk."""
+        """Read from disk what the agent's jobs wait for in this context, for the doctor."""
 
 
 class ConsolidationRules(Protocol):
-    """What a consolidation must keep to beside the rules for every file."""
+    """An agent's rules for consolidations, beyond those for every file."""
 
     def comparable(self, text: str) -> ComparableText:
-        """The parts of a memory that a merge must preserve. Pure."""
+        """Return the parts of a memory that a merge must preserve.
+
+        Pure.
+        """
 
     def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        """Edits that keep the index and links valid after `change`: new texts by relative path. Pure."""
+        """Return edits that keep the index and links valid after `change`: new texts by relative path.
+
+        Pure.
+        """
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        """The lock that a consolidation of this context takes beside Reverie's own lease; None: there is
-        nothing to lock."""
+        """Return the lock that a consolidation of this context takes beside Reverie's own lease.
+
+        None: there is nothing to lock.
+        """
 
 
 class StoreRules(Protocol):
     """A store that the agent rewrites itself."""
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-        """Raise `StoreError` where the agent would not accept `rel` (None: no file) as what it would become,
-        with the reason as a person needs it. Anything that writes into a store asks this first."""
+        """Raise `StoreError` where the agent would not accept the new content of `rel`.
+
+        `before` and `after` are None for no file. The error gives the reason as a person needs it. Anything
+        that writes into a store calls this first.
+        """
 
     def write_lock(self, root: ScopeRoot) -> WriteLock | None:
-        """The lock that the agent holds while it rewrites this root; every write of ours takes it. None:
-        nothing of this root exists, or nothing rewrites it."""
+        """Return the lock that the agent holds while it rewrites this root; every write of ours takes it.
+
+        None: nothing of this root exists, or nothing rewrites it.
+        """
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Where a new note from a person to the agent goes, below its global scope. The file is created once
-        and never changed. `source`: the id of what it was made from; it makes the name unique."""
+        """Return the path of a new note from a person to the agent, below its global scope.
+
+        The file is created once and never changed. `source`: the id of what it was made from; it makes the
+        name unique.
+        """
 
 
 class Extraction(Protocol):
@@ -603,39 +668,42 @@ class Extraction(Protocol):
 
     @property
     def extracts_to_notes(self) -> bool:
-        """Whether what an extraction finds goes into notes to the agent, which folds them in itself."""
+        """Whether extracted memories go into notes to the agent, which folds them in itself."""
 
     def threads(self) -> tuple[Thread, ...]:
-        """Every thread, those of sub-agents too."""
+        """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return how new each thread was (UTC ms) when the agent itself extracted its memory, or found
-        nothing to remember in it, by its id."""
+        """Return how new each thread was (UTC ms) when the agent last extracted it, by thread id.
+
+        Includes threads in which the agent found nothing to remember.
+        """
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
-        """Return the ids of the threads that the agent will extract by itself. Another extraction of them
-        would be learnt twice."""
+        """Return the ids of the threads that the agent will extract by itself.
+
+        Extracting them as well would store the same memories twice.
+        """
 
     def extraction_model(self) -> str | None:
-        """Return the model that the agent's settings name for extraction, as `provider:model`; None for
-        none."""
+        """Return the model that the agent's settings name for extraction, as `provider:model`, or None."""
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """See `StoreRules.note_path`."""
+        """Return the path of a new note, as `StoreRules.note_path` does."""
 
 
 class ModelPreferences(Protocol):
     """Models and services that the agent's own settings name."""
 
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
-        """What the agent itself would consolidate with in this workspace."""
+        """Return the settings with which the agent itself would consolidate in this workspace."""
 
     def model_services(self) -> tuple[ModelService, ...]:
-        """The model services that Reverie may use too."""
+        """Return the model services that Reverie may use too."""
 
 
 class FailureStore(Protocol):
-    """A store of failures and what was learnt of them."""
+    """A store of failures and the lessons learnt from them."""
 
     @property
     def memory(self) -> Path:
@@ -643,23 +711,30 @@ class FailureStore(Protocol):
 
     @property
     def crashes(self) -> Path:
-        """Where the records of crashes lie."""
+        """The directory of crash records."""
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
-        """The patterns that are in the store's database and in no file. What cannot be read is added to
-        `problems`."""
+        """Return the patterns that are in the store's database and in no file.
+
+        Parts that cannot be read are added to `problems`.
+        """
 
 
 class OrphanedStores(Protocol):
-    """Stores that nothing points at."""
+    """Stores that no project or workspace points at."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        """What `contents().orphans` names, and the stores of listed projects that are not there now. Slower
-        than `contents`: sidecars are read, and the project paths looked at."""
+        """Return the stores in `contents().orphans`, and those of listed projects that are missing now.
+
+        Slower than `contents`: it reads sidecars and checks the project paths.
+        """
 
 
 def comparable(home: Home, text: str) -> ComparableText:
-    """The parts of a memory that a merge must preserve: the whole text, unless the agent has rules. Pure."""
+    """Return the parts of a memory that a merge must preserve: the whole text, unless the agent has rules.
+
+    Pure.
+    """
     from reverie.agents.capabilities import ComparableText  # late: not needed before the first paint
 
     rules = home.consolidation
@@ -667,7 +742,10 @@ def comparable(home: Home, text: str) -> ComparableText:
 
 
 def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """See `StoreRules.check_content`; an agent without such rules accepts everything."""
+    """Raise `StoreError` where the agent would not accept the new content of `rel`.
+
+    See `StoreRules.check_content`; an agent without such rules accepts everything.
+    """
     if (rules := home.store_rules) is not None:
         rules.check_content(root, rel, before, after)
 
@@ -675,8 +753,10 @@ def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, a
 def nothing_chosen(
     scope: Scope, gap: ProjectGap | None, what: str, *, permanent: bool = False
 ) -> ScopeUnavailable:
-    """Nothing in the context says which project or session is meant. `what`: the word for it;
-    `permanent`: see `ScopeUnavailable`."""
+    """Return the error for a context that names no project or session.
+
+    `what`: the word for the missing choice; `permanent`: see `ScopeUnavailable`.
+    """
     return ScopeUnavailable(
         scope,
         gap,
@@ -688,7 +768,7 @@ def nothing_chosen(
 
 
 def no_workspace(agent: str) -> ScopeUnavailable:
-    """For an agent whose memories belong to no workspace."""
+    """Return the error for an agent whose memories belong to no workspace."""
     return ScopeUnavailable(
         Scope.WORKSPACE,
         None,
@@ -699,12 +779,9 @@ def no_workspace(agent: str) -> ScopeUnavailable:
 
 
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
-    """The rule of a file, None for a plainly editable one, and what it is: see `memory.listing.RulesOf`."""
+    """Return a file's rule (None for a plainly editable one) and role, as `memory.listing.RulesOf` does."""
     rule = home.file_rule(root, rel)
     return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)
-
-
-# What a search for homes finds.
 
 
 ANSWER_S = 3.0
@@ -717,27 +794,27 @@ class FoundHome(Struct, frozen=True):
     root: Path
     kind: str
     of_project: bool = False
-    """It lies in a project, and belongs to that one alone."""
+    """Whether it lies in a project, and belongs to that one alone."""
 
 
 class TroubledPlace(Struct, frozen=True):
-    """A place where a home may be that could not be looked at."""
+    """A place where a home may be, but that could not be read."""
 
     root: Path
     error: UserError
     silent: bool = False
-    """Its disk does not answer now; it may later."""
+    """Whether its disk does not answer now; it may later."""
 
 
 class DiscoveredHomes(Struct, frozen=True):
-    """What a search for homes found."""
+    """The result of a search for homes."""
 
     homes: tuple[FoundHome, ...]
     troubled: tuple[TroubledPlace, ...] = ()
 
 
 def not_answering(root: Path) -> UserError:
-    """The error for a place whose disk hangs."""
+    """Return the error for a place whose disk hangs."""
     return Unavailable(
         f"{root} does not answer.",
         cause="It lies on a disk or a network share that may be gone.",

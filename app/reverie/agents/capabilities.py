@@ -1,5 +1,7 @@
-"""The values that the optional capabilities of a home speak in: what an agent's own background systems keep
-(jobs, checks, the memory writer, session notes, models), what a consolidation means to its files, its locks.
+"""Values and protocols used by the optional capabilities of a home.
+
+They cover an agent's own background systems (jobs, checks, the memory writer, session notes, models), its
+rules for consolidated files, and its locks.
 
 Threading: the values are immutable; an `AgentLock` belongs to the run that takes it.
 """
@@ -21,7 +23,7 @@ class ComparableText(Struct, frozen=True):
     """The parts of a memory that a merge must preserve."""
 
     text: str
-    """Without what is about the file itself: its name, where it came from."""
+    """Without the parts about the file itself, such as its name and origin."""
     kind: str = ""
     """Memories of different kinds are never merged; empty: no kind."""
 
@@ -31,21 +33,21 @@ class ConsolidatedFile(Struct, frozen=True):
 
     text: str
     name: str = ""
-    """As the front matter has it, like `description`; empty: none."""
+    """From the front matter, as `description` is; empty: none."""
     description: str = ""
 
 
 class RootChange(Struct, frozen=True):
-    """What a consolidation made of one root, by relative path."""
+    """The changes that a consolidation made to one root, by relative path."""
 
     files: Mapping[str, ConsolidatedFile]
-    """All files that are there now."""
+    """All files that exist afterwards."""
     gone: Mapping[str, ConsolidatedFile]
-    """Files that are not there any more, as they were."""
+    """Files that no longer exist, as they were."""
     moved: Mapping[str, str]
     """Old -> new path."""
     merged: Mapping[str, str]
-    """Of `gone`: which memory took each one over."""
+    """Of `gone`: the memory that each one was merged into."""
     created: tuple[str, ...] = ()
     """New files."""
 
@@ -59,25 +61,37 @@ class LockBefore(Struct, frozen=True):
 
 
 class AgentLock(Protocol):
-    """The file by which an agent shows that it consolidates a store; whoever consolidates takes it."""
+    """The file by which an agent shows that it consolidates a store; every consolidation takes it."""
 
     @property
     def file(self) -> Path: ...
     @property
     def holder(self) -> int:
-        """Who the lock names while we hold it."""
+        """The process id that the lock names while we hold it."""
 
     def look(self) -> LockBefore:
-        """The lock as it is now. Raises `Busy` while another process holds it."""
+        """Return the lock as it is now.
+
+        Raises `Busy` while another process holds it.
+        """
 
     def take(self, before: LockBefore) -> None:
-        """Take the lock if it is still as `look` saw it. Raises `Busy` where another was quicker."""
+        """Take the lock if it is unchanged since `look`.
+
+        Raises `Busy` where another process took it first.
+        """
 
     def done(self, holder: int) -> None:
-        """Give it back after a consolidation. Raises `Conflict` where `holder` does not hold it any more."""
+        """Release the lock after a consolidation.
+
+        Raises `Conflict` where `holder` does not hold it any more.
+        """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more."""
+        """Restore the lock to its state before.
+
+        Raises `Conflict` where `holder` does not hold it any more.
+        """
 
 
 class AgentCheck(Struct, frozen=True):
@@ -89,9 +103,9 @@ class AgentCheck(Struct, frozen=True):
     state: Literal["pass", "warn", "fail"]
     evidence: Phrase
     suspect: Path | None = None
-    """A directory that turns something of the agent's off by being there, and that Reverie may have made."""
+    """A directory whose existence turns off a feature of the agent, and that Reverie may have made."""
     at: int | None = None
-    """When what the evidence speaks of happened (UTC ms); the doctor adds how long ago that is."""
+    """When the event that the evidence describes happened (UTC ms); the doctor adds how long ago that is."""
 
 
 class WriteLock(Struct, frozen=True):
@@ -99,14 +113,14 @@ class WriteLock(Struct, frozen=True):
 
     file: Path
     agent: str
-    """What the agent is called, for a sentence."""
+    """The agent's name, for a sentence."""
 
 
 class StatusLine(Struct, frozen=True):
-    """What the agent itself says of one of its own jobs: read by Reverie, never written."""
+    """The state of one of the agent's own jobs, as the agent reports it: read by Reverie, never written."""
 
     scope: Scope | None
-    """None: it is about the whole home."""
+    """None: the whole home."""
     label: str
     text: str
     state: Literal["ok", "running", "warn", "fail"] = "ok"
@@ -119,17 +133,17 @@ class AgentJob(Struct, frozen=True):
     id: str
     kind: str
     about: str
-    """What it works on, in words."""
+    """Its subject, in words."""
     state: Literal["waiting", "running", "done", "failed", "stale"]
     sentence: str = ""
     at: int | None = None
     retry_at: int | None = None
     source_id: str = ""
-    """The transcript that it works on, where it is one."""
+    """The transcript that it works on; empty where it works on something else."""
 
 
 class MemoryKinds(Struct, frozen=True):
-    """Which memories this home's agent loads, judged by what it keeps."""
+    """Which memories this home's agent loads, judged by the files it keeps."""
 
     project_file: bool | None = None
     """One file for each project; None: unknown."""
@@ -140,9 +154,11 @@ class MemoryKinds(Struct, frozen=True):
 
 
 class WriterPlace(Struct, frozen=True):
-    """Where the agent's own memory writer keeps its things for one workspace. Nothing here need exist; all
-    but `context_instructions` lies inside the home. Of each kind of instructions the first file that exists
-    counts."""
+    """The files of the agent's own memory writer for one workspace.
+
+    Nothing here need exist; all but `context_instructions` lies inside the home. Of each kind of instructions
+    the first file that exists counts.
+    """
 
     state_file: Path
     dump_directory: Path
@@ -155,16 +171,16 @@ class WriterPlace(Struct, frozen=True):
 
 
 class NotesPlace(Struct, frozen=True):
-    """Where the notes of one session lie. Nothing here need exist."""
+    """The files of one session's notes. Nothing here need exist."""
 
     root: ScopeRoot
     """A scope root of the home."""
     rel: str
-    """The file below `root`."""
+    """The notes file below `root`."""
     transcript: Path
     """The session's."""
     template: Path
-    """A person's own text for all sessions, like `prompt`."""
+    """A person's own text for all sessions, as `prompt` is."""
     prompt: Path
 
     @property
@@ -173,15 +189,15 @@ class NotesPlace(Struct, frozen=True):
 
 
 class SessionMeasure(Protocol):
-    """What counts for when session notes are due."""
+    """The figures that decide when session notes are due."""
 
     @property
     def messages(self) -> int:
-        """Those of people and the model."""
+        """Number of messages by people and the model."""
 
     @property
     def context_tokens(self) -> int:
-        """The whole context with the last answer."""
+        """Tokens of the whole context with the last answer."""
 
     @property
     def tool_calls(self) -> int: ...
@@ -191,22 +207,24 @@ class SessionMeasure(Protocol):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the last answer asks for tools: the model is in the middle of its work."""
+        """Whether the last answer asks for tools, so that the model is in the middle of its work."""
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """How many tools were called after this message; None: all; 0 where it is not there any more."""
+        """Return the number of tool calls after this message; None: all; 0 for a message that is missing."""
 
 
 class SessionMeter(Protocol):
-    """Follows one transcript; belongs to one thread at a time."""
+    """An incremental reader of one transcript; belongs to one thread at a time."""
 
     def update(self) -> SessionMeasure:
-        """Take in what was added since the last time; the facts as they are then. Raises
-        `FileNotFoundError`, `UserError`."""
+        """Read what was added since the last call and return the current figures.
+
+        Raises `FileNotFoundError`, `UserError`.
+        """
 
 
 class DumpPlaces(Struct, frozen=True):
-    """Where the agent leaves traces of its memory writer."""
+    """The directories in which the agent leaves traces of its memory writer."""
 
     root: Path
     """It need not exist."""
@@ -215,11 +233,11 @@ class DumpPlaces(Struct, frozen=True):
 
 
 class AgentWriterConfig(Struct, frozen=True):
-    """What the agent's own files say of its memory writer."""
+    """The settings of its memory writer in the agent's own files."""
 
     enabled: bool = True
     interval: object = None
-    """As it is in the file; None where it is in none."""
+    """As it is in the file; None where no file has it."""
     model: str | None = None
     """For the writer itself, as `provider:model`."""
     default_model: str | None = None
@@ -227,7 +245,7 @@ class AgentWriterConfig(Struct, frozen=True):
     definition: bytes | None = None
     """The agent definition that overrides the built-in prompt."""
     problem: str = ""
-    """Why that one could not be read."""
+    """Why `definition` could not be read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -235,10 +253,10 @@ class ModelService:
     """A model service that the agent's own settings name."""
 
     name: str
-    """As the agent calls it; without white space or a colon."""
+    """The agent's name for it; without white space or a colon."""
     base_url: str
     wire: Literal["openai", "openai-responses"] = "openai"
-    """The wire format that it speaks."""
+    """The wire format that it uses."""
     key_env: str = ""
     """The environment variable that holds its key; empty: none is named."""
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -249,7 +267,7 @@ KeySource = Literal["environment", "keyring", "none needed", "missing", "locked"
 
 
 class ProviderInfo(Struct, frozen=True):
-    """A model service, as people are shown it; no key in it."""
+    """A model service as it is shown to people, without its key."""
 
     name: str
     wire: str
@@ -259,7 +277,7 @@ class ProviderInfo(Struct, frozen=True):
 
 
 class AgentDreamConfig(Struct, frozen=True):
-    """What the agent's own files say of its consolidation."""
+    """The settings of its consolidation in the agent's own files."""
 
     model: str | None = None
     """`provider:model`."""
@@ -267,12 +285,15 @@ class AgentDreamConfig(Struct, frozen=True):
     """The agent definition that overrides the built-in prompt."""
     enabled: bool = True
     problem: str = ""
-    """Why that one could not be read."""
+    """Why `definition` could not be read."""
 
 
 class Thread(Struct, frozen=True):
-    """One thread. Times are UTC ms; `path` None where only the books know it. `source`: what led it, as the
-    books say; empty where they do not."""
+    """One thread. Times are UTC ms.
+
+    `path` is None where only the database knows it. `source`: what led it, from the database; empty where
+    unknown.
+    """
 
     id: str
     path: Path | None
@@ -295,7 +316,7 @@ class Thread(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AntiPattern:
-    """What not to do. `legacy`: from an older store, which nothing writes any more."""
+    """An approach to avoid. `legacy`: from an older store, which nothing writes any more."""
 
     id: str
     what_fails: str
@@ -306,59 +327,60 @@ class AntiPattern:
     """The record as it was read."""
 
 
-# Files that hold many memories each: one record is one memory to a consolidation.
-#
-# A record's path is the file's own with the record's name below it, where no real file can be. Whoever
-# writes holds `lock` and compares first (`memory.scope_files`).
-
-
 class RecordText(Struct, frozen=True):
     """One record as a memory."""
 
     name: str
     text: str
     place: int
-    """Its position among all that the file lists, from 0."""
+    """Its position in the file's list, from 0."""
     said: str = ""
-    """What it is about, in a line."""
+    """Its subject, in one line."""
     stays: bool = False
-    """It must not go now, since another would then be taken for it."""
+    """Whether it must not be deleted now, since another record would then be taken for it."""
 
 
 class Records(Protocol):
-    """The records of one home that a consolidation may change."""
+    """The records of one home that a consolidation may change.
+
+    For files that hold many memories each, where one record is one memory to a consolidation. A record's path
+    is the file's own with the record's name below it, where no real file can be. Every writer holds `lock`
+    and compares first (`memory.scope_files`).
+    """
 
     @property
     def sentence(self) -> str:
-        """What a model has to know of them."""
+        """Instructions about them for a model."""
 
     def is_holder(self, rel: str) -> bool:
-        """Whether this file of a memory root holds such records."""
+        """Return whether this file of a memory root holds such records."""
 
     def holder(self, rel: str) -> str:
-        """The file that holds the record `rel`; empty where `rel` is none."""
+        """Return the file that holds the record `rel`; empty where `rel` is no record."""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
-        """The records in a file's bytes that a dream may change, in their order."""
+        """Return the records in a file's bytes that a consolidation may change, in their order."""
 
     def one(self, data: bytes, name: str) -> RecordText | None:
-        """The one of `split` with this name; None: there is none."""
+        """Return the record of `split` with this name; None: there is none."""
 
     def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
-        """The file's bytes with this record as `text` says; None: without it. One that is not there comes to
-        stand at `place`, or last."""
+        """Return the file's bytes with this record set to `text`; None removes it.
+
+        A new record is put at `place`, or last.
+        """
 
     def check(self, name: str, before: str, after: str) -> None:
-        """Raises `StoreError` where this record's `before` may not become `after`."""
+        """Raise `StoreError` where this record may not change from `before` to `after`."""
 
     def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Positions of those that say the same, group by group."""
+        """Return the positions of equivalent texts, group by group."""
 
     def order(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Positions, the best founded first."""
+        """Return the positions, best founded first."""
 
     def merged(self, texts: Sequence[str]) -> str | None:
-        """The first, with what the others know; None where that would lose something."""
+        """Return the first text with everything that the others add; None where that would lose something."""
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
-        """The lock that the agent itself takes to write this file."""
+        """Return the lock that the agent itself takes to write this file."""

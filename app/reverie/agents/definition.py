@@ -1,11 +1,11 @@
-"""An agent's definition file, `<home>/agents/<id>.md`: YAML front matter and a prompt (formats/mux.md
-section 10).
+"""Parser of an agent's definition file, `<home>/agents/<id>.md`.
 
-As the agent reads it: a byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---`
-is required, unknown keys are ignored, a known key of the wrong type spoils the whole file.
+Such a file is YAML front matter and a prompt (formats/mux.md section 10). It is read as the agent does: a
+byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---` is required, unknown
+keys are ignored, a known key of the wrong type invalidates the whole file.
 
 Pure; bytes in, value out. Failure: `StoreError` that says what is wrong; the caller then uses its built-in
-prompt and says so.
+prompt and reports the problem.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-# Where a key stands -> what its value must be.
+# Key -> type of its value.
 _SCHEMA: Mapping[str, Any] = {
     "name": str,
     "description": str,
@@ -60,7 +60,10 @@ class AgentDefinition(Struct, frozen=True):
 
 
 def parse_agent_definition(data: bytes) -> AgentDefinition:
-    """The definition that a file's bytes hold. Raises `StoreError`, also where the prompt is empty."""
+    """Parse the definition in a file's bytes.
+
+    Raises `StoreError`, also for an empty prompt.
+    """
     front, body = _parts(data)
     fields = _front_matter(front)
     _check(fields, _SCHEMA, "")
@@ -94,7 +97,7 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
 
 
 def _parts(data: bytes) -> tuple[str, str]:
-    """Front matter and body."""
+    """Split a file into front matter and body."""
     if len(data) > MAX_BYTES:
         raise _malformed(f"It has {len(data):,} bytes; {MAX_BYTES:,} are allowed.")
     try:
@@ -128,8 +131,10 @@ def _front_matter(text: str) -> dict[Any, Any]:
 
 
 def _loader(yaml: Any) -> Any:
-    """The safe loader with the scalars of YAML 1.2, as the agent's own parser has them: `yes` is text, a date
-    is text, and a key that occurs twice is an error."""
+    """Return the safe loader with the scalars of YAML 1.2, as the agent's own parser has them.
+
+    `yes` is text, a date is text, and a key that occurs twice is an error.
+    """
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 - as PyYAML wants it
@@ -151,7 +156,7 @@ def _loader(yaml: Any) -> Any:
 
 
 def _check(fields: Mapping[Any, Any], schema: Mapping[str, Any], above: str) -> None:
-    """Every known key that is there has a value of its type."""
+    """Raise `StoreError` unless every known key that is present has a value of its type."""
     for key, expected in schema.items():
         value = fields.get(key)
         if key not in fields:

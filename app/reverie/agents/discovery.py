@@ -1,14 +1,14 @@
-"""Finding homes and opening them: the list of agents Reverie knows.
+"""Discovery and opening of homes: the list of agents Reverie knows.
 
 Adding an agent is one entry in `KINDS`. A home's kind is recognised by structure, never by the directory's
 name: projects have a `.mux` of their own, and a home may be anywhere. The environment and the user's home
 directory are arguments; the disk is only read.
 
-Each place is looked at on its own and has a few seconds to answer, so that one bad home never hides the good
-ones: one that cannot be entered, or whose disk hangs, is a `TroubledPlace` with the cause.
+Each place is checked on its own and has a few seconds to answer, so that one bad home never hides the good
+ones: one that cannot be entered, or whose disk hangs, becomes a `TroubledPlace` with the cause.
 
 Threading: blocks on disk, in threads of its own (`files.directory.ask_each`). Failure: `Unavailable` for a
-directory that is no home, or cannot be looked at.
+directory that is no home, or cannot be read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from reverie.values import Struct
 
 
 class User(Struct, frozen=True):
-    """Whose homes these are: the environment that the agents run in, and the home directory."""
+    """The environment that the agents run in, and the user's home directory."""
 
     env: Mapping[str, str]
     home_dir: Path
@@ -42,14 +42,14 @@ class HomeKind(Struct, frozen=True):
 
     kind: str
     detect: Callable[[Path], bool]
-    """Whether a directory is a home of this agent, by what only this agent keeps in one."""
+    """Returns whether a directory is a home of this agent, judged by files that only this agent keeps."""
     open: Callable[[Path, Path | None, User | None], Home]
-    """Gets the home's directory; one for copies and caches (made on first use), None to do without; and whose
-    home it is, None where environment and user do not count."""
+    """Opens a home. Takes the home's directory; one for copies and caches (made on first use), None to do
+    without; and the user it belongs to, None where environment and user do not matter."""
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
-    """The usual homes that exist."""
+    """Returns the usual homes that exist."""
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
-    """Every place where one may be, without asking the disk."""
+    """Returns every place where one may be, without reading the disk."""
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -76,7 +76,7 @@ def _claude_home(root: Path, cache: Path | None, _user: User | None) -> Home:
 
 
 KINDS: tuple[HomeKind, ...] = (
-    # Before mux, which also takes a damaged home that has only sessions for its own.
+    # Before mux, whose `detect` also accepts a damaged home that has only sessions.
     HomeKind(
         codex_names.KIND,
         codex_names.detect,
@@ -98,7 +98,7 @@ KINDS: tuple[HomeKind, ...] = (
         mux_location.existing_home_roots,
         mux_location.usual_places,
     ),
-    # A project is taken for the store in it; where these are, `find_projects` finds out.
+    # A project's directory stands for the store in it; `find_projects` finds these.
     HomeKind(
         loki_names.KIND, lambda root: loki_names.store_of(root) is not None, _loki_home, lambda _e, _d: ()
     ),
@@ -106,19 +106,20 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """The homes worth offering, the one each agent would use first; each real directory once. A usual place
-    that holds nothing of the agent is left out."""
+    """Return the homes worth offering, each agent's first choice first, each real directory once.
+
+    A usual place that holds nothing of the agent is left out.
+    """
     return find_homes(env, home_dir).homes
 
 
 def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> DiscoveredHomes:
-    """What `discover` finds, and the places that could not be looked at or gave no answer within
-    `limit_s`."""
+    """Find homes as `discover` does, and the places that could not be read within `limit_s`."""
     places = {
         (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
     }
     answers = ask_each(places, limit_s)
-    # Which of several the agent would use first is asked from the disk, too: not from one that hangs.
+    # Finding the agent's first choice reads the disk, too, so agents with a hanging place are left out.
     silent = {kind for kind, root in places if (kind, root) not in answers}
     awake = (kind for kind in KINDS if kind.kind not in silent)
     first = ask_each({kind.kind: partial(kind.roots, env, home_dir) for kind in awake}, limit_s)
@@ -137,7 +138,7 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
 
 
 class _Answer(Struct, frozen=True):
-    """What is at a place: a home and its real directory, trouble, or nothing of the agent."""
+    """The content of a place: a home and its real directory, an error, or nothing of the agent."""
 
     home: FoundHome | None = None
     real: Path = Path()
@@ -165,7 +166,10 @@ def _ask(kind: HomeKind, root: Path) -> _Answer:
 
 
 def _enter(directory: Path) -> None:
-    """Raises `OSError` where a directory cannot be listed, or what is in it cannot be reached."""
+    """List a directory and check that its entries can be reached.
+
+    Raises `OSError` where that fails.
+    """
     with os.scandir(directory):
         pass
     os.stat(directory / ".")  # noqa: PTH116 - a path that needs the right to enter
@@ -180,7 +184,7 @@ def _link_to_nothing(root: Path) -> UserError:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Where `discover` looks; the disk is not asked."""
+    """Return where `discover` searches, without reading the disk."""
     return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
 
 
@@ -191,9 +195,12 @@ def find_projects(
     env: Mapping[str, str] | None = None,
     limit_s: float = ANSWER_S,
 ) -> DiscoveredHomes:
-    """The stores that lie in projects: of those that the homes `found` list, and of those in loki-mode's own
-    list; each real directory once. Slower than `find_homes`: it reads what the homes list. A home that does
-    not list its projects in time is troubled, and so is a project that does not answer."""
+    """Find the stores that lie in projects, each real directory once.
+
+    Searches the projects that the homes `found` list, and those in loki-mode's own list. Slower than
+    `find_homes`: it reads the lists of the homes. A home that does not list its projects in time is troubled,
+    and so is a project that does not answer.
+    """
     homes = tuple(found)
     user = None if env is None else User(env, home_dir)
     lists: dict[Path, Callable[[], tuple[Path, ...]]] = {
@@ -238,8 +245,10 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
 
 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
-    """The home in the directory `path`. `cache` and `user`: see `HomeKind`; shared by all homes. Raises
-    `Unavailable` where there is none."""
+    """Open the home in the directory `path`.
+
+    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` where there is none.
+    """
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()
     try:

@@ -1,21 +1,21 @@
-"""Which home is which: random ids that history, runs and activity hang on.
+"""Identities of homes: random ids by which history, runs and activity refer to them.
 
-A home is found again by its real path together with device and inode. The rules, in order:
+A home is recognised by its real path together with device and inode. The rules, in order:
 
-- recorded path and inode both fit: it is that home (the device number may change with a reboot);
+- recorded path and inode both match: it is that home (the device number may change with a reboot);
 - the recorded path still leads to this very directory, which now has a second name (a bind mount, another
   spelling on a case-insensitive disk): it is that home;
-- else it is a new one. A known home whose directory is no longer at its recorded path is offered for
-  adoption where inode or path fit: the home was moved, or its directory was replaced by a restored backup.
+- otherwise it is a new one. A known home whose directory is no longer at its recorded path is offered for
+  adoption where inode or path match: the home was moved, or its directory was replaced by a restored backup.
   Adoption is a person's decision. A copy, whose original is still in place, gets its own id and is offered
   nothing.
 
 The registry is one JSON file of Reverie's own, changed only through `Sidecar.update`: two processes that meet
 a new home at the same time agree on its id. One damaged entry hides no other and survives. The home itself is
-only looked at.
+only read.
 
-Who keeps a home open asks `OpenedHome` before each request: nothing of a home that was put in its place may
-land in its history.
+A process that keeps a home open calls `OpenedHome.require` before each request, so that nothing of a home
+that was put in its place gets into its history.
 
 Threading: blocks on disk; any thread and process. Failure: `UserError`.
 """
@@ -73,7 +73,7 @@ class _Place(Struct, frozen=True):
 
 
 class HomeRegistry:
-    """The homes Reverie has met, in the JSON file `file`."""
+    """The homes that Reverie has met, stored in the JSON file `file`."""
 
     def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._file = file
@@ -81,11 +81,11 @@ class HomeRegistry:
         self._clock = clock
 
     def known(self) -> tuple[KnownHome, ...]:
-        """Every home on record, in the order in which they were met."""
+        """Return every home on record, in the order in which they were met."""
         return tuple(_known(self._sidecar.read().data))
 
     def stamp(self) -> tuple[int, int, int]:
-        """What changes when the registry changes."""
+        """Return a value that changes whenever the registry changes."""
         try:
             status = self._file.stat()
         except OSError:
@@ -99,8 +99,11 @@ class HomeRegistry:
     @overload
     def identify(self, root: Path, *, kind: str, create: Literal[False]) -> HomeIdentity | None: ...
     def identify(self, root: Path, *, kind: str, create: bool = True) -> HomeIdentity | None:
-        """The id of the home at `root`. A home not met before gets one, or, without `create`, is None and
-        nothing is written. Raises `Unavailable` where the directory is gone."""
+        """Return the id of the home at `root`.
+
+        A new home gets an id, or, without `create`, the result is None and nothing is written. Raises
+        `Unavailable` where the directory is missing.
+        """
         place = _place(root)
         known = self.known()
         identity = _identity(place, known)
@@ -111,9 +114,11 @@ class HomeRegistry:
         return identity
 
     def adopt(self, root: Path, known_id: str) -> HomeIdentity:
-        """Say that the home at `root` is the known home `known_id`: from now on it has that id, and history
-        and runs follow. The id it had got in between stays on record, as replaced. Raises `StoreError` for a
-        home that is not `adoptable` there."""
+        """Record that the home at `root` is the known home `known_id`.
+
+        From now on it has that id, and history and runs follow. The id that it had in between stays on
+        record, as replaced. Raises `StoreError` for a home that is not `adoptable` there.
+        """
         place = _place(root)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -140,11 +145,17 @@ class HomeRegistry:
 
 
 class OpenedHome:
-    """Whether a home that was opened is still the one at its path: a process may outlive it, and find another
-    one in its place. Any thread; costs two looks at the disk."""
+    """A check that an opened home is still the one at its path.
+
+    A process may outlive its home and find another one in its place. Any thread; each check reads the disk
+    twice.
+    """
 
     def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
-        """`path`: as it was opened, which may be a link. Raises `Unavailable` where the directory is gone."""
+        """Remember the directory at `path`, which may be a link.
+
+        Raises `Unavailable` where the directory is missing.
+        """
         self._registry = registry
         self._path = path
         self._identity = identity
@@ -153,8 +164,10 @@ class OpenedHome:
         self._known_at: tuple[int, int, int] | None = None
 
     def require(self) -> None:
-        """Raises `Unavailable` where the directory is gone or another one (reason "replaced"), or the home
-        has another id by now."""
+        """Raise `Unavailable` where the home is missing, was replaced, or has another id by now.
+
+        The reason of a replaced home or id is "replaced".
+        """
         root = self._path
         place = _place(root)
         if place != self._place and (place.root, place.inode) != (self._place.root, self._place.inode):
@@ -181,7 +194,7 @@ def _identity(place: _Place, known: tuple[KnownHome, ...]) -> HomeIdentity | Non
     found = [home for home in known if place.is_home(home)]
     if not found:
         return None
-    # The exact place speaks before another name of it.
+    # A match of the exact path outranks another name of the directory.
     own = next((home for home in found if home.root == place.root), found[0])
     return HomeIdentity(own.id, place.root, tuple(home for home in known if place.may_be(home)))
 
@@ -210,7 +223,7 @@ def _known(data: Mapping[str, Any]) -> Iterator[KnownHome]:
 
 
 def _is_id(text: str) -> bool:
-    """Ids become file names."""
+    """Return whether a text is a valid id; ids become file names."""
     return len(text) == 2 * _ID_BYTES and all(char in "0123456789abcdef" for char in text)
 
 
@@ -224,7 +237,7 @@ def _place(root: Path) -> _Place:
 
 
 def _still_there(known: KnownHome) -> bool:
-    """Whether the recorded path still leads to the recorded directory."""
+    """Return whether the recorded path still leads to the recorded directory."""
     try:
         status = known.root.stat()
     except (OSError, ValueError):

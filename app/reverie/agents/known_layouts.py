@@ -1,17 +1,17 @@
-"""Which layouts and versions of each agent's stores Reverie knows, and what in a home is none of them.
+"""Detection of store layouts and versions that Reverie does not know.
 
-The rule for versions to come: fields that Reverie does not know are kept and are no reason to refuse; a
-version number that it does not know, a part that it relies on and that is missing, and a value of another
-type are. What cannot be read or parsed is not judged here: every reader says so itself. Facts: formats/mux.md
-sections 1 to 3 and 20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md sections 4, 5 and 12,
-formats/loki.md sections 3 to 9.
+The rule for future versions: fields that Reverie does not know are kept and are no reason to refuse; an
+unknown version number, a missing part that Reverie relies on, and a value of another type are. What cannot be
+read or parsed is not judged here: every reader reports that itself. Facts: formats/mux.md sections 1 to 3 and
+20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md sections 4, 5 and 12, formats/loki.md
+sections 3 to 9.
 
 Evidence is a sentence that names the file, what was found in it and what Reverie knows. It is stable, because
 a permission covers exactly that text (`memory.store`).
 
-SQLite and TOML are imported where they are needed: a hook of an agent waits for the rest.
+SQLite and TOML are imported where they are needed, because a hook of an agent waits for the other checks.
 
-Only looks: opens the few files named here, bounded, and lists few directories; databases through a copy.
+Only reads: opens the few files named here, bounded, and lists few directories; databases through a copy.
 Threading: any thread but the GUI's. Failure: nothing is raised; what is out of reach is not judged.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 WHOLE_HOME = ""
 CODEX_MEMORIES = "memories"
-"""What stands for all memory roots of a Codex home; its instructions are not part of them."""
+"""The store key that covers all memory roots of a Codex home; its instructions are not part of them."""
 MUX_WRITER_STATE = "system1-memory-writer-state.json"
 
 _JSON_BYTES = 64 << 20
@@ -52,12 +52,14 @@ _MARKERS = frozenset({".version", "version", "version.json", "layout.json"})
 _DATABASE = re.compile(r"(?:memory|memories|index|store)\.(?:db|sqlite3?)", re.IGNORECASE)
 
 _Shape = Mapping[str, Any]
-"""A JSON object as it is judged: scalars as they are, `list` or `dict` for what holds more."""
+"""A JSON object for checking: scalars as they are, and `list` or `dict` in place of a container."""
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal of a store for all that was found in it; none for nothing. `has_workspaces`: the
-    agent's homes have workspaces, of which the doctor has to be told one."""
+    """Return one refusal of a store for all evidence found in it; none without evidence.
+
+    `has_workspaces`: the agent's homes have workspaces, so the doctor needs a workspace id.
+    """
     if not evidence:
         return ()
     command = (
@@ -78,13 +80,12 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
     )
 
 
-# mux
-
-
 def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
-    """Refuse the home for what is unknown in its lists, its sidecars, and the locks and journals of a layout
-    to come. `session`: the directory of the session that is asked about, which is looked into whatever else
-    there is; its state of the memory writer counts as well."""
+    """Return refusals for unknown parts of the home's lists and sidecars, and for future locks and journals.
+
+    `session`: the directory of the session in question, which is always checked; its state of the memory
+    writer counts as well.
+    """
     found = [*_version(home / "config.json", known=(1,))]
     found += _types(home / "config.json", {"projects": list}, shown="config.json")
     found += _version(home / "memory-meta.json", known=(1,))
@@ -111,7 +112,7 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
 
 
 def _journaled(home: Path, session: Path | None) -> bool:
-    """Whether a session records each change of a memory. Of many sessions only some are looked into."""
+    """Return whether a session records each change of a memory, checking only some of many sessions."""
     if session is not None and is_file(session / _JOURNAL):
         return True
     return any(
@@ -119,8 +120,6 @@ def _journaled(home: Path, session: Path | None) -> bool:
         for entry in islice(entries_in(home / "sessions"), _MOST_SESSIONS)
     )
 
-
-# Codex
 
 _CODEX_GENERATION = re.compile(r"memories_v(\d+)(?:_(\d+))?(\.sqlite|\.lock)?", re.IGNORECASE)
 _CODEX_DATABASE = re.compile(r"memories_(\d+)\.sqlite")
@@ -139,7 +138,7 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Evidence for all memory roots: the names of generations, and the version that the settings name."""
+    """Return evidence for all memory roots: names of generations, and the version in the settings."""
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
@@ -158,7 +157,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 
 
 def codex_root(directory: Path) -> tuple[str, ...]:
-    """Evidence in one memory root: the mark of the summary, and the version of the baseline."""
+    """Return evidence in one memory root: the mark of the summary, and the version of the baseline."""
     found: list[str] = []
     first = _first_line(directory / "memory_summary.md")
     if re.fullmatch(r"v\d+", first) and first != "v1":
@@ -172,7 +171,10 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Evidence in the databases of memory jobs. `elsewhere`: see `codex.threads.database_places`."""
+    """Return evidence in the databases of memory jobs.
+
+    `elsewhere`: see `codex.threads.database_places`.
+    """
     from reverie.agents.codex.threads import database_places
     from reverie.files.sqlite import Database
 
@@ -181,7 +183,7 @@ def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> t
         for name in file_names(place, []):
             if cache is not None and _CODEX_MEMORY_DATABASE.fullmatch(name):
                 database = Database(place / name, cache / "databases", otherwise="")
-                with contextlib.suppress(UserError):  # who reads it says that it cannot be read
+                with contextlib.suppress(UserError):  # its reader reports that it cannot be read
                     found += _codex_database(name, database)
     return tuple(dict.fromkeys(found))
 
@@ -201,13 +203,11 @@ def _codex_database(name: str, database: Database) -> Iterator[str]:
             yield f"The table “{table}” of {name} lacks {_listed(missing)}, which Reverie relies on."
 
 
-# Claude Code
-
 _FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 def claude_root(directory: Path) -> tuple[str, ...]:
-    """Evidence in one memory directory."""
+    """Return evidence in one memory directory."""
     found = [*_foreign_parts(directory, "", "Markdown files with MEMORY.md as their index")]
     index, lock = directory / "MEMORY.md", directory / ".consolidate-lock"
     if is_directory(index):
@@ -234,8 +234,6 @@ def claude_root(directory: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-# loki-mode
-
 _LOKI_VERSIONS = ("1.0", "1.1.0", "2.0.0")
 _LOKI_FIELDS = ("version", "schema_version")
 _LOKI_FILES: Mapping[str, Mapping[str, type]] = {
@@ -250,7 +248,7 @@ _LOKI_SCHEMA = "1"
 
 
 def loki_root(memory: Path) -> tuple[str, ...]:
-    """Evidence in the files of one store."""
+    """Return evidence in the files of one store."""
     found: list[str] = []
     for name, types in _LOKI_FILES.items():
         found += _version(memory / name, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=name)
@@ -260,21 +258,21 @@ def loki_root(memory: Path) -> tuple[str, ...]:
         of_record = [*_version(path, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=shown)]
         if of_record:
             found += of_record
-            break  # one is enough, and the next one would ask again for the same
+            break  # one is enough; the next one would need another permission for the same reason
     if is_file(memory / _LOKI_DATABASE) and not any(is_there(memory / part) for part in _LOKI_PARTS):
         found.append(f"The memories are in {_LOKI_DATABASE} only. Reverie knows stores of JSON files.")
     return tuple(found)
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Evidence in the database beside the files."""
+    """Return evidence in the database beside the files."""
     path = memory / _LOKI_DATABASE
     if cache is None or not is_file(path):
         return ()
     from reverie.files.sqlite import Database
 
     rows: tuple[Row, ...] = ()
-    with contextlib.suppress(UserError):  # who reads it says that it cannot be read
+    with contextlib.suppress(UserError):  # its reader reports that it cannot be read
         rows = Database(path, cache / "databases", otherwise="").rows("metadata", ("key", "value"))
     schema = next((row.get("value") for row in rows if row.get("key") == "schema_version"), None)
     if schema is None or str(schema) == _LOKI_SCHEMA:
@@ -283,18 +281,15 @@ def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
 
 
 def _newest_records(memory: Path) -> Iterator[Path]:
-    """A few of the newest episodes and of the skills: a new version of the agent writes those first."""
+    """Yield a few of the newest episodes and skills, which a new version of the agent writes first."""
     days = sorted((entry.name for entry in entries_in(memory / "episodic")), reverse=True)
     for directory in [*(memory / "episodic" / day for day in days[:2]), memory / "skills"]:
         names = sorted(entry.name for entry in islice(entries_in(directory), 10 * _MOST_RECORDS))
         yield from (directory / name for name in names[-_MOST_RECORDS:] if name.endswith(".json"))
 
 
-# Looking
-
-
 def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
-    """Marks of another layout among the names in a directory, and databases in place of its files."""
+    """Yield evidence of another layout among the names in a directory, and of databases in place of files."""
     names = [entry.name for entry in islice(entries_in(directory), 5000)]
     for name in sorted(names):
         if name.lower() in _MARKERS and is_file(directory / name):
@@ -307,7 +302,7 @@ def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
 def _version(
     path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
 ) -> Iterator[str]:
-    """A version that is there, and is none of those that are known."""
+    """Yield a sentence for each version field whose value is unknown."""
     shape = _shape(path)
     for name in fields:
         value = shape.get(name)
@@ -316,7 +311,7 @@ def _version(
 
 
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
-    """A value of another type than the one that is known; null counts as missing."""
+    """Yield a sentence for each value of another type than the known one; null counts as missing."""
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)
     for name, wanted in types.items():
@@ -326,7 +321,7 @@ def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterato
 
 
 def _shape(path: Path) -> _Shape:
-    """The outermost object of a JSON file; empty for what is not there, cannot be read or is no object."""
+    """Return the outermost object of a JSON file; empty for one that is missing, unreadable or no object."""
     try:
         status = path.stat()
     except OSError:
@@ -353,7 +348,7 @@ def _first_line(path: Path) -> str:
 
 
 def _head(path: Path) -> str:
-    """The beginning of a file as text; empty for what is not there or cannot be read."""
+    """Return the beginning of a file as text; empty for one that is missing or cannot be read."""
     try:
         if path.stat().st_size <= _HEAD_BYTES:
             return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")
@@ -364,7 +359,7 @@ def _head(path: Path) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value from disk in a sentence: short, on one line."""
+    """Format a value from disk for a sentence: short, on one line."""
     if isinstance(value, type):
         return "a list or an object"
     text = f"“{value}”" if isinstance(value, str) else repr(value)

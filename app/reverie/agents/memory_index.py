@@ -1,13 +1,16 @@
-"""An index of memories, `MEMORY.md`: what is loaded of it, what is wrong with it, and edits that repair it.
+"""The memory index `MEMORY.md`: its loaded part, its problems, and edits that repair it.
 
 The format is Claude Code's (formats/claude-code.md section 4); a home whose `file_role` answers "index" keeps
 such files. The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where
-it links to a file. Of what is left without front matter and block comments, trimmed, only the first 200 lines
-are loaded, and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break
-before.
+it links to a file. Front matter and block comments are removed and the rest is trimmed; only its first 200
+lines are loaded, and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line
+break before.
 
-Pure, any thread: the caller reads the files and says what their front matter holds. Texts are as found, with
-their line breaks and byte order mark. Checking fails on no text; an edit raises `IndexEditError`.
+An edit adds, drops or shortens a line, or updates links after a rename. It changes the characters that it
+names and no other byte. Nothing is written here; the caller does so by compare-and-swap.
+
+Pure, any thread: the caller reads the files and passes what their front matter holds. Texts are as found,
+with their line breaks and byte order mark. Checking accepts every text; an edit raises `IndexEditError`.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ INDEX = "MEMORY.md"
 MOST_LINES = 200
 MOST_CHARS = 25_000
 RECOMMENDED_CHARS = 200
-"""How long a line of the index should be at most: the agent's own warning names it."""
+"""Recommended maximum length of a line of the index, from the agent's own warning."""
 
 Problem = Literal[
     "over-lines", "over-chars", "falls-off", "no-file", "listed-twice", "long-line", "unlisted", "dangling",
@@ -42,7 +45,7 @@ _CONFLICT_COPY = re.compile(
     r"MEMORY(?:\.sync-conflict-[\w-]+| \([^()]*conflict[^()]*\)|_conf\([^()]*\)|[ -]conflict[ \w.-]*)\.md",
     re.IGNORECASE,
 )
-"""As Syncthing, Dropbox, Nextcloud and the like call them."""
+"""Names of conflict copies by Syncthing, Dropbox, Nextcloud and the like."""
 _BREAK = re.compile(r"\r\n?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -56,16 +59,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Cut(Struct, frozen=True):
-    """What the agent loads of an index: what is left without front matter and block comments, trimmed, and
-    of that the beginning."""
+    """The loaded part of an index: its beginning, after front matter and block comments are removed."""
 
     loaded: str
     line: int | None
-    """The first line of the file (from 1) of which the limits leave something out; None where nothing is."""
+    """The first line of the file (from 1) that is not fully loaded; None where everything is."""
     column: int
-    """How much of that line is loaded, in UTF-16 units."""
+    """The loaded length of that line, in UTF-16 units."""
     lines: int
-    """Those that count against the limit."""
+    """Number of lines that count against the limit."""
     chars: int
     """UTF-16 units that count against the limit."""
 
@@ -79,9 +81,12 @@ class Cut(Struct, frozen=True):
 
 
 class IndexLink(Struct, frozen=True):
-    """A link to a memory. `start` and `end` are where its target is in the text (characters); `target` is
-    as a path or slug, decoded; `rel` the file a Markdown link leads to, None for `[[slug]]`. `title` is the
-    text of a Markdown link."""
+    """A link to a memory.
+
+    `start` and `end`: the position of its target in the text (characters). `target`: the decoded path or
+    slug. `rel`: the file that a Markdown link leads to, None for `[[slug]]`. `title`: the text of a Markdown
+    link.
+    """
 
     line: int
     start: int
@@ -93,7 +98,7 @@ class IndexLink(Struct, frozen=True):
 
 
 class Topic(Struct, frozen=True):
-    """One memory file but an index: its whole text, and what its front matter says (None: nothing)."""
+    """One memory file other than an index: its whole text, and its front matter's fields (None: missing)."""
 
     rel: str
     text: str
@@ -106,17 +111,16 @@ class IndexFinding(Struct, frozen=True):
 
     problem: Problem
     rel: str
-    """The file it is in, or is about."""
+    """The file that it is in, or about."""
     line: int = 0
-    """In that file, from 1; 0 for the whole of it."""
+    """In that file, from 1; 0 for the whole file."""
     about: str = ""
     """The target, the name, or the line's text."""
 
 
 @dataclass(frozen=True)
 class IndexReport:
-    """An index and what was found. `entries` are its links to files in order; `fallen` those of them that the
-    agent does not load."""
+    """An index and its findings. `entries` are its links to files in order."""
 
     cut: Cut
     entries: tuple[IndexLink, ...]
@@ -124,15 +128,12 @@ class IndexReport:
 
     @cached_property
     def fallen(self) -> tuple[IndexLink, ...]:
-        """The links that the agent does not load: they stand below the cut."""
+        """The links below the cut, which the agent does not load."""
         return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
 
 
-# What is loaded
-
-
 def cut_of(text: str) -> Cut:
-    """What the agent loads of an index."""
+    """Compute the part of an index that the agent loads."""
     # Late: no index is open in a window that starts.
     from reverie.agents.claude.instruction_text import loaded_lines
 
@@ -156,16 +157,16 @@ def cut_of(text: str) -> Cut:
 
 
 def falls_off(cut: Cut, line: int) -> bool:
-    """Whether the agent does not load (all of) a line."""
+    """Return whether a line is not, or not completely, loaded."""
     return cut.line is not None and line >= cut.line
 
 
-# Links
-
-
 def links(text: str, rel: str = INDEX) -> tuple[IndexLink, ...]:
-    """The links to memories in a file `rel`, in order: relative Markdown links to files inside the memory
-    directory, and `[[slugs]]`. Not those in code, to the web, to a heading, or out of the directory."""
+    """Return the links to memories in a file `rel`, in order.
+
+    These are relative Markdown links to files inside the memory directory, and `[[slugs]]`; not links in
+    code, to the web, to a heading, or out of the directory.
+    """
     return tuple(_links(text, posixpath.dirname(rel)))
 
 
@@ -176,7 +177,7 @@ def _links(text: str, folder: str) -> Iterator[IndexLink]:
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, int, str]]:
-    """The lines that are no code: number from 1, where they begin, and their text with spaces for code."""
+    """Yield the lines outside of code blocks: number from 1, start, and text with code blanked out."""
     at, fence = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         start, at = at, at + len(line) + 1
@@ -213,13 +214,12 @@ def _slugs(line: str, number: int, start: int) -> Iterator[IndexLink]:
         yield IndexLink(number, at, at + len(slug.strip()), slug.strip(), None)
 
 
-# Looking
-
-
 def report(index: str | None, topics: Sequence[Topic], others: Iterable[str] = ()) -> IndexReport:
-    """The findings in an index (None: there is none) and its topics. `others`: files that may be linked
-    to and need no line (pictures, logs, indexes of folders). Findings stand in reading order, those of the
-    index first."""
+    """Check an index (None: there is none) and its topics, and return the findings.
+
+    `others`: files that may be linked to and need no line (pictures, logs, indexes of folders). Findings are
+    in reading order, those of the index first.
+    """
     text = index or ""
     cut, entries = cut_of(text), links(text)
     slugs, others = slug_table(topics), set(others)
@@ -272,13 +272,12 @@ def _of_index(
 
 
 def is_conflict_copy(rel: str) -> bool:
-    """Return whether a file is a copy of an index that a sync program put beside it in a conflict."""
+    """Return whether a file is a copy of an index that a sync program made in a conflict."""
     return _CONFLICT_COPY.fullmatch(posixpath.basename(rel)) is not None
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file whose path consists of the same characters, though of other code points (`ü` in one or
-    in two); None for none, or for `rel` itself."""
+    """Return the file with the same path in other code points (`ü` as one or two); None for none or `rel`."""
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)
@@ -286,7 +285,7 @@ def same_spelling(rel: str, there: Collection[str]) -> str | None:
 
 
 def respelled(text: str, line: int, there: Collection[str]) -> str:
-    """Return the index with the links of a line (from 1) written as the files are called."""
+    """Return the index with the links of a line (from 1) spelled as the names of their files."""
     for link in reversed(links(text)):
         called = None if link.rel is None or link.line != line else same_spelling(link.rel, there)
         if called is not None:
@@ -296,7 +295,10 @@ def respelled(text: str, line: int, there: Collection[str]) -> str:
 
 
 def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
-    """What `[[slugs]]` lead to: a name, a path without its ending, the name of a file; the first counts."""
+    """Return the file that each `[[slug]]` leads to; where several match, the first one counts.
+
+    A slug is a name, a path with or without its ending, or a file name.
+    """
     found: dict[str, str] = {}
     topics = list(topics)
     for topic in topics:
@@ -316,12 +318,8 @@ def _is_missing_note(rel: str, there: set[str]) -> bool:
 
 
 def stem_of(rel: str) -> str:
-    """A path without the ending of a note."""
+    """Return a path without the ending of a note."""
     return rel.removesuffix(".md")
-
-
-# Edits: a line added, dropped or shortened, and links that follow a rename. An edit changes the characters
-# that it names and no other byte. Nothing is written here; the caller does so by compare-and-swap.
 
 
 _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
@@ -332,7 +330,7 @@ class IndexEditError(ValueError):
 
 
 class FileEdit(Struct, frozen=True):
-    """One file of a plan; None: it is not there before, or not after."""
+    """The change of one file; `before` is None for a new file, `after` for a deleted one."""
 
     rel: str
     before: str | None
@@ -340,9 +338,12 @@ class FileEdit(Struct, frozen=True):
 
 
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
-    """Return the index with a line for a file, below its last entry, else at the end; where that would not be
-    loaded, above the last entry that is. The line is as long as is wished at most, where title and path are
-    not longer already. Raises `IndexEditError` where no place in the index is loaded."""
+    """Return the index with a line for a file below its last entry, or else at the end.
+
+    Where that would not be loaded, the line goes above the last loaded entry. It is no longer than
+    recommended, unless title and path alone are. Raises `IndexEditError` where no place in the index is
+    loaded.
+    """
     entries = links(text)
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     line = f"- [{_title(title or stem_of(posixpath.basename(rel)))}]({_target(rel)})"
@@ -359,8 +360,10 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
 
 
 def moved_up(text: str, line: int) -> str:
-    """Return the index with a line (from 1) that is not loaded above the last entry that is. Raises
-    `IndexEditError` where no place in the index is loaded."""
+    """Return the index with an unloaded line (from 1) moved above the last loaded entry.
+
+    Raises `IndexEditError` where no place in the index is loaded.
+    """
     start, end = _line_span(text, line)
     newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
     return _among_loaded(text[:start] + text[end:], text[start:end].rstrip("\r\n"), newline)
@@ -374,7 +377,7 @@ def _inserted(text: str, at: int, line: str, newline: str) -> str:
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
-    """Put a line as far down as it is loaded."""
+    """Insert a line at the lowest place where it is loaded."""
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
     for number in reversed(numbers):
@@ -386,21 +389,25 @@ def _among_loaded(text: str, line: str, newline: str) -> str:
 
 
 def without_line(text: str, line: int) -> str:
-    """The index without a line (from 1). Raises `IndexEditError` where the line has more than one entry."""
+    """Return the index without a line (from 1).
+
+    Raises `IndexEditError` where the line has more than one entry.
+    """
     if len([entry for entry in links(text) if entry.line == line]) > 1:
         raise IndexEditError("Several files are named on this line.")
     start, end = _line_span(text, line)
     kept = text[:start] + text[end:]
     if end == len(text) and not text.endswith("\n"):
-        kept = kept.removesuffix("\n").removesuffix(
-            "\r"
-        )  # the last line had no break, and the new one has none
+        # The last line had no break, so the new last line has none either.
+        kept = kept.removesuffix("\n").removesuffix("\r")
     return kept
 
 
 def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
-    """The index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis; its links stay.
-    Raises `IndexEditError` where those alone are longer."""
+    """Return the index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis.
+
+    Its links stay. Raises `IndexEditError` where those alone are longer.
+    """
     start, end = _line_span(text, line)
     whole = text[start:end]
     bare = whole.rstrip("\r\n")
@@ -418,13 +425,14 @@ def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> st
 def renamed(
     files: Mapping[str, str], moved: Mapping[str, str], names: Collection[str] = ()
 ) -> tuple[FileEdit, ...]:
-    """What changes where memories get new paths: the files themselves, and each link to them, in the index
-    and in other memories. `files`: the text of every memory, the index too; `moved`: old path -> new path;
-    `names`: what front matter calls the memories.
+    """Return the edits for memories that get new paths: the files themselves, and each link to them.
 
-    `[[slugs]]` change where they name the file; where they name what its front matter calls it, nothing
-    does, and neither does the title of a link. Raises `IndexEditError` for a path that is taken, or a file
-    that is not among `files`."""
+    `files`: the text of every memory, including the index; `moved`: old path -> new path; `names`: the names
+    of the memories in front matter.
+
+    `[[slugs]]` change where they name the file, not where they use a name from front matter; titles of links
+    stay. Raises `IndexEditError` for a path that exists already, or a file that is not among `files`.
+    """
     for old, new in moved.items():
         if old not in files:
             raise IndexEditError(f"{old} is not there.")
@@ -453,10 +461,12 @@ def relinked(
     names: Mapping[str, str],
     kept: Collection[str] = (),
 ) -> dict[str, str]:
-    """The texts with every link to a memory that was renamed, or merged into another, leading to where that
-    stands now. `files`: as they stand after it; `renames`: old -> new path; `heirs`: path of a merged memory
-    -> path of the one that took it over; `names`: what front matter called a merged one -> what its heir is
-    called; `kept`: what it calls those that are there, which links by that name follow."""
+    """Return the texts with every link to a renamed or merged memory leading to its new place.
+
+    `files`: the texts afterwards; `renames`: old -> new path; `heirs`: path of a merged memory -> path of the
+    one that it was merged into; `names`: a merged memory's name in front matter -> name of its heir; `kept`:
+    the names in front matter of existing memories, whose links stay.
+    """
     origins = {new: old for old, new in renames.items()}
     stood = {origins.get(rel, rel) for rel in files} | heirs.keys()
     stems = Counter(posixpath.basename(stem_of(rel)) for rel in stood)
@@ -507,7 +517,7 @@ def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str |
 
 
 def _line_span(text: str, line: int) -> tuple[int, int]:
-    """Where a line begins, and where the next one does."""
+    """Return where a line begins, and where the next one does."""
     start = 0
     for _each in range(line - 1):
         start = text.find("\n", start) + 1
@@ -518,7 +528,7 @@ def _line_span(text: str, line: int) -> tuple[int, int]:
 
 
 def _link_end(text: str, link: IndexLink) -> int:
-    """Behind the whole link, whose target ends at `link.end`."""
+    """Return the position behind the whole link, whose target ends at `link.end`."""
     close = text.find("]]" if link.rel is None else ")", link.end)
     return close + (2 if link.rel is None else 1)
 
@@ -545,18 +555,17 @@ def _target(rel: str, *, angled: bool = False) -> str:
     return "".join(char if not char.isascii() else quote(char, safe=_PLAIN_TARGET) for char in rel)
 
 
-# How the index and the links follow a consolidation. A renamed memory keeps its line and its links. A
-# merged one hands its links to the memory that took it over, and its line too, unless that one has a line
-# already. The line of a deleted one goes; a new memory gets one. Only list items go: prose that names a
-# memory is for a person to reword. Nothing is added where there is no index; each folder with an index of
-# its own is handled by itself.
-
-
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def follow(change: RootChange) -> Mapping[str, str]:
-    """The texts that become others, by `rel`."""
+    """Return the texts that change so that the indexes and links match a consolidation, by `rel`.
+
+    A renamed memory keeps its line and its links. A merged one passes its links to the memory that it was
+    merged into, and its line too, unless that one has a line already. The line of a deleted one is removed; a
+    new memory gets one. Only list items are removed: prose that names a memory is for a person to reword.
+    Nothing is added where there is no index; each folder with an index of its own is handled separately.
+    """
     folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
     return {
         posixpath.join(folder, rel): text
@@ -566,7 +575,7 @@ def follow(change: RootChange) -> Mapping[str, str]:
 
 
 def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootChange:
-    """What became of the files that the index of one folder is about, by path inside it."""
+    """Return the part of a change that concerns the index of one folder, by path inside the folder."""
     cut = len(folder) + 1 if folder else 0
 
     def belongs(rel: str) -> bool:
@@ -616,7 +625,7 @@ def _followed(change: RootChange) -> dict[str, str]:
 
 
 def _without(index: str, gone: Collection[str], change: RootChange) -> str:
-    """Without the list items that name what is gone, and nothing else."""
+    """Return the index without the list items that name deleted files; prose stays."""
     slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
     slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
     slugs -= _names(change.files)
@@ -644,7 +653,7 @@ def _is_to(link: IndexLink, rel: str, file: ConsolidatedFile) -> bool:
 
 
 def _names(files: Mapping[str, ConsolidatedFile]) -> set[str]:
-    """What a slug may call one of the files."""
+    """Return every slug that may name one of the files."""
     return {file.name for file in files.values()} | {posixpath.basename(stem_of(rel)) for rel in files} | {""}
 
 
