@@ -40,13 +40,16 @@ OLDEST_PYTHON = (3, 11)
 REVERIE = ("-P", "-m", "reverie")
 # Root may open any file, which hides mistakes: of these, one test in USER_SHARE runs without its rights too.
 USER_TESTS = (
-    *(f"tests/unit/{room}" for room in ("files", "agents", "memory", "runs", "services")),
+    *(f"tests/unit/{package}" for package in ("files", "agents", "memory", "runs", "services")),
     "tests/unit/test_settings.py",
     "tests/unit/test_profile.py",
     "tests/end2end/test_bad_homes.py",
 )
 USER_SHARE = 20
-OWN_TEXTS = ("README.md", "CHANGELOG.md", "resources/guide.md")
+OWN_TEXTS = (
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+    *(f"resources/guide/{file.name}" for file in sorted((ROOT / "resources" / "guide").glob("*.md"))),
+)
 """What this project says of itself."""
 TEST_COUNTS = re.compile(r"^(\d+ passed.*?)(?:, \d+ deselected)?(?: in [\d.]+s.*)?$", re.MULTILINE)
 """What pytest says at its end: the counts without the time."""
@@ -57,7 +60,7 @@ usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
 
   run [ARGUMENTS...]   set up, then open the window; arguments go to reverie (`run --home DIR`)
   test [--python PATH] [-- ARGUMENTS]
-                       set up, then the whole check: ruff, mypy, floors, tests; arguments go to pytest.
+                       set up, then the whole check: ruff, mypy, layers, tests; arguments go to pytest.
                        With --python: under that interpreter, in an environment of its own below build/
   setup                make .venv with the locked versions, install what Qt needs
   bench                print the budgets as ratios, measured in one run
@@ -298,11 +301,11 @@ def test(arguments: Sequence[str]) -> int:
         return test_under(arguments[1:])
     python = set_up()
     # import-linter has no `__main__`, and its console script names the place where .venv was made.
-    floors = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
+    layers = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
     checks: dict[str, Sequence[str | Path]] = {
         "ruff check": ["-m", "ruff", "check", "--quiet", "."],
         "ruff format --check": ["-m", "ruff", "format", "--check", "--quiet", "."],
-        "floors": ["-c", floors],
+        "layers": ["-c", layers],
         "README, guide and docs are true": stale_check(),
     }
     failed = [title for title, words in checks.items() if not step(title, [python, *words])]

@@ -17,7 +17,7 @@ from tour import guide
 
 PLACE = Path(__file__).parent.parent / "resources" / "screenshots"
 TAKEN_FROM = {
-    "memory-light.png": "3-after.png",
+    "memory-light.png": "3-changed.png",
     "memory-dark.png": "8-dark.png",
     "narrow.png": "7-narrow.png",
     "review.png": "4-review.png",

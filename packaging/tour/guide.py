@@ -108,6 +108,8 @@ class Guide:
         memory.show_choices(camera)
         self._consolidate()
         camera.picture("3-after")
+        self._open_what_changed()
+        camera.picture("3-changed")
         memory.show_review(camera)
         self._sibling()
         self._several_projects()
@@ -167,6 +169,19 @@ class Guide:
     def _open_a_file(self) -> None:
         if select_a_file(self._window):
             self._camera.wait("the editor", lambda: self._window.tab.pane.file is not None)
+
+    def _open_what_changed(self) -> None:
+        """Open a memory that the consolidation changed: its lines are marked, and a bar says who did it."""
+        tab = self._window.tab
+        files = tab.model.memory_tree.files.values()
+        path = next((node.data.path for node in files if node.data.changed == "changed"), "")
+        if path:
+            tab.tree.select_path(path)
+            self._camera.wait(
+                "the changed memory",
+                lambda: tab.pane.file is not None and tab.pane.file.buffer.address.path == path,
+            )
+            self._camera.wait("the window to settle", self._loaded)
 
     def _begin_with_a_sibling(self) -> None:
         """A workspace whose project has another one, so that what they share can be shown."""

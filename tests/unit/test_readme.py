@@ -1,4 +1,4 @@
-"""What the README and the guide say agrees with the program: commands, floors, files, and where texts go."""
+"""README, CONTRIBUTING and guide agree with the program: commands, layers, files, and where texts go."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from reverie.agents.base import Home
 from reverie.cli.main import COMMANDS, build_parser
 from reverie.llm import catalogue
 
-README = (dev.ROOT / "README.md").read_text(encoding="utf-8")
-GUIDE = (dev.ROOT / "resources" / "guide.md").read_text(encoding="utf-8")
+PAGES = {name: (dev.ROOT / name).read_text(encoding="utf-8") for name in dev.OWN_TEXTS}
+README, CONTRIBUTING = PAGES["README.md"], PAGES["CONTRIBUTING.md"]
+GUIDE = "\n".join(text for name, text in PAGES.items() if name.startswith("resources/guide/"))
+PRIVACY = PAGES["resources/guide/privacy.md"]
+LONGEST_README = 8192
+"""Bytes: what a stranger reads in two minutes."""
 _ROW = re.compile(r"^\| (`reverie.+?) \| (.+?) \|$", re.MULTILINE)
 _EVERYWHERE = {"--help", "--home", "--profile", "--json", "--now", "--version", "--workspace", "--project"}
 """Said once, above the table."""
@@ -46,7 +50,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 def table() -> dict[str, str]:
     """The first column of the command table by command; the window's is empty."""
     rows: dict[str, str] = {}
-    for usage, _does in _ROW.findall(README):
+    for usage, _does in _ROW.findall(PAGES["resources/guide/commands.md"]):
         for one in re.findall(r"`reverie(.*?)`", usage):
             name = one.split()[0] if one.split() and one.split()[0] in COMMANDS else ""
             rows[name] = rows.get(name, "") + one
@@ -67,15 +71,16 @@ def test_the_window_has_what_the_table_says_and_the_table_has_all_of_it() -> Non
     assert options(build_parser()) <= named <= options(build_parser()) | _EVERYWHERE
 
 
-def test_the_floor_plan_is_the_one_that_is_checked() -> None:
+def test_the_layers_that_are_drawn_are_those_that_are_checked() -> None:
     contracts = tomllib.loads((dev.ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    rooms = {room for layer in contracts["contracts"][0]["layers"] for room in re.findall(r"\w+", layer)}
-    plan = README.split("## The house")[1].split("Four rules")[0]
-    assert {room for room in rooms if not re.search(rf"\b{room}\b", plan)} == set()
+    packages = {name for layer in contracts["contracts"][0]["layers"] for name in re.findall(r"\w+", layer)}
+    plan = CONTRIBUTING.split("## Layers")[1].split("\n## ")[0]
+    assert {name for name in packages if not re.search(rf"\b{name}\b", plan)} == set()
 
 
 def test_every_link_leads_to_a_file_and_a_heading_that_are_there() -> None:
-    for text, place in ((README, dev.ROOT), (GUIDE, dev.ROOT / "resources")):
+    for name, text in PAGES.items():
+        place = (dev.ROOT / name).parent
         for target in re.findall(r"\]\(([^)]+)\)", text):
             path, _, anchor = target.partition("#")
             if target.startswith("http"):
@@ -86,18 +91,24 @@ def test_every_link_leads_to_a_file_and_a_heading_that_are_there() -> None:
                 assert anchor in anchors(text if file is None else file.read_text("utf-8")), target
 
 
-def test_the_readme_has_one_picture() -> None:
+def test_the_readme_is_short_and_has_one_picture() -> None:
     assert README.count("![") == 1
+    assert len(README.encode()) <= LONGEST_README
 
 
-def test_what_is_left_to_say_of_a_new_home_is_what_the_readme_lists() -> None:
-    steps = README.split("### Adding a home")[1].split("### Adding a provider")[0]
+def test_the_guide_leads_to_each_of_its_pages() -> None:
+    pages = {Path(name).name for name in PAGES if name.startswith("resources/guide/")}
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", PAGES["resources/guide/README.md"])) == pages - {"README.md"}
+
+
+def test_the_members_of_a_new_home_are_those_that_contributing_lists() -> None:
+    steps = CONTRIBUTING.split("### Adding a home")[1].split("### Adding a provider")[0]
     assert {name for name in Home.__abstractmethods__ if f"`{name}" not in steps} == set()
     assert (Path(agents.__file__).parent / "discovery.py").exists()
 
 
 def test_the_names_that_a_new_provider_needs_are_there() -> None:
-    steps = README.split("### Adding a provider")[1].split("\n## ")[0]
+    steps = CONTRIBUTING.split("### Adding a provider")[1].split("\n## ")[0]
     for name in ("_KNOWN", "_wire"):
         assert f"`{name}`" in steps
         assert hasattr(catalogue, name)
@@ -119,6 +130,7 @@ def test_no_text_says_that_everything_stays_on_this_machine(where: str) -> None:
 
 
 def test_the_readme_says_that_a_remote_model_gets_memory_text_and_names_the_provider() -> None:
-    privacy = " ".join(README.split("## Privacy")[1].split("\n## ")[0].split())
-    assert "A remote model gets memory text" in privacy
-    assert "sends memories, and what else it reads, to the provider of that model" in privacy
+    for text in (README.split("## Privacy")[1].split("\n## ")[0], PRIVACY):
+        privacy = " ".join(text.split())
+        assert "A remote model gets memory text" in privacy
+        assert "sends memories, and what else it reads, to the provider of that model" in privacy
