@@ -23,7 +23,7 @@ from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
-from reverie.runs.record import card_from_json
+from reverie.runs.card import card_from_json
 
 EACH = 30
 CLEAN = 240

@@ -18,7 +18,7 @@ from typing import Literal
 from reverie.agents.memory_index import cut_of
 from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.facts import fact_key
-from reverie.runs.record import ReportCard
+from reverie.runs.card import ReportCard
 
 Harm = Literal["", "dropped", "number", "negation", "merged", "invented", "generalised", "link", "cut"]
 HARMS: tuple[Harm, ...] = (

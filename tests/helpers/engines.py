@@ -13,7 +13,7 @@ from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
 from reverie.runs.record import Progress, RunResult
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer
 
 

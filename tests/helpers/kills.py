@@ -31,7 +31,8 @@ from reverie.jobs.consolidate.apply import load_review
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.profile import Profile
-from reverie.runs.record import SUCCEEDED, hunk_count, parts_as_json
+from reverie.runs.parts import hunk_count, parts_as_json
+from reverie.runs.record import SUCCEEDED
 from reverie.services.changes import settle
 from reverie.services.container import HomeContainer
 

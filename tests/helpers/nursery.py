@@ -29,7 +29,7 @@ from reverie.jobs.consolidate.harvest import HarvestRequest, RulesExtractor
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
-from reverie.runs.record import parts_from_json
+from reverie.runs.parts import parts_from_json
 from reverie.services.container import HomeContainer
 from reverie.services.edits import Moves, UserEdits
 

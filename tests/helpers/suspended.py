@@ -44,7 +44,7 @@ from reverie.memory import store as write_lock
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs import record as fence
+from reverie.runs import fence
 from reverie.runs.record import RunRecord
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext
 from reverie.services.container import HomeContainer

@@ -49,7 +49,8 @@ from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
 from reverie.llm.catalogue import never_unlock
 from reverie.memory.diff import unified
-from reverie.runs.record import card_from_json, numbers_taken, sentence, taken_as_json
+from reverie.runs.card import card_from_json, sentence
+from reverie.runs.parts import numbers_taken, taken_as_json
 from reverie.services.host import Host
 from reverie.text.summaries import some
 from reverie.values import as_dict

@@ -33,7 +33,8 @@ from reverie.memory.listing import (
     no_check,
     position,
 )
-from reverie.runs.record import Parts, Progress, RunResult
+from reverie.runs.parts import Parts
+from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices, service_made_by
 from reverie.services.views import (
     FileText,

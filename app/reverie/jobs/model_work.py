@@ -19,7 +19,8 @@ from reverie.llm.client import Account, ModelClient, spent
 from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, Tool, Vault
 from reverie.llm.provider import TokenUsage
 from reverie.llm.trace import Trace, TraceHead
-from reverie.runs.run import Costs, StopCheck, TimedOut
+from reverie.runs.run import Costs
+from reverie.runs.stops import StopCheck, TimedOut
 from reverie.text.redact import find_secrets
 
 # The text of one file as a run sees and leaves it.

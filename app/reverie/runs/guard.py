@@ -14,14 +14,13 @@ synchronous).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reverie.agents.scopes import COMPANIONS, Scope
+from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
-from reverie.memory.paths import ROOT, MemoryPath, is_hidden, parse_memory_path
+from reverie.memory.paths import MemoryPath, is_hidden, parse_memory_path
 from reverie.values import Struct, replace
 
 DRY_RUN_NOTE = "dry-run"
@@ -181,139 +180,3 @@ def _canonical(path: str) -> str:
         return str(parse_memory_path(path))
     except UserError:
         return path
-
-
-# Retention, the rail behind "a dream never loses a line" (design.md principle 8). A line is kept when its
-# words, folded (case, white space, bullets, quoting), are in some line of the context after the run. A
-# deleted memory may take no line with it, and a run may lose at most `max_loss_percent` of a scope. Of a
-# harvest inbox only the candidates count, not the evidence around them. Pure.
-
-
-_WORDS = re.compile(r"\w+")
-_LEAD = re.compile(r"^\s*(?:description:|[-*+>]|\d+[.)])(?:\s+|$)")
-INBOX = "/memories/workspace/harvest/"
-_INBOX_NOISE = re.compile(
-    r"^(?:---|description:|# Harvest inbox|## |Source boundary:|Summary message:"
-    r"|Evidence:|Confidence:|Rationale:)"
-)
-
-
-class LostLine(Struct, frozen=True):
-    """One line that stands nowhere any more. `number` counts from 1 in the text before."""
-
-    path: str
-    number: int
-
-
-class Retention(Struct, frozen=True):
-    """The verdict over a whole run. `loss_percent` is by scope name, over its non-blank lines before."""
-
-    lost: tuple[LostLine, ...]
-    blocked_deletes: tuple[str, ...]
-    loss_percent: Mapping[str, float]
-
-    def exceeds(self, max_loss_percent: float) -> bool:
-        """Whether a scope lost more of its non-blank lines than that."""
-        return any(loss > max_loss_percent for loss in self.loss_percent.values())
-
-
-def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
-    """Compare the texts by memory path before and after a run. Only texts that differ are looked at line by
-    line."""
-    changed = [path for path, text in before.items() if after.get(path) != text]
-    lost: list[LostLine] = []
-    if changed:
-        kept: _KeptLines | None = None
-        for path in changed:
-            # Most lines of a text that is only edited stand in it as before.
-            still_there = frozenset(after.get(path, "").splitlines())
-            for number, words in counted_lines(path, before[path], but=still_there):
-                kept = kept or _KeptLines(after.values())
-                if words not in kept:
-                    lost.append(LostLine(path, number))
-    lost_paths = {line.path for line in lost}
-    return Retention(
-        lost=tuple(lost),
-        blocked_deletes=tuple(path for path in changed if path not in after and path in lost_paths),
-        loss_percent=_loss_percent(before, lost),
-    )
-
-
-def folded_words(line: str) -> str:
-    """A line's words in lower case, one space between and around; empty for a line without words.
-
-    A list marker and the key `description:` in front do not count: a merge may renumber and rewrap those.
-    """
-    words = _WORDS.findall(_LEAD.sub("", line).casefold())
-    return f" {' '.join(words)} " if words else ""
-
-
-def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
-    """Of all lines of `texts` (by memory path), folded, those that stand in `others` too."""
-    kept = _KeptLines(others)
-    return frozenset(
-        words for path, text in texts.items() for _number, words in counted_lines(path, text) if words in kept
-    )
-
-
-def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """How many lines count, by scope name."""
-    total: dict[str, int] = {}
-    for path, text in texts.items():
-        scope = scope_name(path)
-        total[scope] = total.get(scope, 0) + len(counted_lines(path, text))
-    return total
-
-
-class _KeptLines:
-    """All lines of the context after a run; `in` asks whether some line holds these words in a row."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        lines = {folded_words(line) for text in texts for line in text.splitlines()}
-        self._lines = lines
-        self._joined = "\n".join(lines)
-
-    def __contains__(self, words: str) -> bool:
-        return words in self._lines or words in self._joined
-
-
-def line_key(line: str) -> str:
-    """The line as it is compared with those of other notes: without bullets and case."""
-    return line.strip(" \t\r-*+>.").casefold()
-
-
-def is_inbox_noise(path: str, line: str) -> bool:
-    """Whether it is a line of a harvest inbox that stands around the candidates."""
-    return path.startswith(INBOX) and _INBOX_NOISE.match(line) is not None
-
-
-def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
-    counted = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line in but or is_inbox_noise(path, line):
-            continue
-        words = folded_words(line)
-        if words:
-            counted.append((number, words))
-    return counted
-
-
-def _loss_percent(before: Mapping[str, str], lost: Iterable[LostLine]) -> dict[str, float]:
-    lost_in: dict[str, int] = {}
-    for line in lost:
-        scope = scope_name(line.path)
-        lost_in[scope] = lost_in.get(scope, 0) + 1
-    if not lost_in:
-        return {}
-    total = lines_by_scope({path: text for path, text in before.items() if scope_name(path) in lost_in})
-    return {scope: 100.0 * count / total[scope] for scope, count in lost_in.items()}
-
-
-def scope_name(path: str) -> str:
-    """The scope a memory path belongs to, as `loss_percent` names it; a companion, which a memory writer may
-    change, has a name of its own."""
-    if not path.startswith(f"{ROOT}/"):
-        return COMPANIONS
-    scope = parse_memory_path(path).scope
-    return "" if scope is None else scope.value

@@ -7,7 +7,7 @@ version kept in the run. Pins and usage go back the same way, field by field, so
 fresh write to a sweep. Coverage is kept: the dream did happen. A revert is a run of its own, and can be
 reverted.
 
-A part (`runs.record`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
+A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
 one conflict, or lines that fit in more than one place, and the run is left as it is. What was taken back
 before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
 last of it.
@@ -25,13 +25,9 @@ from reverie.memory.diff import lines_of
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange, in_order, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
-from reverie.runs.record import (
-    FileIntent,
-    Journal,
-    Outcome,
+from reverie.runs.journal import FileIntent, Journal
+from reverie.runs.parts import (
     Parts,
-    RunRecord,
-    RunResult,
     hunk_count,
     joined,
     parts_as_json,
@@ -39,12 +35,11 @@ from reverie.runs.record import (
     version_without,
     whole_where_complete,
 )
+from reverie.runs.record import Outcome, RunRecord, RunResult
 from reverie.runs.run import NO_LIMIT_S, Job, Plan, Run, RunContext, RunDependencies
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import left_as_before, some, was_left
 from reverie.values import Struct, field
-
-# The plan: where each file goes by three-way merge. Reads only.
 
 
 def merged(

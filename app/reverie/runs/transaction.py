@@ -27,148 +27,24 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
-from reverie.clock import Clock
-from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
-from reverie.files.atomic import atomic_write, checkpoint, make_mark, refuse_write_protected, remove_mark
-from reverie.files.directory import SwappedError, ensure_private, own_is_there, read_regular
+from reverie.agents.scopes import COMPANIONS, ScopeRoot
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
+from reverie.files.atomic import checkpoint, make_mark, refuse_write_protected, remove_mark
+from reverie.files.directory import SwappedError, own_is_there
 from reverie.files.rooted import RootedDirectory, opened_below
 from reverie.memory.paths import is_hidden, memory_path
 from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, in_order, sha256_of_bytes
 from reverie.memory.store import ReadOnlyStore
-from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.activity import Activity
-from reverie.runs.record import FileIntent, Journal, RunRecord, RunStore, UsageDelta, fenced, not_applied
-from reverie.text.summaries import some
-from reverie.values import Struct, as_dict, replace
-
-# What a run is about to do, made durable before its first effect: intents by hash, contents as images.
-#
-# The journal of a run (`runs.record.Journal`) is `journal.json` in its own directory; the contents lie apart,
-# shared by the runs of a home (`Profile.images`, named by their SHA-256), so that a record holds no memory
-# text. Both are written once, atomically, and then only read: for the transaction, for recovery after a
-# crash, for review and for undo, long after. Directories in it are relative to the home, which may move.
-#
-# Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems, `StoreError` (reason
-# "damaged") for what can never be read again.
-
-
-class Contents(Protocol):
-    """Where a transaction keeps file contents, and finds them again by hash."""
-
-    def put(self, data: bytes | None) -> str | None:
-        """Keep these bytes; the name to get them back by. None stands for no file, and stays None."""
-
-    def get(self, name: str | None) -> bytes | None:
-        """The content, None for no file. Raises `StoreError` where it is gone or damaged."""
-
-
-class Images:
-    """File contents by hash, in one directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def put(self, data: bytes | None) -> str | None:
-        """Keep these bytes, durably; the name to get them back by. None stands for no file, and stays
-        None."""
-        if data is None:
-            return None
-        name = hashlib.sha256(data).hexdigest()
-        path = ensure_private(self._directory) / name
-        try:
-            kept = read_regular(path) == data  # one that was damaged meanwhile is made anew
-        except OSError:
-            kept = False
-        if not kept:
-            atomic_write(path, data, mode=0o600)
-        return name
-
-    def get(self, name: str | None) -> bytes | None:
-        """The content, None for no file. Raises `StoreError` where the image is gone or damaged."""
-        if name is None:
-            return None
-        try:
-            data = read_regular(self._directory / name)
-        except FileNotFoundError:
-            raise _damaged("The run's copy of a file is gone.") from None
-        except OSError as error:
-            raise user_error_from_os(error, "The run's copy of a file was not read.") from error
-        if hashlib.sha256(data).hexdigest() != name:
-            raise _damaged("The run's copy of a file is damaged.")
-        return data
-
-
-def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Make the journal durable; its images must be there already."""
-    data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
-    atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
-
-
-def load_journal(run_directory: Path) -> Journal | None:
-    """The journal, None where the run never came to write one (so nothing was changed)."""
-    try:
-        data = read_regular(run_directory / "journal.json")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise user_error_from_os(error, "The journal of a run was not read.") from error
-    return _parse(data)
-
-
-def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """What a journal is about, in the shape of a coverage record's ops, as if all of it were applied."""
-    if journal is None:
-        return ()
-    if journal.coverage is not None:
-        return tuple(journal.coverage["ops"])
-    if journal.ops:
-        return journal.ops
-    return tuple(
-        {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
-        for intent in journal.intents
-    )
-
-
-def _command_of(intent: FileIntent) -> str:
-    if intent.after is None:
-        return "delete"
-    return "create" if intent.before is None else "str_replace"
-
-
-def _parse(raw: bytes) -> Journal:
-    try:
-        data = json.loads(raw)
-        return Journal(
-            intents=tuple(FileIntent(**{**item, "scope": Scope(item["scope"])}) for item in data["intents"]),
-            emptied=tuple((directory, rel) for directory, rel in data["emptied"]),
-            made=tuple((directory, rel) for directory, rel in data.get("made", ())),
-            usage_before=_parse_usage(data["usage_before"]),
-            usage_after=_parse_usage(data["usage_after"]),
-            coverage=data["coverage"],
-            for_review=bool(data.get("for_review")),
-            ops=tuple(data.get("ops", ())),
-            commit=data.get("commit", ""),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise _damaged("The journal of a run is damaged.") from error
-
-
-def _parse_usage(data: Mapping[str, Any]) -> dict[str, MemoryUsage | None]:
-    return {key: None if value is None else MemoryUsage(**value) for key, value in data.items()}
-
-
-def _damaged(title: str) -> StoreError:
-    return StoreError(title, next_step="Restore the file from the history instead.", reason="damaged")
-
+from reverie.runs.fence import fenced
+from reverie.runs.journal import Contents, FileIntent, Journal, UsageDelta, load_journal, save_journal
+from reverie.values import Struct, replace
 
 _log = logging.getLogger("reverie.runs")
 
@@ -423,7 +299,7 @@ class Transaction:
             return self.roll_back(journal)
 
     def fenced(self) -> AbstractContextManager[None]:
-        """Hold the run's fence (`runs.record`). Raises `Busy`."""
+        """Hold the run's fence (`runs.fence`). Raises `Busy`."""
         return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
@@ -671,126 +547,3 @@ def _identity(directory: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-# Recovery: what a killed run left behind is finished or undone, under the home's dream lease.
-#
-# Holding that lease means no other run can be under way on this home, so every run that is not settled is
-# dead (or was held up so long that it lost the lease; it holds its fence while it puts its files back, and
-# stops recovery meanwhile). Its transaction says whether the commit point was reached: if so the run did all
-# it set out to do and only its record is finished (`completed`); if not, every file that is still ours goes
-# back and the run ends as `interrupted`. Idempotent: a recovery that is killed, or finds the home
-# unreachable, is simply repeated. Nothing is put back into a store that the agent does not use any more: the
-# run ends as `interrupted`, and its files are named.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `UserError`; what is left is settled next time.
-
-
-class Recovery:
-    """Recovery of one home's runs. `committed` asks whether a run's coverage record is in place; `give_back`
-    what a killed run held besides its files, once every run is settled."""
-
-    def __init__(
-        self,
-        runs: RunStore,
-        *,
-        transaction_for: Callable[[str, str], Transaction],
-        committed: Callable[[RunRecord, Journal], bool],
-        give_back: Callable[[], None],
-        activity: Activity,
-        clock: Clock,
-    ) -> None:
-        self._runs = runs
-        self._transaction_for = transaction_for
-        self._committed = committed
-        self._give_back = give_back
-        self._activity = activity
-        self._clock = clock
-
-    def run(self) -> tuple[RunRecord, ...]:
-        """Settle every open run, oldest first; the caller holds the lease. Returns the finished records.
-
-        Raises `Unavailable` or `Busy` while a memory cannot be put back, and `ReadOnlyStore` while its store
-        may not be written: nothing may be built on a mix, so the caller stops too.
-        What can never be put back is reported and stops nobody.
-        """
-        found = (self._settled(record) for record in self._runs.unsettled())
-        settled = tuple(record for record in found if record is not None)
-        self._give_back()
-        return settled
-
-    def _settled(self, record: RunRecord) -> RunRecord | None:
-        """The record, settled under the run's fence; None where another recovery came first, while this
-        process was suspended."""
-        transaction = self._transaction_for(record.id, "recovery")
-        with transaction.fenced():
-            record = self._runs.load(record.id)
-            return None if record.settled else self._recover(record, transaction)
-
-    def _recover(self, record: RunRecord, transaction: Transaction) -> RunRecord:
-        journal: Journal | None = None
-        try:
-            journal = transaction.load()
-            recovered = transaction.recover(journal, committed=lambda found: self._committed(record, found))
-        except (Unavailable, Busy):
-            raise  # the run stays open, and is tried again once its store can be written
-        except ReadOnlyStore as error:
-            if error.refusal.permissible:
-                raise  # likewise
-            # The agent does not use that store any more. Nobody can permit it, so waiting would only keep
-            # every later run from starting.
-            paths = tuple(intent.path for intent in journal.intents) if journal else ()
-            ops = not_applied(
-                record.ops or ops_of(journal), "left as it is: the agent does not use this store"
-            )
-            record = replace(record, ops=ops)
-            return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
-        except UserError as error:
-            return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
-        if recovered.pending:
-            raise Unavailable(
-                "A run that had been interrupted could not be undone yet.",
-                cause=f"Out of reach: {', '.join(recovered.pending[:5])}.",
-                next_step="See that the home is there and its disk has room, then try again.",
-                reason="recovery",
-            )
-        return self._finish(record, journal, recovered, _summary(record, journal, recovered))
-
-    def _finish(
-        self, record: RunRecord, journal: Journal | None, recovered: Recovered, summary: str
-    ) -> RunRecord:
-        outcome = "completed" if recovered.committed else "interrupted"
-        ops = record.ops or ops_of(journal)
-        if not recovered.committed:
-            ops = not_applied(ops, "the run was interrupted", left=recovered.left)
-        self._activity.add(
-            f"run.{outcome}",
-            level="warning",
-            text=f"A run that had been interrupted was recovered. {summary}",
-            home=record.home_root,
-            workspace_id=record.workspace_id,
-            run_id=record.id,
-            details={"restored": list(recovered.restored), "left": list(recovered.left)},
-        )
-        finished = replace(
-            record,
-            summary=summary,
-            reason="" if recovered.committed else "interrupted",
-            ops=ops,
-            conflicts=recovered.left,
-            details={key: value for key, value in record.details.items() if key != "pending"}
-            | {"recovered": True},
-        )
-        return self._runs.finish(
-            finished, outcome="completed" if recovered.committed else "interrupted", ended_at=self._clock()
-        )
-
-
-def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -> str:
-    if recovered.committed:
-        planned = str(journal.coverage["summary"]) if journal and journal.coverage else record.summary
-        return planned or "Finished by recovery: all changes were in place."
-    count = len(recovered.restored)
-    put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
-    left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
-    return f"Interrupted; {put_back}.{left}"

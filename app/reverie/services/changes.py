@@ -41,9 +41,9 @@ from reverie.memory.recording import why_not_kept
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
 from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, written
-from reverie.runs.record import FileIntent, Journal, UsageDelta
+from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
 from reverie.runs.revert import taken_back
-from reverie.runs.transaction import Recovered, Transaction, load_journal
+from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FilesChanged, HandChange, Undo
 from reverie.text.summaries import some, was_left

@@ -27,7 +27,9 @@ from reverie.jobs.writer.service import WriterOutcome
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import memory_path, utf16_key
 from reverie.memory.store import rule_under
-from reverie.runs.record import Parts, ReportCard, RunRecord, RunResult
+from reverie.runs.card import ReportCard
+from reverie.runs.parts import Parts
+from reverie.runs.record import RunRecord, RunResult
 from reverie.services.background import (
     BackgroundJobs,
     ExtractCandidate,

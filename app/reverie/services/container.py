@@ -38,8 +38,9 @@ from reverie.memory.store import PERMISSIONS, MemoryStore, WriteGuard, write_loc
 from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
+from reverie.runs.journal import Images
 from reverie.runs.record import RunResult, RunStore
-from reverie.runs.transaction import Images, Transaction
+from reverie.runs.transaction import Transaction
 from reverie.services.drafts import SaveWatch
 from reverie.values import Struct, as_dict, fields_of, replace
 
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
     from reverie.llm.trace import TraceStore
+    from reverie.runs.recovery import Recovery
     from reverie.runs.revert import Reverter
     from reverie.runs.run import RunDependencies
-    from reverie.runs.transaction import Recovery
     from reverie.settings import Settings
 
 _log = logging.getLogger("reverie.services")
@@ -217,7 +218,7 @@ class HomeContainer:
 
     @cached_property
     def recovery(self) -> Recovery:
-        from reverie.runs.transaction import Recovery
+        from reverie.runs.recovery import Recovery
 
         return Recovery(
             self.runs,

@@ -36,7 +36,7 @@ from reverie.memory.listing import NameScanner, no_check, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.usage_rules import UNUSED
-from reverie.runs.guard import line_key
+from reverie.runs.retention import line_key
 from reverie.services.changes import ChangeSet
 from reverie.services.container import Contexts, HomeContainer, rooted_files, roots_of
 from reverie.services.views import HandChange, Undo

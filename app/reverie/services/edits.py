@@ -39,7 +39,7 @@ from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_te
 from reverie.memory.store import MemoryStore, ReadOnlyStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.resources import resource
-from reverie.runs.record import Journal
+from reverie.runs.journal import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
 from reverie.services.container import HomeContainer
 from reverie.services.views import (

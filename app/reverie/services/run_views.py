@@ -48,17 +48,9 @@ from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, History
 from reverie.memory.paths import ROOT, is_of_companions, memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.runs.activity import ActivityEntry
-from reverie.runs.record import (
-    Parts,
-    Progress,
-    ReportCard,
-    RunRecord,
-    RunResult,
-    card_from_json,
-    hunk_count,
-    sentence,
-    started_of,
-)
+from reverie.runs.card import ReportCard, card_from_json, sentence
+from reverie.runs.parts import Parts, hunk_count
+from reverie.runs.record import Progress, RunRecord, RunResult, started_of
 from reverie.runs.revert import merged_back
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import Contexts, HomeContainer

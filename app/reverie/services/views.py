@@ -24,7 +24,10 @@ from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.query import Snippet
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import CardCounts, Journal, Outcome, Parts, ReportCard, RunResult
+from reverie.runs.card import CardCounts, ReportCard
+from reverie.runs.journal import Journal
+from reverie.runs.parts import Parts
+from reverie.runs.record import Outcome, RunResult
 from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
 from reverie.values import Struct, field
 

@@ -33,7 +33,8 @@ from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import UsageRestored
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs.record import Parts, Progress, RunResult
+from reverie.runs.parts import Parts
+from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer

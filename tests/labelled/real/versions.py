@@ -21,7 +21,7 @@ from reverie.agents.mux.home import CAPS
 from reverie.jobs.consolidate.facts import compare, read_facts
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
 from reverie.jobs.consolidate.rules.plan import Note, plan
-from reverie.runs.guard import judge_retention
+from reverie.runs.retention import judge_retention
 
 MOST_OF_ONE = 25
 _LARGEST = 60_000

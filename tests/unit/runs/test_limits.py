@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from reverie.errors import StoreError
-from reverie.runs.run import Cancelled, Stop, StopCheck, TimedOut, stop_of
+from reverie.runs.stops import Cancelled, Stop, StopCheck, TimedOut, stop_of
 from reverie.runs.transaction import LeaseLost
 
 

@@ -10,7 +10,7 @@ from helpers.benches import contents, sample_parts, workspace
 from helpers.engines import ScriptedEngine, carried_out
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.record import Parts, version_without
+from reverie.runs.parts import Parts, version_without
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"

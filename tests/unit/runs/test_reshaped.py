@@ -18,7 +18,7 @@ from reverie.jobs.consolidate.apply import ApplyService, load_review
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.scope_files import FileChange
-from reverie.runs.record import Journal
+from reverie.runs.journal import Journal
 from reverie.runs.transaction import Recovered, Transaction
 from reverie.services.container import HomeContainer
 from reverie.values import replace

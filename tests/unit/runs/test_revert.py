@@ -14,9 +14,9 @@ from reverie.files.lease import LeaseHeld
 from reverie.jobs.consolidate.apply import load_review
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
-from reverie.runs.record import Journal, RunResult
+from reverie.runs.journal import Journal, load_journal
+from reverie.runs.record import RunResult
 from reverie.runs.revert import RevertPlan, summary_of
-from reverie.runs.transaction import load_journal
 from reverie.services.container import HomeContainer
 
 ACME = "a1f3c9e2b7"

@@ -18,7 +18,8 @@ from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.lease import Leases
 from reverie.memory.scope_files import FileChange
 from reverie.runs.record import RunRecord, RunResult
-from reverie.runs.run import LEASE_WAIT_S, NO_LIMIT_S, Cancelled, Job, Plan, Run, RunContext, StopCheck
+from reverie.runs.run import LEASE_WAIT_S, NO_LIMIT_S, Job, Plan, Run, RunContext
+from reverie.runs.stops import Cancelled, StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.services.container import HomeContainer
 from reverie.settings import DreamSettings

@@ -15,9 +15,9 @@ from reverie.errors import Busy, Conflict, StoreError, Unavailable
 from reverie.files.atomic import set_observer
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.runs import record as fence
-from reverie.runs.record import FileIntent, Journal
-from reverie.runs.transaction import Images, LeaseLost, Recovered, Transaction, ops_of
+from reverie.runs import fence
+from reverie.runs.journal import FileIntent, Images, Journal, ops_of
+from reverie.runs.transaction import LeaseLost, Recovered, Transaction
 from reverie.services.container import HomeContainer
 from reverie.values import replace
 

@@ -18,8 +18,8 @@ from reverie.memory.history.repository import DamagedHistoryError, Repository, c
 from reverie.memory.usage import LedgerFile, OwnUses
 from reverie.memory.usage_rules import Ledger
 from reverie.profile import Profile
+from reverie.runs.journal import Images, load_journal
 from reverie.runs.record import RunStore
-from reverie.runs.transaction import Images, load_journal
 from reverie.services.window_state import Remembered, read_remembered, remembered_file
 
 RUN, NAME = "1700000000000-abcdef", "a" * 64

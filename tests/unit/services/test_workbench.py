@@ -18,7 +18,7 @@ from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.llm.provider import ProviderError
 from reverie.profile import Profile
 from reverie.runs.record import Outcome, RunRecord
-from reverie.runs.transaction import Recovery
+from reverie.runs.recovery import Recovery
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.run_views import RECENT_RUNS, month_start
 from reverie.services.views import Relevance

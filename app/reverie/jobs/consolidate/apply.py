@@ -45,17 +45,10 @@ from reverie.jobs.consolidate.run import (
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, in_order
-from reverie.runs.guard import judge_retention
-from reverie.runs.record import (
-    FileIntent,
-    Journal,
-    Progress,
-    ReportCard,
-    RunRecord,
-    RunResult,
-    RunStore,
-    card_from_json,
-)
+from reverie.runs.card import ReportCard, card_from_json
+from reverie.runs.journal import FileIntent, Journal
+from reverie.runs.record import Progress, RunRecord, RunResult, RunStore
+from reverie.runs.retention import judge_retention
 from reverie.runs.run import Holding, Job, Plan, Run, RunContext
 from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some

@@ -36,7 +36,7 @@ from reverie.jobs.consolidate.facts import (
     read_facts,
 )
 from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
-from reverie.runs.record import BeforeAfter, BrokenLink, ChangedFact, PlacedFact, ReportCard, What
+from reverie.runs.card import BeforeAfter, BrokenLink, ChangedFact, PlacedFact, ReportCard, What
 from reverie.text.summaries import estimate_tokens
 
 _SOURCES = 4

@@ -24,7 +24,7 @@ from reverie.llm.provider import ToolSpec
 from reverie.memory.front_matter import description
 from reverie.runs.guard import Guard, Rails
 from reverie.runs.record import Progress
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.text.summaries import some
 
 

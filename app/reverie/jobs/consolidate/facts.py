@@ -46,8 +46,8 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import block_of
-from reverie.runs.guard import is_inbox_noise
-from reverie.runs.record import What
+from reverie.runs.card import What
+from reverie.runs.retention import is_inbox_noise
 from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]

@@ -45,7 +45,8 @@ from reverie.memory.paths import memory_path, rel_problem
 from reverie.memory.scope_files import FileChange
 from reverie.resources import resource_table
 from reverie.runs.record import SUCCEEDED, Progress, RunRecord, RunResult, not_applied
-from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd, StopCheck
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd
+from reverie.runs.stops import StopCheck
 from reverie.runs.transaction import LeaseLost
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import between_words, cut_utf16, some, utf16_length

@@ -52,7 +52,8 @@ from reverie.memory.scope_files import (
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage import UsageLog, escaped
 from reverie.memory.usage_rules import MemoryUsage, written
-from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails, folded_words
+from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
+from reverie.runs.retention import folded_words
 from reverie.values import Struct, as_dict
 
 # Pairs that a model noticed.

@@ -23,15 +23,9 @@ from typing import Any, Literal, TypeVar
 
 from reverie.memory.diff import WordSpans, changed_spans, text_lines, word_spans
 from reverie.memory.front_matter_rules import block_of
-from reverie.runs.guard import (
-    DRY_RUN_NOTE,
-    counted_lines,
-    folded_words,
-    lines_by_scope,
-    lines_kept,
-    scope_name,
-)
-from reverie.runs.record import Parts, require_parts, whole_where_complete
+from reverie.runs.guard import DRY_RUN_NOTE
+from reverie.runs.parts import Parts, require_parts, whole_where_complete
+from reverie.runs.retention import counted_lines, folded_words, lines_by_scope, lines_kept, scope_name
 from reverie.text.matching import matching, ratio
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace

@@ -35,9 +35,12 @@ from reverie.jobs.consolidate.overlay import DreamOverlay, NoticedPair
 from reverie.jobs.model_work import costs_of
 from reverie.memory.store import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
-from reverie.runs.guard import Guard, Retention, judge_retention
-from reverie.runs.record import Op, Progress, ReportCard, RunRecord, RunResult, RunStore, not_applied
-from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd, TimedOut
+from reverie.runs.card import ReportCard
+from reverie.runs.guard import Guard
+from reverie.runs.record import Op, Progress, RunRecord, RunResult, RunStore, not_applied
+from reverie.runs.retention import Retention, judge_retention
+from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDependencies, RunEnd
+from reverie.runs.stops import TimedOut
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_pairs, with_write_protected
 from reverie.values import Struct, replace

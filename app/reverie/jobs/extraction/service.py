@@ -59,19 +59,8 @@ from reverie.memory.scope_files import FileChange
 from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
-from reverie.runs.run import (
-    Costs,
-    Job,
-    Plan,
-    Run,
-    RunContext,
-    RunDependencies,
-    RunEnd,
-    RunLimits,
-    Thought,
-    recover,
-    stop_of,
-)
+from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunDependencies, RunEnd, Thought, recover
+from reverie.runs.stops import RunLimits, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some, with_write_protected
 from reverie.values import Struct, field, replace

@@ -34,7 +34,7 @@ from reverie.jobs.model_work import ModelWork, step_of
 from reverie.llm.client import Account, ModelClient, TextMarks, no_end, prompt_words
 from reverie.llm.loop import AgentEvent, AgentLimits, Vault
 from reverie.resources import resource_table
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.text.redact import REDACTED, codex_redact, find_secrets, in_texts
 from reverie.text.summaries import some
 from reverie.values import Struct, field

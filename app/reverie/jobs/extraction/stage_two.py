@@ -39,7 +39,7 @@ from reverie.memory.scope_files import FileChange, OverlayFiles
 from reverie.memory.store import MemoryStore, NoChangeListener
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.text.summaries import some
 from reverie.values import Struct, replace
 

@@ -66,10 +66,10 @@ from reverie.runs.run import (
     RunContext,
     RunDependencies,
     RunEnd,
-    StopCheck,
     failed_by,
     out_of_time,
 )
+from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
 from reverie.values import Struct, field, replace
 

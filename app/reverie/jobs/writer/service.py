@@ -51,7 +51,8 @@ from reverie.llm.trace import Dumps
 from reverie.memory.store import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome, RunResult
-from reverie.runs.run import Run, RunDependencies, StopCheck
+from reverie.runs.run import Run, RunDependencies
+from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
 from reverie.values import Struct, field, replace
 

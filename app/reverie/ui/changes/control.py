@@ -40,7 +40,8 @@ from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.memory.history.reader import Cursor
-    from reverie.runs.record import Parts, RunResult
+    from reverie.runs.parts import Parts
+    from reverie.runs.record import RunResult
     from reverie.services.run_views import ChangeLogPage, LoggedChange
     from reverie.services.timeline import RestorePlan, TimelineTarget
     from reverie.services.trash import TrashEntry, TrashPage

@@ -48,7 +48,8 @@ from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.runs.record import CardCounts, Parts, ReportCard
+    from reverie.runs.card import CardCounts, ReportCard
+    from reverie.runs.parts import Parts
     from reverie.services.views import ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 
 

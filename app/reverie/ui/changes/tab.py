@@ -26,7 +26,8 @@ from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split,
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:
-    from reverie.runs.record import CardCounts, Parts
+    from reverie.runs.card import CardCounts
+    from reverie.runs.parts import Parts
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
 

@@ -19,7 +19,8 @@ from reverie.ui.session import HomeSession
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.runs.record import Parts, Progress, RunResult
+    from reverie.runs.parts import Parts
+    from reverie.runs.record import Progress, RunResult
     from reverie.services.models import ModelChoice
     from reverie.services.views import ConsentView, StatusView
     from reverie.services.workbench import Workbench

@@ -13,7 +13,7 @@ from helpers.card_cases import HARMS, INDEX, Harm, is_named, judged, loaded_of_i
 from reverie.agents.mux.home import CAPS
 from reverie.jobs.consolidate.card import report_card
 from reverie.jobs.consolidate.rules.plan import with_description
-from reverie.runs.record import ReportCard, card_from_json, sentence
+from reverie.runs.card import ReportCard, card_from_json, sentence
 
 A, B = "/memories/project/a.md", "/memories/project/b.md"
 STORE = {

@@ -29,7 +29,7 @@ from reverie.jobs.consolidate.harvest import (
 )
 from reverie.jobs.consolidate.run import DreamRequest, dream_lease_name
 from reverie.llm.client import Account
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer
 from reverie.values import replace
 

@@ -33,7 +33,7 @@ from reverie.llm.provider import (
     TokenUsage,
     ToolCall,
 )
-from reverie.runs.run import Cancelled, StopCheck, TimedOut
+from reverie.runs.stops import Cancelled, StopCheck, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"
 CHUNK = Chunk(

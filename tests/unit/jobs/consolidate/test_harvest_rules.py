@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.jobs.consolidate.harvest import Checked, Chunk, RulesExtractor, Said, candidates_in, sentences
-from reverie.runs.run import Cancelled, StopCheck
+from reverie.runs.stops import Cancelled, StopCheck
 
 LASTING = [
     ("Right. Remember that I never want 409 retried automatically, in any client we write.", "preference"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reverie.runs.guard import judge_retention
+from reverie.runs.retention import judge_retention
 
 A = "/memories/project/a.md"
 B = "/memories/project/b.md"

@@ -19,7 +19,7 @@ from reverie.jobs.consolidate.review import (
     resolve,
     text_of,
 )
-from reverie.runs.guard import judge_retention
+from reverie.runs.retention import judge_retention
 from reverie.values import replace
 
 A, B, C = (f"/memories/global/{name}.md" for name in "abc")

@@ -27,7 +27,7 @@ from reverie.jobs.consolidate.rules.plan import (
 )
 from reverie.jobs.consolidate.rules.reading import fold_line
 from reverie.memory import front_matter as frontmatter
-from reverie.runs.guard import judge_retention
+from reverie.runs.retention import judge_retention
 from reverie.values import replace
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)

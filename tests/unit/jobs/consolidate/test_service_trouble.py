@@ -25,7 +25,7 @@ from reverie.memory.usage import UsageLog
 from reverie.profile import Profile
 from reverie.runs.guard import Guard
 from reverie.runs.record import Progress, RunResult, RunStore
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.settings import Settings
 from reverie.values import replace

@@ -33,7 +33,7 @@ from reverie.jobs.consolidate.triggers import (
 from reverie.llm.client import Account
 from reverie.runs.guard import Guard
 from reverie.runs.record import Progress
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer
 from reverie.values import replace
 

@@ -23,7 +23,7 @@ from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
 from reverie.runs.guard import Guard
 from reverie.runs.record import Progress, RunRecord
-from reverie.runs.run import StopCheck
+from reverie.runs.stops import StopCheck
 from reverie.services.container import HomeContainer
 from reverie.values import replace
 

@@ -31,7 +31,7 @@ from reverie.jobs.consolidate.rules.reading import (
 from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
-from reverie.runs.guard import folded_words
+from reverie.runs.retention import folded_words
 from reverie.text.summaries import utf16_length
 from reverie.values import Struct, field
 

@@ -65,7 +65,7 @@ from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.memory.lint import conflict_lines, is_placeholder
 from reverie.memory.paths import parse_memory_path, utf16_key
-from reverie.runs.guard import INBOX, folded_words, line_key
+from reverie.runs.retention import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
 from reverie.values import Struct, replace

@@ -40,7 +40,7 @@ from reverie.jobs.consolidate.rules.wording import (
     word,
 )
 from reverie.memory.front_matter_rules import block_of
-from reverie.runs.guard import folded_words
+from reverie.runs.retention import folded_words
 from reverie.values import Struct
 
 # Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds

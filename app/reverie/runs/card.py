@@ -1,0 +1,217 @@
+"""The report card of a consolidation: how many facts it kept, changed, invented or lost.
+
+`jobs.consolidate.card` computes a card, and the run's record stores it as JSON. Values are frozen, cheap to
+import and safe to pass between threads and processes. Stored data that this version does not understand
+counts as no card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from reverie.values import Struct, as_dict, field
+
+What = Literal["number", "version", "name", "negation", "certainty", "merged", "generalised", "place"]
+"""What differs in meaning: another number, version or name; the opposite; how sure it is; values of two facts
+as if they were of one; a condition or a detail is gone; another section turns what it says."""
+
+
+KEPT_PERCENT = 99.0
+"""Less than this kept, and a person looks at it first."""
+
+
+_LISTED = 200
+"""So many of a kind are kept in a record; the counts are of all."""
+
+
+class ChangedFact(Struct, frozen=True):
+    """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
+    `new_line` where it stands now."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+    what: What
+    new_path: str = ""
+    new_line: int = 0
+
+
+class PlacedFact(Struct, frozen=True):
+    """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
+
+    path: str
+    line: int
+    text: str
+
+
+class BrokenLink(Struct, frozen=True):
+    """A link that leads to nothing and did not before."""
+
+    path: str
+    line: int
+    target: str
+
+
+class BeforeAfter(Struct, frozen=True):
+    """A number before the change and after it."""
+
+    before: int = 0
+    after: int = 0
+
+    @property
+    def more(self) -> int:
+        """How much it grew; negative: it became less."""
+        return self.after - self.before
+
+
+class CardCounts(Struct, frozen=True):
+    """A card as one line shows it."""
+
+    facts: int = 0
+    kept: int = 0
+    changed: int = 0
+    invented: int = 0
+    below_cut: int = 0
+    contradictions: int = 0
+    """More than before; negative: fewer."""
+    broken_links: int = 0
+    tokens: int = 0
+    """More than before."""
+    stale: int = 0
+    """Statements that are not true any more, more than before; negative: fewer."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether a person has to look before it may stand."""
+        return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
+
+
+class ReportCard(Struct, frozen=True):
+    """What a consolidation did to the facts."""
+
+    facts: int = 0
+    kept: int = 0
+    changed: tuple[ChangedFact, ...] = ()
+    invented: tuple[PlacedFact, ...] = ()
+    lost: tuple[PlacedFact, ...] = ()
+    below_cut: tuple[PlacedFact, ...] = ()
+    contradictions: BeforeAfter = field(default_factory=BeforeAfter)
+    broken_links: tuple[BrokenLink, ...] = ()
+    tokens: BeforeAfter = field(default_factory=BeforeAfter)
+    stale: BeforeAfter = field(default_factory=BeforeAfter)
+    """Statements that their repository says are not true any more."""
+
+    @property
+    def counts(self) -> CardCounts:
+        """What one line shows."""
+        return CardCounts(
+            self.facts,
+            self.kept,
+            len(self.changed),
+            len(self.invented),
+            len(self.below_cut),
+            self.contradictions.more,
+            len(self.broken_links),
+            self.tokens.more,
+            self.stale.more,
+        )
+
+    @property
+    def fails(self) -> bool:
+        """Whether a person has to look before it may stand."""
+        return self.counts.fails
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable shape for scripts; a run's record keeps it, too."""
+        return {
+            "facts": self.facts,
+            "kept": self.kept,
+            "changed": [
+                {
+                    **{key: getattr(each, key) for key in ("path", "line", "before", "after", "what")},
+                    "newPath": each.new_path,
+                    "newLine": each.new_line,
+                }
+                for each in self.changed[:_LISTED]
+            ],
+            "invented": _listed(self.invented),
+            "lost": _listed(self.lost),
+            "belowCut": _listed(self.below_cut),
+            "contradictions": as_dict(self.contradictions),
+            "brokenLinks": _listed(self.broken_links),
+            "tokens": as_dict(self.tokens),
+            "stale": as_dict(self.stale),
+        }
+
+
+def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
+    return [as_dict(each) for each in found[:_LISTED]]
+
+
+def card_from_json(data: object) -> ReportCard | None:
+    """What `ReportCard.as_json` made; None for what it cannot have made."""
+    if not isinstance(data, Mapping):
+        return None
+    try:
+        return ReportCard(
+            int(data["facts"]),
+            int(data["kept"]),
+            tuple(_changed(each) for each in data["changed"]),
+            tuple(map(_placed, data["invented"])),
+            tuple(map(_placed, data["lost"])),
+            tuple(map(_placed, data["belowCut"])),
+            _pair(data["contradictions"]),
+            tuple(
+                BrokenLink(str(each["path"]), int(each["line"]), str(each["target"]))
+                for each in data["brokenLinks"]
+            ),
+            _pair(data["tokens"]),
+            _pair(data["stale"]) if "stale" in data else BeforeAfter(),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _changed(each: Mapping[str, Any]) -> ChangedFact:
+    what: What = each["what"] if each["what"] in get_args(What) else "generalised"
+    return ChangedFact(
+        str(each["path"]),
+        int(each["line"]),
+        str(each["before"]),
+        str(each["after"]),
+        what,
+        str(each.get("newPath", "")),
+        int(each.get("newLine", 0)),
+    )
+
+
+def _placed(each: Mapping[str, Any]) -> PlacedFact:
+    return PlacedFact(str(each["path"]), int(each["line"]), str(each["text"]))
+
+
+def _pair(each: Mapping[str, Any]) -> BeforeAfter:
+    return BeforeAfter(int(each["before"]), int(each["after"]))
+
+
+def sentence(counts: CardCounts) -> str:
+    """`kept 212 of 212 facts, 1 changed, 3 contradictions fewer, -840 tokens`, for commands and records."""
+    parts = [f"kept {counts.kept:,} of {counts.facts:,} facts"]
+    for count, words in (
+        (counts.changed, "changed"),
+        (counts.invented, "without a source"),
+        (counts.below_cut, "below the cut"),
+        (counts.broken_links, "broken links" if counts.broken_links > 1 else "broken link"),
+    ):
+        if count:
+            parts.append(f"{count:,} {words}")
+    if counts.contradictions:
+        way = "more" if counts.contradictions > 0 else "fewer"
+        number = abs(counts.contradictions)
+        parts.append(f"{number} {'contradiction' if number == 1 else 'contradictions'} {way}")
+    if counts.stale:
+        parts.append(f"{abs(counts.stale):,} stale {'more' if counts.stale > 0 else 'fewer'}")
+    if counts.tokens:
+        parts.append(f"{counts.tokens:+,} tokens")
+    return ", ".join(parts)

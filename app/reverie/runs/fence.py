@@ -1,0 +1,54 @@
+"""The fence of a run: a kernel lock in the run's directory.
+
+A lease can run out while its process is suspended; a kernel lock cannot. A run therefore holds its fence
+while it changes files or its record, and recovery does neither without it. A thread may take the same fence
+again. Lock order: a run's own fence first, then those of the older runs that it reverts or applies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from reverie.errors import Busy
+from reverie.files.locks import held_lock
+
+FENCE = "fence.lock"
+
+
+_WAIT_S = 1.0
+
+
+class _FenceHolder(threading.local):
+    """The fences that this thread holds."""
+
+    def __init__(self) -> None:
+        self.directories: set[Path] = set()
+
+
+_held = _FenceHolder()
+
+
+@contextlib.contextmanager
+def fenced(run_directory: Path) -> Iterator[None]:
+    """Hold the fence of a run. Raises `Busy` where another process holds it: it is at work, or suspended."""
+    if run_directory in _held.directories:
+        yield
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(held_lock(run_directory / FENCE, run_directory, timeout_s=_WAIT_S))
+        except Busy as error:
+            raise Busy(
+                "A run of this home is still in the middle of its changes.",
+                cause=f"The process of run {run_directory.name} is suspended, or slow, and holds them.",
+                next_step="Let that process go on, or end it; the run is then finished or undone.",
+                reason="suspended",
+            ) from error
+        _held.directories.add(run_directory)
+        try:
+            yield
+        finally:
+            _held.directories.discard(run_directory)

@@ -1,0 +1,114 @@
+"""Parts of a run: the files and hunks that were taken back, or are to be.
+
+Hunks are numbered from 0 in the order of `changed_spans`. A file that a run created, deleted or renamed can
+only be taken back as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from reverie.errors import StoreError
+from reverie.memory.diff import ChangedSpan, changed_spans, lines_of
+from reverie.text.summaries import some
+
+Parts = Mapping[str, frozenset[int] | None]
+"""By path: the numbers of hunks of an edited file, or None for the whole file."""
+
+
+def version_without(before: bytes | None, after: bytes | None, taken: Collection[int] | None) -> bytes | None:
+    """What a run left of a file once the hunks `taken` (None: all of it) are taken back."""
+    if taken is None or before is None or after is None:
+        return before if taken is None or taken else after
+    old, new = lines_of(before), lines_of(after)
+    lines, at = [], 0
+    for number, span in enumerate(changed_spans(old, new)):
+        lines += new[at : span.new_start]
+        lines += _side(span, old, new, is_taken=number in taken)
+        at = span.new_end
+    return b"".join((*lines, *new[at:]))
+
+
+def hunk_count(before: bytes | None, after: bytes | None) -> int:
+    """How many hunks of a file can be taken back by themselves; 0 for one that came or went."""
+    if before is None or after is None:
+        return 0
+    return len(changed_spans(lines_of(before), lines_of(after)))
+
+
+def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
+    """What either of the two names."""
+    found = dict(first)
+    for path, hunks in second.items():
+        known = found.get(path, frozenset())
+        found[path] = None if hunks is None or known is None else known | hunks
+    return found
+
+
+def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
+    """The same parts, with None for each file of which they name every hunk. `counts`: hunks by path."""
+    return {
+        path: None if hunks is not None and len(hunks) == counts.get(path) else hunks
+        for path, hunks in parts.items()
+    }
+
+
+def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, int]) -> None:
+    """Raises `StoreError` unless `parts` are of this run and none of them was `taken` back before."""
+    for path, hunks in parts.items():
+        if path not in counts:
+            raise StoreError(
+                f"Run {run_id} did not change {path}.",
+                next_step=f"`reverie diff {run_id}` shows what it changed.",
+                reason="missing",
+            )
+        unknown = sorted(hunk + 1 for hunk in hunks or () if not 0 <= hunk < counts[path])
+        if unknown or hunks == frozenset():
+            has = f"It has {some(counts[path], 'hunk')}." if counts[path] else "It comes or goes as a whole."
+            raise StoreError(
+                f"Run {run_id} has no hunk {', '.join(map(str, unknown))} in {path}.",
+                cause=has,
+                next_step=f"`reverie diff {run_id}` shows them with their numbers.",
+                reason="missing",
+            )
+        before = taken.get(path, frozenset())
+        again = hunks if before is None else (hunks or frozenset()) & before
+        if before is None or again:
+            what = path if not again else f"{_hunks(again)} of {path}"
+            raise StoreError(f"Already taken back: {what}.", reason="reverted")
+
+
+def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
+    """The hunks of a file that were taken back, also where all of it was."""
+    return frozenset(range(hunk_count(before, after))) if taken is None else taken
+
+
+def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
+    """For scripts, numbered from 1 as people see them."""
+    return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
+
+
+def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
+    """As a run's record keeps them."""
+    return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}
+
+
+def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
+    """What `parts_as_json` made; what it cannot have made is left out."""
+    if not isinstance(data, dict):
+        return {}
+    return {
+        path: None if hunks is None else frozenset(hunks)
+        for path, hunks in data.items()
+        if hunks is None or (isinstance(hunks, list) and all(isinstance(hunk, int) for hunk in hunks))
+    }
+
+
+def _hunks(hunks: Collection[int]) -> str:
+    numbers = ", ".join(str(hunk + 1) for hunk in sorted(hunks))
+    return f"hunk {numbers}" if len(hunks) == 1 else f"hunks {numbers}"
+
+
+def _side(span: ChangedSpan, old: list[bytes], new: list[bytes], *, is_taken: bool) -> list[bytes]:
+    return old[span.old_start : span.old_end] if is_taken else new[span.new_start : span.new_end]

@@ -1,0 +1,138 @@
+"""Recovery: finishes or undoes the runs of a home that a killed process left open.
+
+The caller holds the home's consolidation lease, so no other run is under way: the process of every open run
+is dead, or was suspended until it lost the lease. A suspended process holds the run's fence while it puts its
+files back, and recovery waits for that. The run's transaction knows whether the commit point was reached. If
+so, only the record is finished (`completed`); if not, every file that still has the run's content is put back
+(`interrupted`). Nothing is put back into a store that the agent no longer uses: the run ends as `interrupted`
+and names its files.
+
+Recovery is idempotent: if it is killed, or the home is unreachable, it is simply repeated.
+
+Threading: blocking; any thread but the GUI's. Failure: `UserError`; the next recovery settles the remaining
+runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reverie.clock import Clock
+from reverie.errors import Busy, Unavailable, UserError
+from reverie.memory.store import ReadOnlyStore
+from reverie.runs.activity import Activity
+from reverie.runs.journal import Journal, ops_of
+from reverie.runs.record import RunRecord, RunStore, not_applied
+from reverie.runs.transaction import Recovered, Transaction
+from reverie.text.summaries import some
+from reverie.values import replace
+
+
+class Recovery:
+    """Recovery of one home's runs. `committed` asks whether a run's coverage record is in place; `give_back`
+    what a killed run held besides its files, once every run is settled."""
+
+    def __init__(
+        self,
+        runs: RunStore,
+        *,
+        transaction_for: Callable[[str, str], Transaction],
+        committed: Callable[[RunRecord, Journal], bool],
+        give_back: Callable[[], None],
+        activity: Activity,
+        clock: Clock,
+    ) -> None:
+        self._runs = runs
+        self._transaction_for = transaction_for
+        self._committed = committed
+        self._give_back = give_back
+        self._activity = activity
+        self._clock = clock
+
+    def run(self) -> tuple[RunRecord, ...]:
+        """Settle every open run, oldest first; the caller holds the lease. Returns the finished records.
+
+        Raises `Unavailable` or `Busy` while a memory cannot be put back, and `ReadOnlyStore` while its store
+        may not be written: nothing may be built on a mix, so the caller stops too.
+        What can never be put back is reported and stops nobody.
+        """
+        found = (self._settled(record) for record in self._runs.unsettled())
+        settled = tuple(record for record in found if record is not None)
+        self._give_back()
+        return settled
+
+    def _settled(self, record: RunRecord) -> RunRecord | None:
+        """The record, settled under the run's fence; None where another recovery came first, while this
+        process was suspended."""
+        transaction = self._transaction_for(record.id, "recovery")
+        with transaction.fenced():
+            record = self._runs.load(record.id)
+            return None if record.settled else self._recover(record, transaction)
+
+    def _recover(self, record: RunRecord, transaction: Transaction) -> RunRecord:
+        journal: Journal | None = None
+        try:
+            journal = transaction.load()
+            recovered = transaction.recover(journal, committed=lambda found: self._committed(record, found))
+        except (Unavailable, Busy):
+            raise  # the run stays open, and is tried again once its store can be written
+        except ReadOnlyStore as error:
+            if error.refusal.permissible:
+                raise  # likewise
+            # The agent does not use that store any more. Nobody can permit it, so waiting would only keep
+            # every later run from starting.
+            paths = tuple(intent.path for intent in journal.intents) if journal else ()
+            ops = not_applied(
+                record.ops or ops_of(journal), "left as it is: the agent does not use this store"
+            )
+            record = replace(record, ops=ops)
+            return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
+        except UserError as error:
+            return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
+        if recovered.pending:
+            raise Unavailable(
+                "A run that had been interrupted could not be undone yet.",
+                cause=f"Out of reach: {', '.join(recovered.pending[:5])}.",
+                next_step="See that the home is there and its disk has room, then try again.",
+                reason="recovery",
+            )
+        return self._finish(record, journal, recovered, _summary(record, journal, recovered))
+
+    def _finish(
+        self, record: RunRecord, journal: Journal | None, recovered: Recovered, summary: str
+    ) -> RunRecord:
+        outcome = "completed" if recovered.committed else "interrupted"
+        ops = record.ops or ops_of(journal)
+        if not recovered.committed:
+            ops = not_applied(ops, "the run was interrupted", left=recovered.left)
+        self._activity.add(
+            f"run.{outcome}",
+            level="warning",
+            text=f"A run that had been interrupted was recovered. {summary}",
+            home=record.home_root,
+            workspace_id=record.workspace_id,
+            run_id=record.id,
+            details={"restored": list(recovered.restored), "left": list(recovered.left)},
+        )
+        finished = replace(
+            record,
+            summary=summary,
+            reason="" if recovered.committed else "interrupted",
+            ops=ops,
+            conflicts=recovered.left,
+            details={key: value for key, value in record.details.items() if key != "pending"}
+            | {"recovered": True},
+        )
+        return self._runs.finish(
+            finished, outcome="completed" if recovered.committed else "interrupted", ended_at=self._clock()
+        )
+
+
+def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -> str:
+    if recovered.committed:
+        planned = str(journal.coverage["summary"]) if journal and journal.coverage else record.summary
+        return planned or "Finished by recovery: all changes were in place."
+    count = len(recovered.restored)
+    put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
+    left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
+    return f"Interrupted; {put_back}.{left}"
