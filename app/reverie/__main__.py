@@ -1,8 +1,8 @@
-"""`python -m reverie` and the `reverie` script.
+"""Entry point of `python -m reverie` and the `reverie` script.
 
-People start Reverie in other people's checkouts, so nothing of the current directory may be imported. The
-first lines of this module see to it, before anything else is imported. Only `python -m` itself looks there
-first: for a `reverie` in the current directory. The script and the engine do not.
+People start Reverie in other people's checkouts, so nothing may be imported from the current directory. The
+first lines of this module prevent it, before anything else is imported. Only `python -m` itself searches
+there first, for a `reverie` in the current directory; the script and the engine do not.
 """
 
 import os
@@ -13,11 +13,10 @@ _is_absolute = os.path.isabs
 
 
 def drop_current_directory(*, run_as_module: bool) -> None:
-    """Remove from `sys.path`, and from PYTHONPATH for our own child processes, what stands for the current
-    directory.
+    """Remove entries for the current directory from `sys.path`, and from PYTHONPATH for child processes.
 
-    Those are empty and relative entries of PYTHONPATH and, for a program that was started with `python -m`
-    and without `-P`, the first entry, which Python puts there itself.
+    These are the empty and relative entries of PYTHONPATH and, if `run_as_module` (started with `python -m`
+    and without `-P`), the first entry, which Python itself puts there.
     """
     if run_as_module and not sys.flags.safe_path:
         del sys.path[0]
@@ -35,8 +34,11 @@ if not getattr(sys, "frozen", False):
 
 
 def main() -> None:
-    """Run the command line and exit with its code. The path is made safe before anything of ours is imported,
-    and of the engine and the commands only what is asked for."""
+    """Run the command line and exit with its code.
+
+    The path is made safe before any of our modules is imported, and of the engine and the commands only the
+    requested part is imported.
+    """
     if sys.argv[1:2] == ["_engine"]:
         from reverie.engine.process import main as engine_main
 

@@ -13,9 +13,12 @@ import errno
 
 
 class UserError(Exception):
-    """An error that a person can fix. `title`: what did not happen; `cause`: why; `next_step`: what to do.
+    """An error that a person can fix.
 
-    A kind with fields of its own declares them in its class: those cross the wire (`engine.codec`).
+    `title` says what did not happen, `cause` why, `next_step` what to do about it.
+
+    A subclass with fields of its own declares them in its class, so that they cross the wire
+    (`engine.codec`).
     """
 
     reason = "error"
@@ -41,26 +44,28 @@ class PathRuleError(UserError):
 
 
 class StoreError(UserError):
-    """A memory command that cannot be done as asked; nothing was changed."""
+    """A memory command that cannot be carried out as given; nothing was changed."""
 
     reason = "store"
 
 
 class Conflict(UserError):
-    """The file is no longer what the caller last saw; nothing was changed."""
+    """A file that is no longer as the caller last read it; nothing was changed."""
 
     reason = "conflict"
 
 
 class Unavailable(UserError):
-    """A home, scope, file or sidecar that cannot be reached now; never to be read as 'empty'."""
+    """A home, scope, file or sidecar that cannot be reached now; it must never be treated as empty."""
 
     reason = "unavailable"
 
 
 class Ambiguous(UserError):
-    """A question with more than one answer, or none yet; `choices` lists what there is. The command line
-    exits 2."""
+    """A question with more than one answer, or with none yet; `choices` lists the candidates.
+
+    The command line exits with code 2.
+    """
 
     reason = "ambiguous"
     choices: tuple[str, ...]
@@ -72,19 +77,19 @@ class Ambiguous(UserError):
 
 
 class Busy(UserError):
-    """Another run or process holds what this one needs."""
+    """A resource that another run or process is holding."""
 
     reason = "busy"
 
 
 class NotRegularFileError(OSError):
-    """There is a fifo, socket or device where a file was expected; it was not opened."""
+    """A fifo, socket or device in place of the expected file; it was not opened."""
 
 
 CHANGED_SINCE = "changed-since"
-"""The reason of a `Conflict` where something newer stands on what is to be undone."""
+"""The `reason` of a `Conflict` when the content to be undone has been changed again since."""
 AGENT_BUSY = "agent-busy"
-"""The reason of a `Busy` while the agent itself rewrites its memory: it ends by itself, so one may wait."""
+"""The `reason` of a `Busy` while the agent rewrites its own memory; callers may wait until it is done."""
 
 
 _AWAY = ("The disk or the network share below it is gone.", "Connect it again, then try again.")
@@ -113,11 +118,14 @@ _NEXT_STEPS = {
 
 
 class RefusedFileError(OSError):
-    """A file or folder that a rule of our own leaves unread; `strerror` says why, without a full stop."""
+    """A file or folder that Reverie's own rules do not read; `strerror` says why, without a full stop."""
 
 
 def user_error_from_os(error: OSError, title: str) -> UserError:
-    """Turn an OS error into words once, at the edge where it happens. `title` says what was not done."""
+    """Return the `UserError` for an operating system error.
+
+    Called once, at the edge where the error occurs. `title` says what was not done.
+    """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
         return Unavailable(title, cause=cause, next_step="Move it away, then try again.")

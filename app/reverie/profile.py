@@ -1,10 +1,10 @@
-"""Where Reverie keeps its own files: four directories, and the names inside them.
+"""Paths of Reverie's own files: four directories and the names inside them.
 
-A profile is a value: reading it touches nothing. A directory appears only when `ensure` is called for it,
-just before it is written to, with mode 0700 (it holds memory text or history). Nothing of Reverie's own is
-ever inside an agent's home.
+A profile is a value; creating one touches nothing on the disk. A directory appears only when `ensure` is
+called for it, just before something is written there, with mode 0700 (it holds memory text or history). None
+of Reverie's own files lies inside an agent's home.
 
-Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it cannot make a directory.
+Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it cannot create a directory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ _APP = "reverie"
 
 
 class Profile(Struct, frozen=True):
-    """Settings in `config`, permanent data in `data`, rebuildable files in `cache`, process state in
-    `state`."""
+    """The four directories of one user.
+
+    Settings are in `config`, permanent data in `data`, rebuildable files in `cache`, process state in
+    `state`.
+    """
 
     config: Path
     data: Path
@@ -29,12 +32,15 @@ class Profile(Struct, frozen=True):
 
     @classmethod
     def under(cls, directory: Path) -> Profile:
-        """A profile that lies entirely under one directory (`--profile DIR`)."""
+        """Return a profile whose directories all lie below `directory` (`--profile DIR`)."""
         return cls(directory / "config", directory / "data", directory / "cache", directory / "state")
 
     @classmethod
     def default(cls) -> Profile:
-        """The user's profile: `XDG_*` wherever it is set to an absolute path, else what the platform uses."""
+        """Return the user's profile.
+
+        Each directory comes from its `XDG_*` variable if that is an absolute path, else from the platform.
+        """
         return cls(
             _directory("XDG_CONFIG_HOME", "user_config_dir"),
             _directory("XDG_DATA_HOME", "user_data_dir"),
@@ -48,7 +54,7 @@ class Profile(Struct, frozen=True):
 
     @property
     def registry(self) -> Path:
-        """Ids of the homes seen so far."""
+        """The file with the ids of the homes seen so far."""
         return self.data / "homes.json"
 
     @property
@@ -75,44 +81,47 @@ class Profile(Struct, frozen=True):
 
     @property
     def catalogue(self) -> Path:
-        """What is known of the files of all homes, and the index of their words."""
+        """The database of known facts about the files of all homes, with the full-text index."""
         return self.cache / "catalogue.sqlite"
 
     @property
     def homes_cache(self) -> Path:
-        """Copies of agents' databases and what was found out by reading long files."""
+        """The directory for copies of agents' databases and for results of reading long files."""
         return self.cache / "homes"
 
     def history(self, home_id: str) -> Path:
-        """The repository of a home's history."""
+        """Return the path of the repository that holds a home's history."""
         return self.data / "history" / f"{home_id}.git"
 
     def runs(self, home_id: str) -> Path:
-        """The directory of a home's run records."""
+        """Return the directory of a home's run records."""
         return self.data / "runs" / home_id
 
     def edits(self, home_id: str) -> Path:
-        """The journal of the change by hand that is being made in a home; nothing is in it otherwise."""
+        """Return the directory of the journal of a home's manual change; empty unless one is in progress."""
         return self.data / "edits" / home_id
 
     def traces(self, home_id: str) -> Path:
-        """The directory of the traces of a home's runs."""
+        """Return the directory of the traces of a home's runs."""
         return self.data / "traces" / home_id
 
     def images(self, home_id: str) -> Path:
-        """File contents before and after runs, by hash: apart from the records, which hold no memory text."""
+        """Return the directory of file contents before and after a home's runs, named by hash.
+
+        They are kept apart from the run records, which hold no memory text.
+        """
         return self.data / "images" / home_id
 
     def activity(self, home_id: str) -> Path:
-        """The Activity log of a home."""
+        """Return the path of a home's Activity log."""
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:
-        """The directory for the sidecars of a home whose agent has none of its own."""
+        """Return the directory for the sidecars of a home whose agent has none of its own."""
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:
-        """Make `directory` (and missing parents) private and return it. Raises `UserError`."""
+        """Create `directory` and missing parents as private directories and return it. Raises `UserError`."""
         return ensure_private(directory)
 
 
@@ -120,7 +129,7 @@ def _directory(variable: str, platform_function: str) -> Path:
     value = os.environ.get(variable, "")
     if os.path.isabs(value):  # noqa: PTH117 - an empty Path is "." and would count as relative by luck only
         return Path(value) / _APP
-    # Late: a profile given on the command line never needs it.
+    # Late, because a profile given on the command line never needs it.
     import platformdirs
 
     return Path(getattr(platformdirs, platform_function)(_APP, appauthor=False))

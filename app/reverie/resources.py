@@ -1,9 +1,10 @@
-"""Files that come with the program: icons, prompts, templates, prices, tables of words
-and of forms of secrets, the demo home, translations.
+"""Files that come with the program.
 
-In a source tree they are in `resources/` at the top, in an installed wheel inside the package. Nothing here
-writes to them: whoever wants to change the demo home works on a copy. On the lowest floor and apart from
-`profile`, because the redactor reads its table from here and a hook of an agent must start in no time.
+They are icons, prompts, templates, prices, tables of words and of secret formats, the demo home and
+translations. In a source tree they are in `resources/` at the top, in an installed wheel inside the package.
+Nothing here writes to them: a caller that changes the demo home works on a copy. This module is on the lowest
+layer and apart from `profile`, because the redactor reads its table from here and an agent's hook must start
+quickly.
 
 Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a broken installation: a bug.
 """
@@ -21,13 +22,16 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def resources_directory() -> Path:
-    """The directory that holds them. An installed copy wins, so that a wheel never looks outside itself."""
+    """Return the directory that holds the resources.
+
+    An installed copy takes precedence, so that a wheel never looks outside itself.
+    """
     installed = _PACKAGE / "_resources"
     return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
 
 
 def resource(name: str) -> Path:
-    """The path of one resource, `/` between the parts (`icons/pin.svg`).
+    """Return the path of one resource; `name` separates its parts with `/` (`icons/pin.svg`).
 
     Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the
     directory: both are bugs of ours.
@@ -42,8 +46,8 @@ def resource(name: str) -> Path:
 
 
 def resource_table(name: str) -> dict[str, Any]:
-    """What a TOML file among the resources holds. Raises `ValueError` if it is damaged."""
-    import tomllib  # late: the first names and the hooks of agents read no table
+    """Return the content of a TOML resource. Raises `ValueError` if it is damaged."""
+    import tomllib  # late: the first names in the window and agents' hooks need no table
 
     try:
         return tomllib.loads(resource(name).read_text(encoding="utf-8"))
@@ -52,10 +56,10 @@ def resource_table(name: str) -> dict[str, Any]:
 
 
 def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
-    """What `build` makes of a TOML file among the resources.
+    """Return the result of `build` for the content of a TOML resource.
 
-    Raises `ValueError` if the file is damaged: if it is no TOML, or `build` raises `AttributeError`,
-    `KeyError`, `TypeError` or `ValueError` because a part is missing or of another kind.
+    Raises `ValueError` if the file is damaged: if it is not TOML, or `build` raises `AttributeError`,
+    `KeyError`, `TypeError` or `ValueError` because a part is missing or of another type.
     """
     data = resource_table(name)
     try:
@@ -65,12 +69,12 @@ def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
 
 
 DEMO_FILE = "/memories/project/bike-states.md"
-"""A memory of the demo home that another one repeats."""
+"""A memory of the demo home whose content another one repeats."""
 
 
 def copy_demo_home(directory: Path) -> Path:
-    """A throw-away copy of the demo home below `directory`."""
-    import shutil  # late: the hooks of agents copy nothing
+    """Copy the demo home into `directory` and return the path of the copy."""
+    import shutil  # late: agents' hooks copy nothing
 
     target = directory / "demo-home"
     shutil.copytree(resource("demo-home"), target)

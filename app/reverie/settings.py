@@ -1,11 +1,11 @@
 """Typed settings with their defaults, in one TOML file that people also edit by hand.
 
-Loading never fails: an invalid key is dropped by itself, its default counts, and a sentence says so. Saving
-touches only the keys whose value differs, so comments, order, keys of other versions and invalid text stay as
-written; a file that is not TOML at all is kept beside its successor.
+Loading never fails: an invalid key is ignored on its own, its default applies, and a sentence reports it.
+Saving touches only the keys whose value differs, so comments, order, keys of other versions and invalid text
+stay as written; a file that is not TOML at all is kept beside its successor.
 
-Importing this module costs a tenth of a second (pydantic): nothing on the way to the first painted window
-does. Any thread. Failure: only saving raises, `UserError`.
+Importing this module takes a tenth of a second (pydantic), so nothing that runs before the first paint of the
+window imports it. Any thread. Failure: only saving raises, `UserError`.
 """
 
 from __future__ import annotations
@@ -30,56 +30,57 @@ class _Section(BaseModel):
 
 
 class _TomlTable(RootModel[dict[str, Any]]):
-    """Sections of one kind by a name that people choose (`[providers.work]`). Subclasses say which kind."""
+    """Sections of one type under names that people choose (`[providers.work]`). Subclasses give the type."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
 
 class WatchSettings(_Section):
-    """How changes on disk are noticed."""
+    """Settings of the file watcher."""
 
     quiet_ms: Annotated[int, Field(ge=10, le=10_000)] = 150
-    """Wait until nothing has changed for so long."""
+    """Milliseconds without a further change before changes are shown."""
     cap_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
-    """But show changes after so long in any case."""
+    """Milliseconds after which changes are shown in any case."""
     reconcile_minutes: Annotated[float, Field(ge=0, le=1440)] = 5
-    """Compare everything with the disk this often; 0 never."""
+    """Minutes between full comparisons with the disk; 0 turns them off."""
     polling: Literal["auto", "always", "never"] = "auto"
-    """Look again and again instead of being told: where events are not available, always, never."""
+    """When to poll instead of using events: where there are no events, always, or never."""
 
 
 class DreamSettings(_Section):
-    """How a consolidation runs."""
+    """Settings of a consolidation."""
 
     engine: Annotated[str, Field(pattern=r"^(?:auto|rules|[^\s:]+:\S+)$")] = "auto"
-    """`rules`, `PROVIDER:MODEL`, or `auto`: the model that the agent itself uses, where it can be reached,
-    else rules."""
+    """`rules`, `PROVIDER:MODEL`, or `auto`: the agent's own model if it can be reached, else rules."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
     max_loss_percent: Annotated[int, Field(ge=0, le=100)] = 20
-    """A run that would lose a larger part of a scope's lines is held for review."""
+    """A run that would remove a larger part of a scope's lines is held for review."""
 
 
 class HistorySettings(_Section):
-    """How the history is kept."""
+    """Settings of the history."""
 
     pack_after: Annotated[int, Field(ge=100, le=1_000_000)] = 2000
-    """Pack once there are so many loose objects."""
+    """Number of loose objects at which the repository is packed."""
 
 
 class ProviderSettings(_Section):
-    """One model service: overrides a known one of that name, or adds one. Keys never belong here; the values
-    of headers are secrets all the same, and nothing prints them."""
+    """One model service: overrides the built-in one of that name, or adds one.
+
+    Keys never belong here. The values of headers are secrets as well and are never printed.
+    """
 
     wire: Literal["", "openai", "anthropic", "openai-responses"] = ""
-    """The wire format; empty: that of the known service, else `openai`."""
+    """The wire format; empty: that of the built-in service, else `openai`."""
     base_url: Annotated[str, Field(pattern=r"^(?:https?://\S+)?$")] = ""
-    """Up to where the wire format's own path begins; empty: that of the known service."""
+    """The URL before the wire format's own path; empty: that of the built-in service."""
     headers: Annotated[dict[str, str], Field(repr=False)] = {}
-    """Sent with every request."""
+    """Headers to send with every request."""
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]*$")] = ""
     """The environment variable that holds the key; empty: the usual one."""
     timeout_s: Annotated[float, Field(ge=0, le=3600)] = 0
-    """Longest silence between two bytes; 0: 120 s, and 600 s from a server on this machine."""
+    """Longest wait between two bytes, in seconds; 0: 120, or 600 for a server on this machine."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 3
 
 
@@ -90,87 +91,86 @@ class ProvidersSettings(_TomlTable):
 
 
 class BackgroundSettings(_Section):
-    """What may run automatically in one home: nothing, until a person enables it."""
+    """Limits of the automatic runs of one home; off until a person enables them."""
 
     enabled: bool = False
     runs_per_day: Annotated[int, Field(ge=0, le=1000)] = 12
     """Background runs in any 24 hours; 0 allows none."""
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000_000
-    """Tokens that background runs may use up in any 24 hours before no more are started; 0 allows none."""
+    """Tokens in any 24 hours after which no more background runs start; 0 allows none."""
 
 
 class BackgroundTable(_TomlTable):
-    """Background runs by home id, as the registry of homes names it."""
+    """Background settings by home id, as in the registry of homes."""
 
     root: dict[str, BackgroundSettings] = {}
 
     def of(self, home_id: str) -> BackgroundSettings:
-        """What one home says, or the defaults."""
+        """Return the settings of one home, or the defaults."""
         return self.root.get(home_id) or BackgroundSettings()
 
 
 class System1Settings(_Section):
-    """The memory writer: after a number of assistant turns it updates the memory of the project."""
+    """Settings of the memory writer, which updates the project's memory every few assistant turns."""
 
     enabled: bool = False
     interval: Annotated[int, Field(ge=1, le=50)] = 2
-    """Completed assistant turns between two runs; the agent's own setting counts before this one."""
+    """Completed assistant turns between two runs; the agent's own setting takes precedence."""
     target: Literal["project-file", "project-memory"] = "project-file"
     """`memories/<projectId>.md`, or `/memories/project/system-1.md` for agents that load those instead."""
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules`, `PROVIDER:MODEL`; empty: the model of the turn that triggered the run, else the default."""
+    """`rules` or `PROVIDER:MODEL`; empty: the model of the turn that triggered the run, else the default."""
     time_limit_s: Annotated[float, Field(ge=1, le=600)] = 10
     traces: Literal["never", "failures", "always"] = "failures"
-    """When a run leaves a trace in `debug_obj`."""
+    """Which runs leave a trace in `debug_obj`."""
     keep_count: Annotated[int, Field(ge=1, le=100_000)] = 200
     keep_bytes: Annotated[int, Field(ge=1_000_000, le=100_000_000_000)] = 100_000_000
-    """So many traces, and so many bytes of them, stay; only those that Reverie wrote are ever removed."""
+    """Limits on stored traces, by number and by size; only traces that Reverie wrote are ever removed."""
 
 
 class NotesSettings(_Section):
-    """Session notes, kept by thresholds: one file per session of Claude Code."""
+    """Settings of the session notes, one file per session of Claude Code, updated at thresholds."""
 
     enabled: bool = False
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules`, `PROVIDER:MODEL`; empty: the model that the agent itself uses, where it can be reached, else
-    rules."""
+    """`rules` or `PROVIDER:MODEL`; empty: the agent's own model if it can be reached, else rules."""
     start_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
-    """Notes begin once the context of a session is so large."""
+    """Size of a session's context, in tokens, at which its notes begin."""
     growth_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 5_000
-    """By so much the context has to grow between two updates."""
+    """Tokens by which the context must grow between two updates."""
     tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
-    """So many tool calls make an update due; the end of an answer does as well."""
+    """Tool calls after which an update is due; the end of an answer triggers one as well."""
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
 
 
 class ExtractSettings(_Section):
-    """Codex: rollouts become trace summaries, and those a handbook for each directory."""
+    """Settings of Codex extraction: rollouts become trace summaries, and those one handbook per directory."""
 
     at_launch: bool = False
-    """By itself when the background services of a Codex home start."""
+    """Whether extraction starts together with the background services of a Codex home."""
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules`, `PROVIDER:MODEL`; empty: what a consolidation would use."""
+    """`rules` or `PROVIDER:MODEL`; empty: the engine that a consolidation would use."""
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
-    """Rollouts at once; the others come the next time."""
+    """Most rollouts per run; the rest is left for the next one."""
     concurrency: Annotated[int, Field(ge=1, le=16)] = 8
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
     """A rollout that changed within this time is still in use."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
-    """For each rollout, and for each directory."""
+    """Time limit for each rollout, and for each directory."""
 
 
 class WindowSettings(_Section):
-    """How the window looks. `ui.appearance` reads the first three before this module is imported."""
+    """Appearance of the window. `ui.appearance` reads the first three before this module is imported."""
 
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
-    """In points; 0: what the system uses."""
+    """In points; 0: the system's size."""
     language: Literal["system", "en", "de"] = "system"
-    """Counts from the next start on."""
+    """Takes effect at the next start."""
     theme: Literal["system", "light", "dark"] = "system"
     editor_wrap: bool = True
     editor_line_numbers: bool = True
     editor_zoom: Annotated[int, Field(ge=-6, le=24)] = 0
-    """Points by which the editor's text is larger than the interface's."""
+    """Points by which the editor's text is larger than the rest of the window's."""
 
 
 class Settings(_Section):
@@ -191,7 +191,10 @@ _LARGEST = 4 << 20
 
 
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
-    """The settings in `path`, and a sentence for each thing in it that does not count. No file: defaults."""
+    """Return the settings in `path` and a sentence for each part of it that is ignored.
+
+    Without a file, these are the defaults.
+    """
     try:
         document, damage = _parse(_read(path))
     except OSError as error:
@@ -218,15 +221,20 @@ def change_settings(
     clock: Clock = system_clock,
     timeout_s: float = 10.0,
 ) -> None:
-    """Load the settings, change them and save them, without losing what another thread or process changes
-    meanwhile, which is waited for. Raises `UserError`."""
+    """Load the settings, apply `change` and save them, under a lock.
+
+    Waits up to `timeout_s` for another thread or process that is changing them, so that neither change is
+    lost. Raises `UserError`.
+    """
     with file_lock(lock_dir, path, timeout_s=timeout_s):
         save_settings(path, change(load_settings(path)[0]), clock=clock)
 
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
-    """Write what differs from the file (a missing key stands for its default), atomically. Raises
-    `UserError`."""
+    """Write the settings that differ from the file, atomically; a missing key stands for its default.
+
+    Raises `UserError`.
+    """
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
     real = Path(real_path(path))
     try:
@@ -254,7 +262,7 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a regular file, none where there is none. A pipe or a device in its place never blocks."""
+    """Return the bytes of a regular file, or none if there is no file. Never blocks on a pipe or device."""
     try:
         return read_regular(path, _LARGEST)
     except FileNotFoundError:
@@ -262,7 +270,7 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(content: bytes) -> tuple[tomlkit.TOMLDocument, str]:
-    """The document, or an empty one and what is wrong with the content."""
+    """Return the parsed document and an empty string, or an empty document and a description of the error."""
     try:
         return tomlkit.parse(content.decode("utf-8-sig")), ""
     except (ValueError, TOMLKitError, RecursionError) as error:
@@ -274,8 +282,11 @@ _TABLE: Any = object()
 
 
 def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]:
-    """The name of every setting with its value; each entry of a table has a line of its own, and of its
-    values only those that are not the default."""
+    """Yield the name and value of every setting.
+
+    Each entry of a table of sections is yielded as `_TABLE`, followed by those of its values that are not the
+    default.
+    """
     for key, value in section:
         if isinstance(value, _TomlTable):
             for entry, item in value.root.items():
@@ -291,7 +302,7 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
 
 
 def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
-    """Set one value; anything but a table in the place of its table is replaced, because it had no effect."""
+    """Set one value; anything else where its table belongs is replaced, because it had no effect."""
     table: Any = document
     for depth, part in enumerate(name if value is _TABLE else name[:-1]):
         if not isinstance(table.get(part), Mapping):
@@ -302,7 +313,7 @@ def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
 
 
 def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
-    """The settings in `raw`, and dotted name -> reason for each value dropped from it."""
+    """Return the settings in `raw`, and the reason for each value dropped from it, by dotted name."""
     bad: dict[str, str] = {}
     while True:
         try:
@@ -314,7 +325,7 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 
 
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
-    """Take out of `raw` the smallest thing that `place` names within a section; its dotted name."""
+    """Remove from `raw` the smallest part that `place` names within a section; return its dotted name."""
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
     for part in place[1:limit]:
@@ -352,6 +363,6 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _kind(table: type[_TomlTable]) -> type[_Section]:
-    """The section that each entry of `table` is."""
+    """Return the section class of the entries of `table`."""
     kind: type[_Section] = get_args(table.model_fields["root"].annotation)[1]
     return kind

@@ -1,9 +1,9 @@
-"""What a value is made of: `Struct` and its helpers.
+"""The base of value classes, `Struct`, and helpers for values.
 
-A value is a `Struct` with `frozen=True`: a frozen, slotted data class whose class takes microseconds to make,
-where one of `dataclasses` takes a quarter of a millisecond; a window needs five hundred. It crosses the wire
-as it is. Where a field is left out of `repr` or of comparisons, or something is worked out once and kept, it
-is a frozen dataclass of the standard library. `replace` takes both.
+A value is a `Struct` with `frozen=True`: a frozen, slotted data class whose definition takes microseconds,
+where one from `dataclasses` takes a quarter of a millisecond; a window needs five hundred of them. It crosses
+the wire as it is. A class that leaves a field out of `repr` or of comparisons, or that caches a computed
+attribute, is a frozen dataclass of the standard library. `replace` accepts both.
 
 Threading: pure. Failure: none of its own.
 """
@@ -18,11 +18,11 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 if TYPE_CHECKING:
-    from dataclasses import replace  # type checkers know which fields it may name
+    from dataclasses import replace  # so that type checkers know the valid field names
 else:
 
     def replace(value, /, **changes):
-        """The same value with other fields."""
+        """Return a copy of `value` with the given fields changed."""
         if isinstance(value, Struct):
             return msgspec.structs.replace(value, **changes)
         return dataclasses.replace(value, **changes)
@@ -32,14 +32,14 @@ __all__ = ["Struct", "as_dict", "astuple", "field", "fields_of", "replace"]
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a value's class that its constructor takes; none for any other class."""
+    """Return the names of the fields that a value class's constructor takes; none for any other class."""
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.init)
     return kind.__struct_fields__ if issubclass(kind, Struct) else ()
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """The fields of a value by name, and of the values in it."""
+    """Return the fields of a value by name, with nested values converted as well."""
     return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
 
 

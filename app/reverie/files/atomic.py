@@ -122,7 +122,8 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 def make_mark(path: Path) -> None:
     """See to it that there is a file `path`, an empty one for its owner only if it is made here: durable with
-    its name, as there is no content. Its directory must exist."""
+    its name, as there is no content. Its directory must exist.
+    """
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileExistsError):
@@ -195,13 +196,14 @@ def temporary_name(name: str) -> str:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether `name` (one component) is one that `temporary_name` or `held_name` makes."""
+    """Return whether `name` (one component) is one that `temporary_name` or `held_name` makes."""
     return _TEMPORARY.fullmatch(name) is not None or _HELD.fullmatch(name) is not None
 
 
 def held_name(name: str) -> str:
     """A hidden name for something that is about to be removed but not checked yet. The sweep never deletes
-    it: it returns it to `name`, which the hidden name therefore spells out where there is room."""
+    it: it returns it to `name`, which the hidden name therefore spells out where there is room.
+    """
     held = f".{os.urandom(4).hex()}.{name}.reverie-held"
     return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
 
@@ -378,7 +380,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Whether a user is in a group; one that the system does not know is taken to be in that of its file."""
+    """Return whether a user is in a group; one that the system does not know is taken to be in that of its file."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -442,7 +444,8 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
     """Keep writers out of `name` until it is replaced; waits for one that has it open. None where the
-    system cannot do that. Raises Conflict where a program keeps it open."""
+    system cannot do that. Raises Conflict where a program keeps it open.
+    """
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
         try:
@@ -468,8 +471,9 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Whether nobody writes into a file that was replaced, once it may be opened again: a program that had
-    found it under its old name opens it only now."""
+    """Return whether nobody writes into a file that was replaced, once it may be opened again: a program that had
+    found it under its old name opens it only now.
+    """
     lease.close()
     time.sleep(_OPENING_S)
     try:
@@ -481,7 +485,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:
-    """Whether the temporary name has something else than what we wrote."""
+    """Return whether the temporary name has something else than what we wrote."""
     try:
         return directory.lstat(temp).st_ino != ours
     except FileNotFoundError:
@@ -536,7 +540,7 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_write_protected(mode: int) -> bool:
-    """Whether no permission bit of a file allows writing; on Windows its read-only attribute."""
+    """Return whether no permission bit of a file allows writing; on Windows its read-only attribute."""
     return not mode & _ANY_WRITE
 
 

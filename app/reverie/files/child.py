@@ -101,7 +101,8 @@ class Child:
 
     def receive(self, within_s: float, check: Callable[[], None] = lambda: None) -> bytes:
         """The next frame that it sends. Raises `ChildSilent` where none comes within so many seconds. `check`
-        is called meanwhile, and may raise to stop."""
+        is called meanwhile, and may raise to stop.
+        """
         until = time.monotonic() + within_s
         if self._reading is None:
             frames: list[bytes] = []
@@ -209,7 +210,8 @@ class ParentFrames:
 
 def die_after(seconds: float) -> None:
     """End this process after so many seconds, whatever it does then; calling it again counts anew. The system
-    does it, so that a process that hangs ends, too. Nothing where there are no alarms."""
+    does it, so that a process that hangs ends, too. Nothing where there are no alarms.
+    """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -217,7 +219,8 @@ def die_after(seconds: float) -> None:
 
 def limit_memory(most: int) -> None:
     """Let this process have at most so many bytes of its own, beyond which it gets a `MemoryError`; and no
-    core dump. Linux alone holds to it."""
+    core dump. Linux alone holds to it.
+    """
     if sys.platform == "win32":
         return
     import resource  # not there on Windows

@@ -39,18 +39,19 @@ from reverie.errors import NotRegularFileError, RefusedFileError, Unavailable, u
 
 
 def is_there(path: Path) -> bool:
-    """Whether something that can be reached is there; links are followed."""
+    """Return whether something that can be reached is there; links are followed."""
     return os.path.exists(path)  # noqa: PTH110 - Path's raises
 
 
 def is_directory(path: Path) -> bool:
-    """Whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
+    """Return whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def leads_to_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether a listed name is a directory or a link to one; False where that cannot be found out (a link in
-    a circle, or to a place that may not be looked at)."""
+    """Return whether a listed name is a directory or a link to one; False where that cannot be found out (a link in
+    a circle, or to a place that may not be looked at).
+    """
     try:
         return entry.is_dir()
     except OSError:
@@ -58,13 +59,14 @@ def leads_to_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
+    """Return whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_irregular(path: Path) -> bool:
-    """Whether something else than a regular file can be reached there; links are followed. It is one look: a
-    file that goes at this moment is not there, and nothing odd."""
+    """Return whether something else than a regular file can be reached there; links are followed. It is one look: a
+    file that goes at this moment is not there, and nothing odd.
+    """
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -73,12 +75,12 @@ def is_irregular(path: Path) -> bool:
 
 
 def is_link(path: Path) -> bool:
-    """Whether it is a symlink that can be reached; unlike `Path.is_symlink`, never raises."""
+    """Return whether it is a symlink that can be reached; unlike `Path.is_symlink`, never raises."""
     return os.path.islink(path)  # noqa: PTH114
 
 
 def own_is_there(path: Path) -> bool:
-    """Whether a file of our own is there. Raises `Unavailable` where that cannot be found out."""
+    """Return whether a file of our own is there. Raises `Unavailable` where that cannot be found out."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -99,7 +101,8 @@ OWN_BYTES = 1 << 28
 
 def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
     """`os.open` for a regular file; anything else there raises `OSError` and is not opened. With
-    `O_NOFOLLOW` in `flags` a symlink raises, too."""
+    `O_NOFOLLOW` in `flags` a symlink raises, too.
+    """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
     # Looked at first: opening a device may do something, and opening a pipe wakes who waits at its other end.
@@ -127,7 +130,8 @@ def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
 
 def read_regular(path: Path, limit: int = OWN_BYTES, *, follow: bool = True) -> bytes:
     """The bytes of a regular file of at most `limit` bytes. Anything else raises `OSError`, also a symlink
-    unless `follow`. Never blocks on a pipe."""
+    unless `follow`. Never blocks on a pipe.
+    """
     flags = os.O_RDONLY if follow else os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
     # Not every system has O_NOFOLLOW; the look before the open serves those that lack it.
     if not follow and stat.S_ISLNK(os.lstat(path).st_mode):
@@ -158,7 +162,8 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
 
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
     """The absolute path without symlinks; with them if there are more than the system follows. `strict`:
-    raise OSError for those, and for a missing path."""
+    raise OSError for those, and for a missing path.
+    """
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
     if strict:
@@ -167,7 +172,7 @@ def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
 
 
 def has_too_many_links(path: str | os.PathLike[str]) -> bool:
-    """Whether the system refuses to follow the links of `path`: a circle, or more than its limit."""
+    """Return whether the system refuses to follow the links of `path`: a circle, or more than its limit."""
     try:
         os.stat(path)  # noqa: PTH116
     except OSError as error:
@@ -192,7 +197,8 @@ MOST_LIMITS = 3
 
 class DiskCheck:
     """Examines some paths in order, in a thread. `at` is the path whose disk has not responded yet, None once
-    all have; `answered` is set then."""
+    all have; `answered` is set then.
+    """
 
     def __init__(self, places: Iterable[Path]) -> None:
         self._places = tuple(places)
@@ -217,7 +223,8 @@ class DiskCheck:
 
 def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, T]:
     """The answer to each question that came within `limit_s` of being asked, in the order of the questions.
-    One without an answer is left out; its thread waits on and is left behind."""
+    One without an answer is left out; its thread waits on and is left behind.
+    """
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
     return asking.answers()
@@ -322,7 +329,8 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 class Stamp(NamedTuple):
     """Tells one version of a file from the next without reading it. A tuple: there is one for each file of a
-    home."""
+    home.
+    """
 
     size: int
     mtime_ns: int
@@ -338,8 +346,9 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
-    """Whether a file had not changed for `RACY_NS` when it was read at `read_ns`. If it had, a change within
-    the granularity of its time stamp could be missed later (git calls this racily clean)."""
+    """Return whether a file had not changed for `RACY_NS` when it was read at `read_ns`. If it had, a change within
+    the granularity of its time stamp could be missed later (git calls this racily clean).
+    """
     return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
@@ -438,7 +447,8 @@ class Directory:
     def writers_kept_out(self, name: str) -> WriterLease | None:
         """Keep every program from opening this file for writing until the lease is closed; None where that
         cannot be had (the file belongs to somebody else, the file system or the system has no leases).
-        Raises `BlockingIOError` while a program has it open for writing."""
+        Raises `BlockingIOError` while a program has it open for writing.
+        """
         if self._fd is None or not hasattr(fcntl, "F_SETLEASE"):
             return None
         fd = os.open(name, os.O_RDONLY | _NOFOLLOW | _NONBLOCK | _NOCTTY, dir_fd=self._fd)
@@ -488,7 +498,7 @@ class Directory:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
-        """Whether this process may add and remove names here, as far as the permissions tell."""
+        """Return whether this process may add and remove names here, as far as the permissions tell."""
         if self._fd is None or os.access not in os.supports_dir_fd:
             return os.access(self.path, os.W_OK | os.X_OK)
         return os.access(
@@ -584,7 +594,7 @@ class WriterLease:
             os.close(self._fd)
 
     def is_awaited(self) -> bool:
-        """Whether a program waits to open the file for writing."""
+        """Return whether a program waits to open the file for writing."""
         return bool(fcntl.fcntl(self._fd, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
 
 
@@ -677,7 +687,8 @@ class Descent:
 
     def __init__(self, open_top: Callable[[], Directory]) -> None:
         """`open_top` opens the directory that paths start from; called again when the way to it was
-        closed."""
+        closed.
+        """
         self._open_top = open_top
         self._way: deque[tuple[str, Directory]] = deque()
 
@@ -728,7 +739,8 @@ def walk_paths(
     top: Path, onerror: Callable[[OSError], None] = lambda _error: None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """As `os.walk` from the top down. Before Python 3.12 that one calls itself for each level, and a tree of
-    a thousand levels ends it."""
+    a thousand levels ends it.
+    """
     pending = [str(top)]
     while pending:
         folder = pending.pop()
@@ -773,7 +785,8 @@ def _leads_to(above: str, rel: str) -> bool:
 
 def refuse_link_upwards(path: str | Path) -> None:
     """Raise `RefusedFileError` if a link at `path` leads to a folder that `path` itself lies in, such as the
-    top of the disk: a walk below it would never come to its end."""
+    top of the disk: a walk below it would never come to its end.
+    """
     if not is_link(Path(path)):
         return
     real, above = real_path(path), real_path(Path(path).parent)
@@ -787,7 +800,7 @@ def refuse_link_upwards(path: str | Path) -> None:
 
 
 def differ_in_case_only(one: str, other: str) -> bool:
-    """Whether two different names (or paths) may be one file on such a file system."""
+    """Return whether two different names (or paths) may be one file on such a file system."""
     return one != other and _folded(one) == _folded(other)
 
 
@@ -807,7 +820,7 @@ def listed_name(directory: Directory, name: str) -> str | None:
 
 
 def is_itself(directory: Directory, name: str, target: Directory, new_name: str) -> bool:
-    """Whether `new_name` in `target` is what stands at `name`, in another spelling."""
+    """Return whether `new_name` in `target` is what stands at `name`, in another spelling."""
     if not differ_in_case_only(name, new_name) or not os.path.samestat(directory.stat(), target.stat()):
         return False
     return listed_name(target, new_name) == name

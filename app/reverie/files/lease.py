@@ -181,7 +181,7 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Whether the lease is still ours; if so it lasts another whole time from now. Sets `lost` if not.
+        """Return whether the lease is still ours; if so it lasts another whole time from now. Sets `lost` if not.
 
         An expired lease that nobody took is renewed like any other. Raises Busy or Unavailable.
         """

@@ -61,7 +61,8 @@ def held_lock(
 ) -> Iterator[None]:
     """Hold the kernel's lock on `file` itself, which is created if missing, for the `with` block; its
     directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`, but
-    `busy` after the time-out where an agent may hold the lock."""
+    `busy` after the time-out where an agent may hold the lock.
+    """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
         busy = _busy(f"{target.name} {title}", timeout_s, advice)
@@ -101,7 +102,8 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 def _give_back(fd: int, target: Path) -> None:
     """Unlock explicitly: a child process forked in between holds a copy of the descriptor. What was done
-    under the lock is done; where unlocking fails, closing the file frees it."""
+    under the lock is done; where unlocking fails, closing the file frees it.
+    """
     try:
         _unlock(fd)
     except OSError as error:
@@ -191,7 +193,7 @@ _LIST = Path("/proc/locks")
 
 
 def is_held(file: Path) -> bool:
-    """Whether a process holds `flock` on the file now."""
+    """Return whether a process holds `flock` on the file now."""
     try:
         status, lines = file.stat(), _LIST.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -216,7 +218,8 @@ def is_held(file: Path) -> bool:
 class ProcessId(Struct, frozen=True):
     """`started`: ticks since boot on Linux, ms since the epoch elsewhere. `boot`: boot and process-id
     namespace on
-    Linux, else empty. Both are only ever compared."""
+    Linux, else empty. Both are only ever compared.
+    """
 
     pid: int
     started: int
@@ -225,7 +228,8 @@ class ProcessId(Struct, frozen=True):
 
 class LeaseHolder(Struct, frozen=True):
     """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
-    or a child that works for it alone."""
+    or a child that works for it alone.
+    """
 
     owner: ProcessId
     purpose: str
@@ -258,14 +262,15 @@ def forget_ours(pid: int) -> None:
 
 
 def is_ours(pid: int) -> bool:
-    """Whether this process belongs to us (this one, or a registered child)."""
+    """Return whether this process belongs to us (this one, or a registered child)."""
     return pid in _ours or pid == os.getpid()
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Whether exactly this process still runs. One in another container, which cannot be seen from here,
+    """Return whether exactly this process still runs. One in another container, which cannot be seen from here,
     counts as
-    alive: then only its lease's expiry speaks."""
+    alive: then only its lease's expiry speaks.
+    """
     boot, _, namespace = process.boot.partition("/")
     own_boot, _, own_namespace = _boot().partition("/")
     if boot != own_boot:
@@ -276,7 +281,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether some process with this id runs here: for other programs' files, which keep only the id."""
+    """Return whether some process with this id runs here: for other programs' files, which keep only the id."""
     return pid > 0 and _started(pid) is not None
 
 

@@ -37,12 +37,12 @@ def asked_by(env: Mapping[str, str]) -> str:
 
 
 def set_debug(on: bool) -> None:
-    """Whether gates and outcomes go to the log, until the process ends."""
+    """Return whether gates and outcomes go to the log, until the process ends."""
     logging.getLogger(_ROOT).setLevel(logging.DEBUG if on else logging.INFO)
 
 
 def is_debug() -> bool:
-    """Whether gates and outcomes go to the log now."""
+    """Return whether gates and outcomes go to the log now."""
     return logging.getLogger(_ROOT).isEnabledFor(logging.DEBUG)
 
 

@@ -107,7 +107,7 @@ def names_in(rel: str, done: str) -> list[str]:
 
 
 def _is_name(path: str) -> bool:
-    """Whether a file system could hold this path."""
+    """Return whether a file system could hold this path."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -174,7 +174,8 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 @contextlib.contextmanager
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
     """Make these directories, each in the one before; the last one, open. If the block fails, those that are
-    still empty are removed again."""
+    still empty are removed again.
+    """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
         last = opened.enter_context(directory.again())
@@ -263,7 +264,8 @@ def _is_whole(directory: Directory, name: str, count: int) -> bool:
 
 def _refuse_undeletable(directory: Directory, name: str) -> int:
     """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed; how
-    many things are in it."""
+    many things are in it.
+    """
     count = 0
     with Descent(lambda: directory.child(name)) as descent:
         pending = [""]
@@ -335,7 +337,8 @@ class RootedDirectory:
     ) -> None:
         """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
         what is made here is for its owner only. `even_protected`: write-protected files are written, too
-        (see `files.atomic`)."""
+        (see `files.atomic`).
+        """
         self.root = root
         self._is_possible = _is_name(str(root))
         self._private = private
@@ -343,7 +346,7 @@ class RootedDirectory:
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
-        """Whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
+        """Return whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
         return self._identity() is not None
 
     def entry(self, rel: str) -> DirectoryEntry | None:
@@ -440,7 +443,8 @@ class RootedDirectory:
     def remove_bare_folder(self, rel: str) -> None:
         """Remove the folder `rel` if there is no file in it, at any depth, hidden or not; what a killed write
         left of a temporary file goes with it. Does nothing where no folder stands there. Raises `StoreError`
-        (reason "directory") where the folder holds something."""
+        (reason "directory") where the folder holds something.
+        """
 
         def remove(directory: Directory, name: str) -> None:
             if not name or not stat.S_ISDIR(directory.lstat(name).st_mode):
@@ -504,7 +508,8 @@ class RootedDirectory:
 
     def listed(self, rel: str) -> str:
         """`rel` with its names as the directories list them, where the file system does not tell upper case
-        from lower case; unchanged from the first name on that is missing."""
+        from lower case; unchanged from the first name on that is missing.
+        """
         try:
             return self._listed(rel)
         except UserError:
@@ -714,7 +719,8 @@ class RootedDirectory:
 
 def _respell(directory: Directory, name: str, new_name: str) -> None:
     """Give a file its name in another case. The system takes both for one and would leave it as it is; so it
-    has a hidden name in between, and the sweep gives it its old name back after a kill."""
+    has a hidden name in between, and the sweep gives it its old name back after a kill.
+    """
     between = held_name(name)
     directory.rename_new(name, directory, between)
     try:
@@ -760,7 +766,8 @@ def _entry(rel: str, status: os.stat_result) -> DirectoryEntry:
 def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry]:
     """All that is no folder in the folder `name`, as below `rel`: also what a walk passes over (hidden, a
     link), but for temporaries of our own. Raises OSError where a folder cannot be read: what is in it must
-    not go unseen."""
+    not go unseen.
+    """
     return [
         _entry(f"{rel}/{below}", item.stat(follow_symlinks=False))
         for below, _opened, item in everything_below(lambda: directory.child(name))
@@ -769,7 +776,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Whether a walk enters this entry."""
+    """Return whether a walk enters this entry."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

@@ -191,7 +191,8 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 class SidecarRead(Struct, frozen=True):
     """What a sidecar holds. `data` is the caller's own and empty unless `state` is "ok"; `sha256` (hex, of
     the bytes)
-    is None for a missing file; `problem` says in words why a file is unreadable."""
+    is None for a missing file; `problem` says in words why a file is unreadable.
+    """
 
     data: dict[str, Any]
     sha256: str | None
@@ -228,7 +229,7 @@ class Sidecar:
         return _parse(self._bytes(), self.path)
 
     def is_ours(self) -> bool:
-        """Whether the bytes on disk now were written by this class, in whatever process, with an `ending`."""
+        """Return whether the bytes on disk now were written by this class, in whatever process, with an `ending`."""
         return bool(self._ending) and (self._bytes() or b"").endswith(self._ending)
 
     def update(self, change: Change) -> dict[str, Any]:
@@ -325,8 +326,9 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether two objects are equal in types and order as well: Python's == takes 1 for true and ignores
-    order."""
+    """Return whether two objects are equal in types and order as well: Python's == takes 1 for true and ignores
+    order.
+    """
     return changed == before and written == stringify(before)
 
 

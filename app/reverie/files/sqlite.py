@@ -30,14 +30,16 @@ from reverie.files.directory import is_directory, is_irregular, open_regular, re
 
 def make_private(database: Path) -> None:
     """An empty file that only its owner can read, where there is none yet: the folder may be one that others
-    can enter. What belongs to a database gets its mode. Failure: none, opening it tells."""
+    can enter. What belongs to a database gets its mode. Failure: none, opening it tells.
+    """
     with contextlib.suppress(OSError):
         os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def refuse_irregular(database: Path) -> None:
     """Raises `sqlite3.OperationalError` if the database, or a file that belongs to it, is not a regular file:
-    SQLite would wait for ever for the writer of a pipe."""
+    SQLite would wait for ever for the writer of a pipe.
+    """
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
         if is_irregular(path):
@@ -51,13 +53,15 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 def use_kept_journal(connection: sqlite3.Connection) -> None:
     """A rollback journal that stays where it is. For transactions of a row or two, each on a connection of
-    its own, making and removing what WAL needs takes many times as long as they do."""
+    its own, making and removing what WAL needs takes many times as long as they do.
+    """
     _use_journal(connection, "PERSIST")
 
 
 def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
     """Once per database. While somebody else switches, or has it open in another way, it is busy, whatever
-    the timeout, and is used as it is."""
+    the timeout, and is used as it is.
+    """
     try:
         connection.execute(f"PRAGMA journal_mode = {mode}")
     except sqlite3.OperationalError as error:
@@ -66,13 +70,14 @@ def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether the error means that the file is not a database (any more)."""
+    """Return whether the error means that the file is not a database (any more)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def set_aside(database: Path) -> Path:
     """Rename a damaged database and what belongs to it, which would damage the next one, out of the way;
-    returns the new path. Raises `Unavailable`."""
+    returns the new path. Raises `Unavailable`.
+    """
     aside = database.with_name(f"{database.name}.damaged-{time.time_ns() // 1_000_000}")
     try:
         for suffix in ("-journal", "-wal", "-shm", ""):
@@ -85,7 +90,8 @@ def set_aside(database: Path) -> Path:
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
     """Cause and next step for an error of SQLite that a person can fix; the given ones for any other error,
-    or if `database` is not known."""
+    or if `database` is not known.
+    """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
         return _FULL
@@ -122,7 +128,7 @@ _FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds the database."""
+    """Return whether another connection holds the database."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
@@ -147,7 +153,8 @@ class Database:
 
     def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
         """Rows of a table with those of `columns` that it has; a missing table has none. Raises
-        `Unavailable`."""
+        `Unavailable`.
+        """
         with self._opened() as connection:
             there = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
             names = [name for name in columns if name in there]

@@ -73,7 +73,7 @@ class Changes(Struct, frozen=True, dict=True):
     reasons: tuple[str, ...]
 
     def touches(self, path: Path) -> bool:
-        """Whether something at `path`, below it or above it may have changed."""
+        """Return whether something at `path`, below it or above it may have changed."""
         if self.rescan or path in self.paths or not self.paths.isdisjoint(path.parents):
             return True
         return any(dirty.is_relative_to(path) for dirty in self.paths)
@@ -242,7 +242,8 @@ class FileSystems:
 
 def parse_mounts(table: str) -> dict[int, str]:
     """Device number to file-system kind, from the text of mountinfo. Lines of another shape are passed
-    over."""
+    over.
+    """
     kinds: dict[int, str] = {}
     for line in table.splitlines():
         left, separator, right = line.partition(" - ")
@@ -597,7 +598,8 @@ def native_source(sink: Sink) -> EventSource:
 class WatchState(Struct, frozen=True):
     """What a diagnostic shows. `watches` counts directories; `delivered_events` raw events in what was
     delivered, `delivered_rescans` deliveries that asked for a full scan; `missing` targets that are not there
-    now; `failures` calls of `deliver` or `notify` that raised. The counters run on over stop and start."""
+    now; `failures` calls of `deliver` or `notify` that raised. The counters run on over stop and start.
+    """
 
     mode: Literal["events", "polling", "stopped"]
     watches: int
@@ -636,7 +638,8 @@ class Watcher:
 
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
         """Watch exactly these. Returns at once; targets that are new are delivered as dirty when they are in
-        place."""
+        place.
+        """
         with self._lock:
             self._targets = tuple(targets)
             if self._session is not None:
@@ -644,7 +647,8 @@ class Watcher:
 
     def start(self) -> None:
         """Returns at once; the first delivery is a rescan, made when the watches are in place. Again: no
-        effect."""
+        effect.
+        """
         with self._lock:
             if self._session is None:
                 self._session = WatchSession(

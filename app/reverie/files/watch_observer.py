@@ -239,7 +239,8 @@ class _Handler(events.FileSystemEventHandler):
 
 class _Complaints(logging.Handler):
     """Passes on what watchdog logs: to our log, and as trouble to each source, as it does not say whose
-    it is."""
+    it is.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
         ended = record.levelno > logging.WARNING and bool(_ends)
@@ -292,6 +293,7 @@ def _inotify_descriptors() -> set[int]:
 
 
 def _serves_all(thread: threading.Thread) -> bool:
-    """Whether it is a thread of watchdog's that serves all watches of an observer. Others may have started
-    meanwhile: threads of the program, or emitters of another source, each of which serves one watch."""
+    """Return whether it is a thread of watchdog's that serves all watches of an observer. Others may have started
+    meanwhile: threads of the program, or emitters of another source, each of which serves one watch.
+    """
     return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, EventEmitter)

@@ -43,7 +43,8 @@ from reverie.values import Struct, field
 class WatchTarget(Struct, frozen=True):
     """What to watch: a directory with everything below it (`recursive`), its direct entries, or `only` the
     files of
-    these names in it. A path that turns out to be a file is watched as that file. It need not exist."""
+    these names in it. A path that turns out to be a file is watched as that file. It need not exist.
+    """
 
     path: Path
     recursive: bool
@@ -68,7 +69,8 @@ class Placement(Struct, frozen=True):
     """Where one target is now. The three routes map real paths to given ones: `tree` a directory with
     everything below, `flat` a directory's direct entries, `files` single files. `trigger` is the real path
     whose coming or going changes
-    the placement; `device` the file system it lies on."""
+    the placement; `device` the file system it lies on.
+    """
 
     target: WatchTarget
     present: bool
@@ -138,7 +140,8 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
     """Watch one file. Where its name is a symlink (dotfiles managers), the file it leads to is watched
-    too."""
+    too.
+    """
     for place in {path, real_path(path)}:
         directory = os.path.dirname(place)
         status = _status(directory)
@@ -224,7 +227,7 @@ def _without_nested(placements: Iterable[Placement]) -> dict[str, Watched]:
 
 
 def _covered(path: str, deep: Collection[str]) -> bool:
-    """Whether the watch of a directory above comes down to this one: it does not enter hidden ones."""
+    """Return whether the watch of a directory above comes down to this one: it does not enter hidden ones."""
     return any(above in deep and f"{os.sep}." not in path[len(above) :] for above in _above(path))
 
 
@@ -272,7 +275,7 @@ class EventSource(Protocol):
         """Watch exactly these directories; returns those that were not under (living) watch before."""
 
     def healthy(self) -> bool:
-        """Whether it can still be trusted to send events."""
+        """Return whether it can still be trusted to send events."""
 
     def close(self) -> None:
         """Stop and join. Safe to call twice."""
@@ -339,7 +342,8 @@ class Poller:
 
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
         """New targets are reported as dirty once their first snapshot is taken: changes before it show no
-        difference."""
+        difference.
+        """
         if tuple(targets) != self._targets:
             self._targets = tuple(targets)
             self._wake.set()

@@ -226,7 +226,8 @@ def find_key(
     provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
 ) -> tuple[str | None, KeySource]:
     """The key of a provider and where it comes from; `names` are its environment variables, first one
-    first."""
+    first.
+    """
     for name in names:
         key = env.get(name, "").strip()
         if key:
@@ -304,7 +305,8 @@ def parse_model(name: str) -> ModelName:
 
 class Catalogue:
     """The services of the settings and the known ones. `env` is the environment to look for keys in, `sleep`
-    how pauses between tries are made."""
+    how pauses between tries are made.
+    """
 
     def __init__(
         self,

@@ -27,7 +27,8 @@ from reverie.values import Struct, field, replace
 
 class Account(Struct, frozen=True):
     """What an engine's work came to, however it ended. `usage` None: no model was asked, or it did not say;
-    `cost_usd` None: the price is not known. `trace`: the document of formats/mux.md section 14, or None."""
+    `cost_usd` None: the price is not known. `trace`: the document of formats/mux.md section 14, or None.
+    """
 
     usage: TokenUsage | None = None
     cost_usd: Decimal | None = None
@@ -69,7 +70,8 @@ class EngineResult(Struct, frozen=True):
 
 class ModelClient(Struct, frozen=True):
     """How a model is asked. `open_provider` is called once per run, inside its event loop; `cost_of` prices
-    what was used, None where the price is not known."""
+    what was used, None where the price is not known.
+    """
 
     name: str
     open_provider: Callable[[], Provider]
@@ -83,7 +85,8 @@ class ModelClient(Struct, frozen=True):
         build: Callable[[TraceHead], Mapping[str, Any]] | None,
     ) -> Account:
         """The account of a run so far, priced. `head` is that of its trace, which `build` makes; None: no
-        trace."""
+        trace.
+        """
         cost = None if usage is None else self.cost_of(usage)
         return Account(usage, cost, None if build is None else build(replace(head, cost_usd=cost)))
 
@@ -294,7 +297,8 @@ class CommandGuard(Protocol):
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
         """The answer to one command, as `memory.commands` gives it, refusals too; `reason` is kept with the
-        change."""
+        change.
+        """
 
 
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:

@@ -96,7 +96,8 @@ class Vault:
 
     def learn(self, value: Any) -> None:
         """Remember the secrets in the texts of a JSON value, which is not sent itself, or only as JSON, whose
-        escapes may hide them."""
+        escapes may hide them.
+        """
         self.hide_in(value)
 
     def hide_in(self, value: Any) -> Any:
@@ -119,7 +120,8 @@ class Vault:
 
     def restore(self, text: str) -> str:
         """`text` with every token replaced by what it stands for. Raises `StoreError` for a token that is
-        unknown or damaged."""
+        unknown or damaged.
+        """
         pieces: list[str] = []
         position = 0
         for match in _TOKEN.finditer(text):
@@ -147,7 +149,8 @@ class Vault:
 
     def _settled(self, text: str) -> str:
         """`text`, whose tokens are ours, with all secrets hidden. What a token leaves beside it may come out
-        as a secret in its turn; such a span takes the token in."""
+        as a secret in its turn; such a span takes the token in.
+        """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):
                 return text
@@ -288,7 +291,8 @@ def decoded(call: ToolCall) -> Any:
 
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
     """The turn without half characters, its calls with ids that are unique in the whole conversation;
-    `call_ids` are those that it has, and get those of the turn."""
+    `call_ids` are those that it has, and get those of the turn.
+    """
     message = turn.message
     calls: list[ToolCall] = []
     for call in message.tool_calls:
@@ -317,7 +321,8 @@ _log = logging.getLogger(__name__)
 class AgentLimits(Struct, frozen=True):
     """`max_steps`: answers of the model, `attempt_steps` those before `follow_up` is asked whatever the model
     does (0: no such limit). `deadline` is on `time.monotonic`'s clock. Output tokens are counted
-    by the provider, or estimated where it does not count."""
+    by the provider, or estimated where it does not count.
+    """
 
     max_steps: int
     deadline: float
@@ -329,7 +334,8 @@ class AgentLimits(Struct, frozen=True):
 class AgentEvent(Struct, frozen=True):
     """Progress. `text`: a piece of the answer in `text`; `tool-begins`: the model starts a call of `tool`;
     `retry`: why a request is made again; `turn`: an answer is complete, `usage` is that of the run so far;
-    `tool`: a call was answered with `text`. Texts and arguments hold placeholders."""
+    `tool`: a call was answered with `text`. Texts and arguments hold placeholders.
+    """
 
     kind: Literal["text", "tool-begins", "retry", "turn", "tool"]
     step: int
@@ -342,7 +348,8 @@ class AgentEvent(Struct, frozen=True):
 
 class AgentResult(Struct, frozen=True):
     """`text`: the last words of the model, with placeholders. `usage` None: no answer said. `error`: what a
-    person is told of a `failed` run."""
+    person is told of a `failed` run.
+    """
 
     outcome: AgentOutcome
     text: str
@@ -667,7 +674,8 @@ class Tool(Protocol):
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
         """Execute the call. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can
-        correct."""
+        correct.
+        """
 
 
 class FunctionTool(Struct, frozen=True):
@@ -715,7 +723,8 @@ def decode_arguments(text: str) -> dict[str, Any]:
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
     """What is wrong with `value` as `schema` (a JSON schema: `type`, `enum`, `required`, `properties`,
     `items`) describes it, as a sentence; None when nothing is. A null stands for an absent optional
-    argument."""
+    argument.
+    """
     shown = name or "The arguments"
     types = schema.get("type")
     allowed = [types] if isinstance(types, str) else list(types or ())

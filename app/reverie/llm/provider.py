@@ -58,7 +58,8 @@ class UserMessage(Struct, frozen=True):
 
 class AssistantMessage(Struct, frozen=True):
     """A model's answer. `extra` holds what its provider wants back unchanged (signed thinking), by provider
-    name."""
+    name.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -87,7 +88,8 @@ class ToolOutcome(Struct, frozen=True):
 
 class TokenUsage(Struct, frozen=True):
     """Tokens as the provider counted them. `input` includes `cached_input` (read from the provider's cache)
-    and `cache_write`; `output` includes `reasoning`."""
+    and `cache_write`; `output` includes `reasoning`.
+    """
 
     input: int = 0
     output: int = 0
@@ -133,7 +135,8 @@ ProviderFault = Literal[
 
 class ProviderError(UserError):
     """A model service did not give a usable answer. `fault` says in which way; title, cause and next step
-    hold no key, no header and no text of a memory."""
+    hold no key, no header and no text of a memory.
+    """
 
     reason = "provider"
     fault: ProviderFault
@@ -146,7 +149,8 @@ class ProviderError(UserError):
 class ModelRequest(Struct, frozen=True):
     """One question to a model. `deadline` is on `time.monotonic`'s clock; `max_output_tokens` caps the
     answer. `answer_schema`: the JSON schema that the words of the answer shall follow, for services that can
-    be held to one; others are only asked."""
+    be held to one; others are only asked.
+    """
 
     system: str
     messages: Sequence[Message]
@@ -158,7 +162,8 @@ class ModelRequest(Struct, frozen=True):
 
 class StreamProgress(Struct, frozen=True):
     """The answer so far: the newest piece of text, or the name of a tool whose call begins. `retry` says in
-    words that the request is being made again."""
+    words that the request is being made again.
+    """
 
     text: str = ""
     tool_name: str = ""
@@ -226,7 +231,8 @@ class Service:
 
 class ServiceRefusal(Exception):
     """A service refused the request, by a status or inside a stream. `message` is its own text, not yet fit
-    to be shown; `wait_s` how long it asked to wait."""
+    to be shown; `wait_s` how long it asked to wait.
+    """
 
     def __init__(
         self, status: int, kind: str = "", message: str = "", *, wait_s: float | None = None
@@ -244,7 +250,8 @@ class Malformed(Exception):
 
 class ServiceProblem(Exception):
     """One attempt failed. `again`: whether another may go better; `wait_s`: how long the service asked to
-    wait."""
+    wait.
+    """
 
     def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
         super().__init__(error.fault)
@@ -278,7 +285,8 @@ def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
 
 def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
     """The error that the tables have under `name`. `addition` follows its cause; `words` are what its
-    templates name."""
+    templates name.
+    """
     rule = _rules()[name]
     return ProviderError(
         rule.fault,
@@ -587,7 +595,8 @@ class Wire(Protocol):
 
 def sanitise(text: str) -> str:
     """`text` without halves of surrogate pairs, which no file, request or record can hold; two halves that
-    came in separate pieces make one again."""
+    came in separate pieces make one again.
+    """
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -292,7 +292,8 @@ class TraceStore:
 
     def save(self, run_id: str, document: Mapping[str, Any]) -> Path:
         """Write a trace (`Trace.to_document`), then prune. `run_id` may carry a suffix (`-2`) where a run has
-        several."""
+        several.
+        """
         path = self.path_of(run_id)
         ensure_private(self._directory)
         atomic_write(path, stringify(redacted(dict(document))), mode=0o600)
@@ -389,7 +390,8 @@ class _Written(Struct, frozen=True):
 
 class Dumps:
     """The dumps that Reverie writes into one home, whose directory is `root`. `require` raises where the
-    home must not be written."""
+    home must not be written.
+    """
 
     def __init__(self, root: Path, ledger: Sidecar, require: Callable[[], None] = lambda: None) -> None:
         self._require = require
@@ -417,7 +419,8 @@ class Dumps:
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
         """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Returns the removed
-        ones."""
+        ones.
+        """
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []

@@ -27,7 +27,8 @@ _QUOTE_CHARS = 400
 
 class Call(Struct, frozen=True):
     """One tool call. `ran`: it was executed; `problem`: what its answer says went wrong; `broken_input`: its
-    arguments are no object."""
+    arguments are no object.
+    """
 
     name: str
     id: str
@@ -56,7 +57,8 @@ def call_text(call: Call) -> str:
 
 class Step(Struct, frozen=True):
     """One answer of the model. `answered_at`: when the service says it answered; `started_at` and
-    `duration_ms` only where the dump measured them."""
+    `duration_ms` only where the dump measured them.
+    """
 
     attempt: int
     index: int
@@ -79,7 +81,8 @@ class TraceMessage(Struct, frozen=True):
 
 class Attempt(Struct, frozen=True):
     """One question to a model and what came of it. `wrote`: as the dump itself says.
-    `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells."""
+    `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells.
+    """
 
     index: int
     messages: tuple[TraceMessage, ...]
@@ -277,7 +280,8 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
     """Match calls to the answers that asked for them: by id, else by name in order. Calls that never ran come
-    last."""
+    last.
+    """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
     calls: list[Call] = []
@@ -378,7 +382,8 @@ SpanKind = Literal["attempt", "step", "call"]
 
 class TimeSpan(Struct, frozen=True):
     """`start` and `end` are ms after the run began. `step` 0: the attempt as a whole; `open_end`: it was cut
-    off there."""
+    off there.
+    """
 
     kind: SpanKind
     attempt: int
@@ -579,7 +584,8 @@ _CALL_AS_TEXT = re.compile(
 
 class RunEvidence(Struct, frozen=True):
     """Where it shows. Attempt and step count from 1, 0 is none of them; `call` is a tool call's id, `quote`
-    what stands there."""
+    what stands there.
+    """
 
     attempt: int = 0
     step: int = 0
@@ -617,7 +623,8 @@ class RunVerdict(Struct, frozen=True):
 
 def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
     """The verdict on a trace. `damage` is what the reader says is wrong with the dump; `lost`: so that parts
-    of it are missing."""
+    of it are missing.
+    """
     found = (
         _stopped(facts)
         or _reached(facts)

@@ -83,7 +83,8 @@ def open_source(path: Path) -> FileSource:
 
 class JsonNode(Struct, frozen=True):
     """One value of a document: `source[start:end]`. `key` is its name, its place in a list, or empty for the
-    whole."""
+    whole.
+    """
 
     key: str | int
     kind: NodeKind
@@ -462,7 +463,8 @@ _BULK = frozenset(
 
 class Dump(Struct, frozen=True):
     """One dump. `lost`: it is damaged so that parts are missing. `source` and `root` are the document as it
-    is, for a tree that opens it piece by piece; `root` None: nothing of it could be read."""
+    is, for a tree that opens it piece by piece; `root` None: nothing of it could be read.
+    """
 
     document: Mapping[str, Any]
     size: int

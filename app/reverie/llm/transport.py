@@ -234,7 +234,8 @@ class Transport:
 
 def retry_after(value: str | None, now_s: float) -> float | None:
     """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date, at most a day; None if there
-    is none."""
+    is none.
+    """
     if not value:
         return None
     try:
@@ -336,7 +337,8 @@ class RemoteProvider:
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
         """Remove keys from an answer: a service knows its key and may repeat it, and it must get into no
-        trace or record."""
+        trace or record.
+        """
 
         def clean(text: str) -> str:
             for secret in self._service.telling_secrets:

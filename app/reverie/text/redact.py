@@ -319,7 +319,8 @@ def _joined_word() -> re.Pattern[str]:
 def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> Iterator[SecretSpan]:
     """What looks drawn, or like a key of a service that is named, near a word for a secret.
 
-    `is_password`: the word is one for a password, so that the value may be short."""
+    `is_password`: the word is one for a password, so that the value may be short.
+    """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:
         for match in _LONG.finditer(text, start, end):
@@ -576,7 +577,8 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
 
 class Secret(Struct, frozen=True):
     """`text[start:end]` is a secret; `kind` is one of `private-key`, `provider-key`, `jwt`, `auth-header`,
-    `url-password`, `password`, `token`."""
+    `url-password`, `password`, `token`.
+    """
 
     start: int
     end: int

@@ -131,7 +131,8 @@ def _rows() -> _Rows:
 
 def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
     """Spans of all secrets with a shape of their own; they may overlap. `small`: the text in small letters,
-    of the same length."""
+    of the same length.
+    """
     yield from _private_keys(text)
     words = list(_long_words(text))
     if words:
@@ -165,7 +166,8 @@ def places_of(text: str, part: str) -> Iterator[int]:
 
 def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str) -> Iterator[re.Match[str]]:
     """What `pattern` matches where one of `parts`, with which all of its matches begin, is in `searched`.
-    None begins inside another that begins with the same part."""
+    None begins inside another that begins with the same part.
+    """
     for part in parts:
         if part not in searched:
             continue
@@ -230,7 +232,8 @@ def prefixes_pattern() -> re.Pattern[str]:
 
 def any_of(words: Iterable[str]) -> str:
     """A pattern that finds the words, the longest where several begin alike. Hundreds of them take no longer
-    than ten."""
+    than ten.
+    """
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for word in words:
         node = tree

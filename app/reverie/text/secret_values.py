@@ -49,7 +49,8 @@ class LazyPattern:
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, at the first use: redaction has 120 patterns, and most programs that load it redact
-    nothing."""
+    nothing.
+    """
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 
@@ -266,7 +267,8 @@ _KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 def is_placeholder(value: str) -> bool:
     """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, our own mark,
-    or what only stands where a secret would."""
+    or what only stands where a secret would.
+    """
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
     if "..." in value or "…" in value or _MASK.match(value) is not None:
@@ -324,7 +326,8 @@ def is_mixed(value: str) -> bool:
 
 def is_hash_like(value: str) -> bool:
     """Whether it could as well be a checksum, a commit or an identifier: hexadecimal digits, a UUID, the
-    digest of a password."""
+    digest of a password.
+    """
     return any(pattern.match(value) is not None for pattern in (_HEX, _UUID, _CRYPT))
 
 
@@ -423,7 +426,8 @@ def drawn_bits(value: str) -> float:
 def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
     """Whether a value looks drawn by a machine, letter by letter, also where it has letters only or is short.
     Hexadecimal values do not count; they are checksums more often. Of 1,000 drawn values of 14 letters or
-    digits 990 reach 4.7 bits, of 1,000 words and names of that length 10."""
+    digits 990 reach 4.7 bits, of 1,000 words and names of that length 10.
+    """
     if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
         return False
     if _OF_CODE.search(value) is not None:
@@ -434,7 +438,8 @@ def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
 
 def is_random(value: str, least: int = 16) -> bool:
     """Whether a value looks drawn by a machine: one long run of letters and digits that change kind often.
-    Hexadecimal values do not count; they are checksums more often."""
+    Hexadecimal values do not count; they are checksums more often.
+    """
     if len(value) < least or is_hash_like(value) or is_placeholder(value):
         return False
     return any(_is_random_run(run[0]) for run in _RUN.finditer(value))
@@ -453,7 +458,8 @@ def _is_random_run(run: str) -> bool:
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
     """Whether one of `parts`, without which a pattern cannot match, is in `text`. Takes a hundredth of the
-    time of the pattern."""
+    time of the pattern.
+    """
     for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
         if part in text:
             return True

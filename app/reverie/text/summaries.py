@@ -32,7 +32,8 @@ def is_utf16(data: bytes) -> bool:
 
 def readable_text(data: bytes) -> str:
     """Decode a file's bytes to show or search them: UTF-16 by its mark, else UTF-8; what is neither becomes
-    U+FFFD."""
+    U+FFFD.
+    """
     return data.decode("utf-16" if is_utf16(data) else "utf-8", "replace")
 
 
@@ -100,7 +101,8 @@ _LONGEST_WORD = 500
 
 def between_words(cut: str, text: str) -> str:
     """`cut`, a beginning of `text`, without the word that it ends in the middle of: half a key is one that no
-    shape knows. A word of more than 500 characters stays cut."""
+    shape knows. A word of more than 500 characters stays cut.
+    """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
     tail = cut[-_LONGEST_WORD:]
@@ -136,7 +138,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 class Phrase(str):
     """The English text itself. `template`: what it was made from; `values` may be phrases too; `number` and
-    `one`: of a plural."""
+    `one`: of a plural.
+    """
 
     __slots__ = ("number", "one", "template", "values")
     template: str
