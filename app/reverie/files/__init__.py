@@ -1,1 +1,1 @@
-"""Files as such: atomic and contained writes, sidecars, leases, locks, the watcher. No agent is known."""
+"""Files: atomic and contained writes, sidecars, leases, locks and the watcher. Knows nothing of agents."""

@@ -1,24 +1,24 @@
-"""Files that are old or new, never a mix: temporary file in the same directory, fsync, replace, fsync of the
-directory.
+"""Atomic, durable writes: a file has its old or its new content, never a mix.
 
+A write creates a temporary file in the same directory, syncs it, gives it the name and syncs the directory.
 `replace_file` is the one implementation; `atomic_write` (a plain path), `files.rooted` and `files.sidecar`
-stand on it. Checkpoints, in order: "temp" (the new bytes are in a temporary file), "fsync" (they are
-durable), "replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary
-that `sweep_temporaries` clears away; a kill after it leaves the new file.
+use it. Checkpoints, in order: "temp" (the new bytes are in a temporary file), "fsync" (they are durable),
+"replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary that
+`sweep_temporaries` removes; a kill after it leaves the new file.
 
-With a `check` the replace is a compare-and-swap. The check sees the bytes that are about to be replaced and
-may raise to keep them. On Linux the two files are then exchanged in one step and what came out is compared
-with what the check saw: a version that somebody put there in the microseconds between is put back and checked
-in its turn, so an atomic write by another program is never overwritten unseen. Elsewhere that gap remains.
+With a `check` the replace is a compare-and-swap. The check gets the bytes that are about to be replaced and
+may raise to keep them. On Linux the two files are then exchanged in one step, and the file that came out is
+compared with the bytes that the check saw: a version that another program wrote in the microseconds between
+is put back and checked in turn, so an atomic write by another program is never overwritten unseen. Elsewhere
+that gap remains.
 
-Kept from the file that is replaced: its permission bits, and its owner and group as far as this process may
-set them. Where it may not, and the owner or the group could then do less with the file than before, the write
-is refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are
-not copied. A program that has the file open for writing is waited for, and one that opens it meanwhile waits
-(leases of Linux, for files of our own); elsewhere what it writes into the old file is lost.
+The new file keeps the permission bits of the old one, and its owner and group as far as this process may set
+them. Where it may not, and the owner or the group would have fewer rights on the new file, the write is
+refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are not
+copied. A write waits for a program that has the file open for writing, and a program that opens it meanwhile
+waits in turn (Linux leases, for files of our own); elsewhere its changes to the old file are lost.
 
-Callable from any thread. Errors of the system become `UserError` here; what `check` raises passes
-through.
+Callable from any thread. Errors of the system become `UserError` here; exceptions of `check` pass through.
 """
 
 from __future__ import annotations
@@ -42,48 +42,48 @@ from reverie.errors import (
 )
 from reverie.files.directory import Directory, SwappedError, WriterLease, remove_tree
 
-# Checkpoints: named steps of code that must survive a kill. By default nobody listens and a call costs a
-# comparison. The kill campaign sets an observer that ends the process at a chosen step; there is one observer
-# per process, on whichever thread reaches the step. Its exception passes through the interrupted operation,
-# which must then leave the disk as after any other failure.
-
-
 _observer: Callable[[str], None] | None = None
 
 
 def checkpoint(name: str) -> None:
-    """Tell the observer, if there is one, that the step `name` has just been done."""
+    """Call this process's observer, if there is one, after the step `name`.
+
+    A checkpoint is a step of code that must survive a kill. Without an observer a call costs one comparison.
+    """
     if _observer is not None:
         _observer(name)
 
 
 def set_observer(observer: Callable[[str], None] | None) -> None:
-    """Listen to every checkpoint of this process; None stops listening."""
+    """Call `observer` at every checkpoint of this process, on the thread that reaches it; None stops it.
+
+    The kill campaign uses it to end the process at a chosen step. An exception of the observer passes through
+    the interrupted operation, which must leave the disk as after any other failure.
+    """
     global _observer
     _observer = observer
 
 
 Check = Callable[[bytes | None], None]
 
-# As many times may others replace the file while we try; more than that is a program that never stops
-# writing.
 ATTEMPTS = 20
+"""Most tries while other programs replace the file; one that still replaces it then never stops."""
 
 _WRITER_WAIT_S = 1.0
 _WRITER_STEP_S = 0.002
 _OPENING_S = 0.001
-"""Longer than an open takes from finding a file to holding it."""
+"""Longer than an open takes between finding a file and holding it."""
 
 
 class Undurable(Unavailable):
-    """The change was made, but its directory could not be synced: a power failure may still undo it."""
+    """A change that was made but whose directory could not be synced: a power failure may still undo it."""
 
     reason = "undurable"
 
 
 @contextlib.contextmanager
 def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
-    """Turn `Undurable` into a warning: the change was made."""
+    """Append an `Undurable` raised in the block to `warnings` instead: the change was made."""
     try:
         yield
     except Undurable as error:
@@ -91,15 +91,15 @@ def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
 
 
 class UndurableError(OSError):
-    """As `Undurable`, below the edge where errors become words."""
+    """The same as `Undurable`, below the edge where errors become sentences."""
 
 
 class LeftBehindError(UndurableError):
-    """A folder is removed, but what was in it could not be cleared away as a whole."""
+    """A folder that was removed, but whose content could not be deleted completely."""
 
 
 class _StrandedError(OSError):
-    """Somebody else's version is left under the temporary name; it must not be removed."""
+    """Another program's version that is left under the temporary name and must not be removed."""
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
@@ -108,10 +108,10 @@ _NAME_BYTES = 255
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Give the file `path` the bytes `data`, durably. Its directory must exist; a symlink at `path` is
-    replaced.
+    """Replace the content of the file `path` by `data`, durably. Its directory must exist.
 
-    `mode`: permission bits; None keeps those of the existing file, a new one gets 0666 less the umask.
+    A symlink at `path` is replaced. `mode`: permission bits; None keeps those of the existing file, and a new
+    one gets 0666 less the umask.
     """
     try:
         with Directory.open(path.parent) as directory:
@@ -121,9 +121,7 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def make_mark(path: Path) -> None:
-    """See to it that there is a file `path`, an empty one for its owner only if it is made here: durable with
-    its name, as there is no content. Its directory must exist.
-    """
+    """Create an empty file `path`, private and durable, unless there is one. Its directory must exist."""
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileExistsError):
@@ -134,7 +132,7 @@ def make_mark(path: Path) -> None:
 
 
 def remove_mark(path: Path) -> None:
-    """See to it that there is no file `path`, durably."""
+    """Remove the file `path`, durably, if there is one."""
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileNotFoundError):
@@ -147,11 +145,11 @@ def remove_mark(path: Path) -> None:
 def replace_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """Give `name` the bytes `data`, durably; see `atomic_write` for `mode`.
+    """Replace the content of `name` by `data`, durably; see `atomic_write` for `mode`.
 
-    `check` gets the current bytes (None: no such file) at the last moment and may raise. It is called again
-    whenever the file turns out to have changed after it looked. Raises OSError, SwappedError, and Conflict
-    when others replace the file again and again.
+    `check` gets the current bytes (None: no such file) at the last moment and may raise to keep them. It is
+    called again whenever the file turns out to have changed after the check. Raises OSError, SwappedError,
+    and Conflict when other programs keep replacing the file.
     """
     if check is None:
         _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name))
@@ -173,9 +171,9 @@ def replace_file(
 def create_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """A new file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
+    """Create a file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
 
-    `check` is called at the last moment, with the bytes of a file that is there after all.
+    `check` is called at the last moment, with the bytes of a file that exists after all, else None.
     """
 
     def place(temp: str) -> bool:
@@ -188,36 +186,40 @@ def create_file(
 
 
 def temporary_name(name: str) -> str:
-    """A hidden name for the making or removing of `name`; short, so that names of 255 bytes have one too."""
-    import hashlib  # late: it loads a library that the names are painted without
+    """Return a hidden name for use while `name` is created or removed.
+
+    It is short, so that names of 255 bytes have one too.
+    """
+    import hashlib  # late: it loads a library that the first paint of the window does without
 
     digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
     return f".{digest}.{os.urandom(4).hex()}.reverie-tmp"
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether `name` (one component) is one that `temporary_name` or `held_name` makes."""
+    """Return whether `name` (one component) was made by `temporary_name` or `held_name`."""
     return _TEMPORARY.fullmatch(name) is not None or _HELD.fullmatch(name) is not None
 
 
 def held_name(name: str) -> str:
-    """A hidden name for something that is about to be removed but not checked yet. The sweep never deletes
-    it: it returns it to `name`, which the hidden name therefore spells out where there is room.
+    """Return a hidden name for an entry that is about to be removed but has not been checked yet.
+
+    The sweep never deletes such an entry: it renames it back to `name`, which the hidden name therefore
+    contains where there is room.
     """
     held = f".{os.urandom(4).hex()}.{name}.reverie-held"
     return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
 
 
 LEFT_OVER_AFTER_S = 3600.0
-"""A write takes milliseconds; one of a suspended process may still come to its end."""
+"""Age after which a temporary counts as left over; a write takes milliseconds, unless it is suspended."""
 
 
 def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
-    """Remove what killed processes left directly in `directory`; returns how many. A missing directory has
-    none. What a killed removal had not checked yet gets its name back instead.
+    """Remove the temporaries of killed processes directly in `directory`; return how many. It may be missing.
 
-    `older_than_s` must exceed the time that a write may take: a younger temporary may belong to a living
-    process.
+    An entry that a killed removal had not checked yet gets its name back instead. `older_than_s` must exceed
+    the time that a write may take: a younger temporary may belong to a living process.
     """
     try:
         with Directory.open(directory) as opened:
@@ -231,7 +233,7 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
 
 
 def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
-    """`sweep_temporaries` for an open directory that has these names. Raises OSError."""
+    """Remove old temporaries among `names` of an open directory, like `sweep_temporaries`. Raises OSError."""
     oldest = time.time() - older_than_s
     swept = 0
     for entry in names:
@@ -239,12 +241,12 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
             continue
         with contextlib.suppress(FileNotFoundError):  # another sweep, or its maker, was faster
             status = directory.lstat(entry.name)
-            # An exchange leaves the replaced file under the temporary name with its old mtime; ctime shows
-            # when.
+            # An exchange leaves the replaced file under the temporary name with its old mtime; its ctime is
+            # the time of the exchange.
             if max(status.st_mtime, status.st_ctime) > oldest:
                 continue
             if held := _HELD.fullmatch(entry.name):
-                # Nobody checked that the history has it. If the name is taken by now, it stays as it is.
+                # The history may not have it. If the name is taken by now, it stays under the hidden one.
                 if held["name"]:
                     with contextlib.suppress(FileExistsError):
                         directory.rename_new(entry.name, directory, held["name"])
@@ -258,7 +260,10 @@ def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, old
 
 
 def file_error(error: OSError, name: str, done: str) -> UserError:
-    """Words for a failed operation on the file `name`; `done` is the participle ("read", "written")."""
+    """Return the `UserError` for a failed operation on the file `name`.
+
+    `done` is the participle of the operation ("read", "written").
+    """
     title = f"“{shown(name)}” could not be {done}."
     if isinstance(error, LeftBehindError):
         return Undurable(
@@ -286,18 +291,20 @@ def file_error(error: OSError, name: str, done: str) -> UserError:
 
 
 def shown(name: str) -> str:
-    """A name from the disk as text that any output can carry."""
+    """Return a name from the disk as text that any output can carry."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _write_and_place(
     directory: Directory, name: str, data: bytes, mode: int | None, place: Callable[[str], bool]
 ) -> bool:
-    """Write a durable temporary and let `place` give it the name; no temporary stays, whatever happens."""
+    """Write a durable temporary and let `place` give it the name; return the result of `place`.
+
+    The temporary is removed in any case, except after a `_StrandedError`.
+    """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)
-    # Closed to others until the final bits are set; only a file with no bits to keep leaves them to the
-    # umask.
+    # Private until the final bits are set; only a new file without a given mode leaves them to the umask.
     fd = directory.create(temp, 0o666 if mode is None and existing is None else 0o600)
     stranded = False
     try:
@@ -310,7 +317,7 @@ def _write_and_place(
         raise
     finally:
         if not stranded:
-            # The sweep gets what cannot be removed now; the error that led here matters more.
+            # The sweep removes it later; the error that led here matters more.
             with contextlib.suppress(OSError):
                 directory.unlink(temp)
     if placed:
@@ -335,7 +342,7 @@ def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
 
 
 def _fill(fd: int, data: bytes, existing: os.stat_result | None, mode: int | None) -> None:
-    """Write, set owner and mode, make durable, close."""
+    """Write `data`, set owner and mode, sync and close the file."""
     try:
         rest = memoryview(data)
         while rest:
@@ -369,7 +376,7 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
 
 
 def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
-    """Raises `StoreError` where those whom the file belongs to could not read or change the new one."""
+    """Raise `StoreError` if the owner or group of the existing file could not read or change the new one."""
     owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
     left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
     if group & ~left:
@@ -380,7 +387,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Return whether a user is in a group; one that the system does not know is taken to be in that of its file."""
+    """Return whether a user is in a group; True for a user or group that the system does not know."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -406,8 +413,9 @@ def _replace(directory: Directory, temp: str, name: str) -> bool:
 
 
 def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) -> bool:
-    """Place `temp` as `name` if what it replaces is what `check` accepted; False: it changed, all is as
-    others left it.
+    """Place `temp` as `name` if the replaced content is the one that `check` accepted.
+
+    Returns False if it changed meanwhile; then everything is as the other programs left it.
     """
     current = _current(directory, name)
     check(current)
@@ -420,7 +428,7 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
     with contextlib.ExitStack() as held:
         lease = held.enter_context(_without_writers(directory, temp, name) or contextlib.nullcontext())
         if lease is not None:
-            # Nobody may write into the new file either until it is certain that it stays.
+            # Keep writers out of the new file, too, until it is certain that it stays.
             held.enter_context(directory.writers_kept_out(temp) or contextlib.nullcontext())
         ours = held.enter_context(directory.held(temp))
         accepted = False
@@ -428,23 +436,24 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
             if directory.exchange(temp, name):
                 accepted = directory.read(temp) == current
                 if lease is not None:
-                    # Whoever is about to write into the old file gets it back under its name first.
+                    # If a program is about to write into the old file, that file is put back first.
                     accepted = accepted and not lease.is_awaited() and _stays(directory, temp, current, lease)
             else:
                 directory.replace(temp, name)
                 accepted = True
         except (FileNotFoundError, IsADirectoryError, NotRegularFileError, SwappedError):
-            pass  # deleted before the exchange, or no file any more: not what the check saw
+            pass  # deleted before the exchange, or no file any more: other than the check saw
         finally:
-            # Also when reading fails or a signal comes between: what was taken out unseen must not be lost.
+            # Also when reading fails or a signal arrives: a version taken out unseen must not be lost.
             if not accepted and _is_other(directory, temp, ours):
                 _put_back(directory, temp, name, ours, held)
     return accepted
 
 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
-    """Keep writers out of `name` until it is replaced; waits for one that has it open. None where the
-    system cannot do that. Raises Conflict where a program keeps it open.
+    """Keep writers out of `name` until it is replaced; wait for one that has it open.
+
+    Returns None where the system cannot do that. Raises Conflict if a program keeps it open.
     """
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
@@ -455,11 +464,11 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
                 time.sleep(_WRITER_STEP_S)
                 continue
         except (OSError, SwappedError):
-            return None  # gone, or no file any more: the exchange finds out
+            return None  # missing, or no file any more: the exchange will notice
         try:
             probe = directory.writers_kept_out(temp)
         except OSError:
-            return None  # this file system says so of a file that nobody has open
+            return None  # this file system refuses leases even for a file that nobody has open
         if probe is None:
             return None
         with probe:
@@ -471,8 +480,9 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Return whether nobody writes into a file that was replaced, once it may be opened again: a program that had
-    found it under its old name opens it only now.
+    """Return whether nobody writes into a replaced file once it may be opened again.
+
+    A program that had found it under its old name opens it only then.
     """
     lease.close()
     time.sleep(_OPENING_S)
@@ -485,7 +495,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:
-    """Return whether the temporary name has something else than what we wrote."""
+    """Return whether the temporary name leads to a file other than the one with the inode `ours`."""
     try:
         return directory.lstat(temp).st_ino != ours
     except FileNotFoundError:
@@ -500,12 +510,12 @@ def _current(directory: Directory, name: str) -> bytes | None:
 
 
 def _put_back(directory: Directory, temp: str, name: str, ours: int, held: contextlib.ExitStack) -> None:
-    """Undo an exchange that took out something newer than expected; `ours` is the inode that has to come out
-    again.
+    """Undo an exchange that took out something newer than expected.
 
-    Whoever writes between our two exchanges comes out instead and is put back in the same way, so that the
-    newest version always ends under its name. A name that is gone was deleted after us: then that is the
-    newest state. `held` keeps every inode that is compared from being given to a new file.
+    `ours` is the inode that has to come out again. A file written between the two exchanges comes out instead
+    and is put back in the same way, so that the newest version always ends under its name. A missing name was
+    deleted after our exchange: then that is the newest state. `held` keeps every compared inode from being
+    reused.
     """
     expected = ours
     while True:
@@ -525,27 +535,30 @@ def _put_back(directory: Directory, temp: str, name: str, ours: int, held: conte
         expected = put
 
 
-# Write-protected files: no permission bit allows writing, so a person does not want them changed. The disk
-# would not refuse, since the folder's rights alone decide whether a file can be replaced; this rule does. It
-# reads the permission bits, because `os.access` always says yes to root.
-#
-# Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs leave the
-# file alone and say so in their summary; a model still sees it. Deleting or renaming it by hand is done with
-# a notice: a person named the file, and Undo brings it back with its permissions. `reverie memory` as an
-# agent changes it with a warning, because the agents' own commands do. Sidecars and Reverie's own files are
-# not meant.
-
-
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_write_protected(mode: int) -> bool:
-    """Return whether no permission bit of a file allows writing; on Windows its read-only attribute."""
+    """Return whether no permission bit of a file allows writing; on Windows its read-only attribute.
+
+    A person does not want such a file changed. The disk would not refuse, since the folder's permissions
+    alone decide whether a file can be replaced; this rule does. It reads the permission bits, because
+    `os.access` always returns True for root.
+
+    Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs leave
+    the file alone and say so in their summary; a model still sees it. Deleting or renaming it by hand is done
+    with a notice: a person named the file, and Undo restores it with its permissions. `reverie memory` as an
+    agent changes it with a warning, because the agents' own commands do. The rule does not apply to sidecars
+    and Reverie's own files.
+    """
     return not mode & _ANY_WRITE
 
 
 def write_protected(name: str, mode: int, done: str) -> StoreError:
-    """The refusal. `done`: the participle for what was not done, such as "written"."""
+    """Return the error that refuses to change a write-protected file.
+
+    `done`: the participle of the refused operation, such as "written".
+    """
     return StoreError(
         f"“{shown(name)}” was not {done}.",
         cause=f"It is write-protected (mode {stat.S_IMODE(mode):04o}).",
@@ -557,6 +570,6 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
 
 
 def refuse_write_protected(name: str, mode: int, done: str) -> None:
-    """Raises `StoreError` (reason "write-protected") where `mode` says that nobody may write."""
+    """Raise `StoreError` (reason "write-protected") if `mode` allows nobody to write."""
     if is_write_protected(mode):
         raise write_protected(name, mode, done)

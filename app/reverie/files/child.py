@@ -1,15 +1,16 @@
-"""A process of ours that answers in frames: what may hang, crash or eat the memory is done there.
+"""A child process that answers in frames, for work that may hang, crash or use up the memory.
 
-`Child` is this side: it starts the process, exchanges frames with it (a length and that many bytes, over its
-standard input and output) and ends it. Nothing here waits for ever: each wait has a limit, and a process that
-cannot even be killed, because it waits for a disk that does not answer, is left alone. `ParentFrames` is the
-other side, with `die_after` and `limit_memory` to bound a process from within.
+`Child` is the parent's side: it starts the process, exchanges frames with it (a length and that many bytes,
+over its standard input and output) and ends it. Nothing here waits for ever: each wait has a limit, and a
+process that cannot even be killed, because it waits for a disk that does not respond, is abandoned.
+`ParentFrames` is the child's side, with `die_after` and `limit_memory` to limit a process from within.
 
-The process ends with its parent, however that ends: its input ends. One that hangs just then ends by its own
-alarm. Windows has no such alarm: there it stays until what it hangs in comes back. Memory is limited on Linux
-alone; macOS takes the limits and does not hold to them.
+The process ends when its parent does, in whatever way, because its input ends. If it hangs just then, its own
+alarm ends it. Windows has no such alarm: there it remains until the blocking call returns. Memory is limited
+on Linux only; macOS accepts the limits and does not enforce them.
 
-Threading: a child belongs to one thread at a time; `end` from any. Failure: `ChildSilent`, `ChildEnded`.
+Threading: a child belongs to one thread at a time; `end` may be called from any. Failure: `ChildSilent`,
+`ChildEnded`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import IO, BinaryIO, cast
 log = logging.getLogger("reverie.files")
 
 END_S = 2.0
-"""How long a process that was killed may take to be gone."""
+"""Seconds that a killed process may take to end."""
 LARGEST_FRAME = 256 << 20
 _LENGTH = struct.Struct(">I")
 _CHECK_S = 0.05
@@ -40,15 +41,15 @@ _left_alone: list[subprocess.Popen[bytes]] = []
 
 
 class ChildSilent(Exception):
-    """The process did not take or give a frame in time."""
+    """The process did not accept or send a frame in time."""
 
 
 class ChildEnded(Exception):
-    """The process is gone. The text says how, with the end of what it printed as an error."""
+    """The process has ended. The text says how, with the end of its standard error output."""
 
 
 def own_command(*arguments: str) -> list[str]:
-    """The command that starts this program with `arguments`."""
+    """Return the command that starts this program with `arguments`."""
     if getattr(sys, "frozen", False):
         return [sys.executable, *arguments]
     # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
@@ -56,11 +57,11 @@ def own_command(*arguments: str) -> list[str]:
 
 
 class Child:
-    """One process. One that nobody refers to any more is killed."""
+    """One child process. It is killed once there are no more references to the object."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start it; returns at once. Raises `OSError`."""
-        # Not a pipe, which somebody would have to read.
+        """Start the process; returns at once. Raises `OSError`."""
+        # Not a pipe, which would have to be read.
         self._printed = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - closed by `_end`
         try:
             self._process = subprocess.Popen(
@@ -68,29 +69,29 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._printed,
-                # Ctrl+C in a terminal is for the parent, which ends it.
+                # Ctrl+C in a terminal goes to the parent only, which ends this process.
                 start_new_session=True,
             )
         except OSError:
             self._printed.close()
             raise
         self._reading: tuple[threading.Thread, list[bytes]] | None = None
-        """The frame that is waited for; there is no thread while nobody waits."""
+        """The thread that reads the expected frame, and its result; None unless one is expected."""
         self._end = weakref.finalize(self, _end, self._process, self._printed)
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be sent something."""
+        """Whether frames can be sent to it."""
         return self._end.alive and self._process.poll() is None
 
     def send(self, frame: bytes, within_s: float) -> None:
-        """Hand it a frame. Raises `ChildSilent` where it does not take it within so many seconds."""
-        # In a thread, because a write to a process that does not read cannot be given up.
+        """Send a frame. Raises `ChildSilent` if the process does not accept it within `within_s` seconds."""
+        # In a thread, because a write to a process that does not read cannot be cancelled.
         failed: list[Exception] = []
         thread = _in_background(_write, cast(BinaryIO, self._process.stdin), frame, failed)
         thread.join(within_s)
@@ -100,8 +101,10 @@ class Child:
             raise self._ended()
 
     def receive(self, within_s: float, check: Callable[[], None] = lambda: None) -> bytes:
-        """The next frame that it sends. Raises `ChildSilent` where none comes within so many seconds. `check`
-        is called meanwhile, and may raise to stop.
+        """Return the next frame from the process.
+
+        Raises `ChildSilent` if none arrives within `within_s` seconds. `check` is called while waiting, and
+        may raise to stop.
         """
         until = time.monotonic() + within_s
         if self._reading is None:
@@ -121,7 +124,7 @@ class Child:
                 raise ChildSilent
 
     def end(self) -> None:
-        """Kill it. Calling it again is harmless."""
+        """Kill the process; further calls do nothing."""
         self._end()
 
     def _ended(self) -> ChildEnded:
@@ -167,7 +170,7 @@ def _write(stream: BinaryIO, frame: bytes, failed: list[Exception]) -> None:
 
 
 def _read(stream: BinaryIO) -> bytes | None:
-    """The next frame; None at the end."""
+    """Return the next frame; None at the end."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -187,30 +190,28 @@ def _read_into(stream: BinaryIO, frames: list[bytes]) -> None:
         frames += [] if frame is None else [frame]
 
 
-# In the process.
-
-
 class ParentFrames:
     """The frames from and to the process that started this one."""
 
     def __init__(self) -> None:
         self._reader, self._writer = sys.stdin.buffer, sys.stdout.buffer
-        # Whatever prints must not get between the frames.
+        # Printed text must not get between the frames.
         sys.stdout = sys.stderr
 
     def receive(self) -> bytes | None:
-        """The next one; None once the parent is gone."""
+        """Return the next frame; None once the parent has ended."""
         return _read(self._reader)
 
     def send(self, frame: bytes) -> None:
-        """Raises `OSError` once the parent is gone."""
+        """Send a frame to the parent. Raises `OSError` once it has ended."""
         self._writer.write(_LENGTH.pack(len(frame)) + frame)
         self._writer.flush()
 
 
 def die_after(seconds: float) -> None:
-    """End this process after so many seconds, whatever it does then; calling it again counts anew. The system
-    does it, so that a process that hangs ends, too. Nothing where there are no alarms.
+    """End this process after `seconds`, whatever it is doing; another call restarts the countdown.
+
+    The system does it, so that a process that hangs ends too. Does nothing where there are no alarms.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -218,8 +219,9 @@ def die_after(seconds: float) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """Let this process have at most so many bytes of its own, beyond which it gets a `MemoryError`; and no
-    core dump. Linux alone holds to it.
+    """Limit this process to `most` bytes of its own memory, and turn off core dumps.
+
+    Beyond the limit it gets a `MemoryError`. Only Linux enforces it.
     """
     if sys.platform == "win32":
         return

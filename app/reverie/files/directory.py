@@ -1,20 +1,20 @@
-"""What is at a path, and directories held open, so that what happens below them cannot be led elsewhere.
+"""Tests of paths, and directories held open so that nothing below them can be redirected.
 
-Whether something exists, is a directory or a link, opening it as a regular file, resolving it, whether its
-disk responds: these tests never raise, unlike `Path.exists` for a folder that may not be entered. In other
-programs' places that counts as nothing there, so that one bad entry does not hide its neighbours. A file of
-Reverie's own that cannot be examined is an error instead (`own_is_there` raises `Unavailable`), never a
+The tests (does a path exist, is it a directory or a link, can it be opened as a regular file, where does it
+lead, does its disk respond) never raise, unlike `Path.exists` for a folder that may not be entered. In other
+programs' places a failure counts as nothing there, so that one bad entry does not hide its neighbours. A file
+of Reverie's own that cannot be examined is an error instead (`own_is_there` raises `Unavailable`), never a
 missing file.
 
-On POSIX a `Directory` is a file descriptor and every call is relative to it (`openat` and friends): whoever
-renames the directory or puts a symlink in its place while we work changes nothing for us, and no call here
-follows a symlink in its last component. Where the system has no such calls (Windows; `SUPPORTS_DIR_FD`,
-chosen once at import) the path is joined for each call and symlinks are looked for first. That is weaker: one
-swapped in between the look and the use is followed. Names are single components that the caller has checked.
+On POSIX a `Directory` is a file descriptor and every call is relative to it (`openat` and friends): renaming
+the directory or putting a symlink in its place while we work has no effect on us, and no call here follows a
+symlink in its last component. Where the system has no such calls (Windows; `SUPPORTS_DIR_FD`, chosen once at
+import) the path is joined for each call and checked for symlinks first. That is weaker: one that is swapped
+in between the check and the use is followed. Names are single components that the caller has checked.
 
 Light on imports, because the window loads it first. Threading: any thread, but a `Directory` belongs to the
-one that opened it; only `DiskCheck` and `ask_each` may be used where blocking is not allowed. Failure:
-`OSError` (this is below the edge where errors become words) and `SwappedError`.
+thread that opened it; only `DiskCheck` and `ask_each` may be used where blocking is not allowed. Failure:
+`OSError` (this is below the edge where errors become sentences) and `SwappedError`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ from reverie.errors import NotRegularFileError, RefusedFileError, Unavailable, u
 
 
 def is_there(path: Path) -> bool:
-    """Return whether something that can be reached is there; links are followed."""
+    """Return whether `path` leads to anything that can be reached; links are followed."""
     return os.path.exists(path)  # noqa: PTH110 - Path's raises
 
 
 def is_directory(path: Path) -> bool:
-    """Return whether it is a directory that can be reached; unlike `Path.is_dir`, never raises."""
+    """Return whether `path` is a directory that can be reached; unlike `Path.is_dir`, never raises."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def leads_to_directory(entry: os.DirEntry[str]) -> bool:
-    """Return whether a listed name is a directory or a link to one; False where that cannot be found out (a link in
-    a circle, or to a place that may not be looked at).
+    """Return whether a listed entry is a directory or a link to one.
+
+    False where that cannot be determined (a circular link, or one to a place that may not be read).
     """
     try:
         return entry.is_dir()
@@ -59,13 +60,14 @@ def leads_to_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether it is a regular file that can be reached; unlike `Path.is_file`, never raises."""
+    """Return whether `path` is a regular file that can be reached; unlike `Path.is_file`, never raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_irregular(path: Path) -> bool:
-    """Return whether something else than a regular file can be reached there; links are followed. It is one look: a
-    file that goes at this moment is not there, and nothing odd.
+    """Return whether `path` leads to anything other than a regular file; links are followed.
+
+    A single `stat` call decides, so a file that vanishes at this moment counts as absent, not as irregular.
     """
     try:
         status = path.stat()
@@ -75,12 +77,12 @@ def is_irregular(path: Path) -> bool:
 
 
 def is_link(path: Path) -> bool:
-    """Return whether it is a symlink that can be reached; unlike `Path.is_symlink`, never raises."""
+    """Return whether `path` is a symlink that can be reached; unlike `Path.is_symlink`, never raises."""
     return os.path.islink(path)  # noqa: PTH114
 
 
 def own_is_there(path: Path) -> bool:
-    """Return whether a file of our own is there. Raises `Unavailable` where that cannot be found out."""
+    """Return whether a file of Reverie's own exists. Raises `Unavailable` where that cannot be determined."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -90,22 +92,20 @@ def own_is_there(path: Path) -> bool:
     return True
 
 
-# Opening and reading files. A name may lead to a pipe, a device or ten gigabytes, in a home as well as in
-# Reverie's own folders: opening must not block, and reading has a limit. Raises `OSError`, which the caller
-# turns into a sentence about its file.
-
-
 OWN_BYTES = 1 << 28
-"""The largest file of our own that is read whole."""
+"""The largest file of Reverie's own that is read whole, in bytes."""
 
 
 def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
-    """`os.open` for a regular file; anything else there raises `OSError` and is not opened. With
-    `O_NOFOLLOW` in `flags` a symlink raises, too.
+    """Open a regular file like `os.open`, without ever blocking; return the descriptor.
+
+    A name may lead to a pipe or a device, in a home as well as in Reverie's own folders. Anything but a
+    regular file raises `OSError` and is not opened, and so does a symlink if `flags` contain `O_NOFOLLOW`.
     """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
-    # Looked at first: opening a device may do something, and opening a pipe wakes who waits at its other end.
+    # Checked before opening: opening a device may have effects, and opening a pipe wakes a process that waits
+    # at its other end.
     try:
         _require_regular(os.stat(path, follow_symlinks=follow), path)  # noqa: PTH116 - its own errors
     except FileNotFoundError:
@@ -129,15 +129,17 @@ def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
 
 
 def read_regular(path: Path, limit: int = OWN_BYTES, *, follow: bool = True) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes. Anything else raises `OSError`, also a symlink
-    unless `follow`. Never blocks on a pipe.
+    """Return the bytes of a regular file of at most `limit` bytes. Never blocks on a pipe.
+
+    A larger file, anything but a regular file and, unless `follow`, a symlink raise `OSError`, which the
+    caller turns into a sentence about its file.
     """
     flags = os.O_RDONLY if follow else os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-    # Not every system has O_NOFOLLOW; the look before the open serves those that lack it.
+    # For systems without O_NOFOLLOW.
     if not follow and stat.S_ISLNK(os.lstat(path).st_mode):
         raise OSError(errno.ELOOP, "it is a symbolic link", str(path))
     with os.fdopen(open_regular(path, flags), "rb") as file:
-        # As much as there is, for a read takes the memory it is allowed; then what came meanwhile.
+        # First the current size, because a read allocates all the memory it is allowed; then any growth.
         size = os.fstat(file.fileno()).st_size
         data = file.read(min(limit, size) + 1)
         if size < len(data) <= limit:
@@ -154,15 +156,13 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
         raise NotRegularFileError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-# Resolving symlinks. Before 3.13 `os.path.realpath` calls itself for each symlink of a chain, so a repository
-# with a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises RuntimeError for a
-# loop. Since 3.13 both follow a chain of any length, even if the system does not. Use `real_path` wherever a
-# symlink may come from somebody else.
-
-
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
-    """The absolute path without symlinks; with them if there are more than the system follows. `strict`:
-    raise OSError for those, and for a missing path.
+    """Return the absolute path with all symlinks resolved; use it for any path that others may have linked.
+
+    If there are more symlinks than the system follows, they are left in the path; with `strict`, those and a
+    missing path raise `OSError`. Before 3.13 `os.path.realpath` calls itself for each symlink of a chain, so
+    a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises RuntimeError for a loop.
+    Since 3.13 both follow a chain of any length, even if the system does not.
     """
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
@@ -180,24 +180,21 @@ def has_too_many_links(path: str | os.PathLike[str]) -> bool:
     return False
 
 
-# Asking whether disks respond, without waiting for them. A disconnected share blocks its callers in the
-# kernel for hours, so each check has a thread of its own, which may hang. A missing path is an answer.
-# `ask_each` asks any questions that way: one that hangs delays no other, and what one raises is raised again
-# when all are done.
-
-
 K = TypeVar("K")
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
-"""Threads that ask at the same time; one that hangs is replaced."""
+"""Most threads of `ask_each` at the same time; one that hangs is replaced by another."""
 MOST_LIMITS = 3
 """`ask_each` gives up after this many times its limit, however many questions are left."""
 
 
 class DiskCheck:
-    """Examines some paths in order, in a thread. `at` is the path whose disk has not responded yet, None once
-    all have; `answered` is set then.
+    """A check, in a thread of its own, of whether the disks of some paths respond.
+
+    A disconnected share blocks its callers in the kernel for hours, so the thread may hang; a missing path
+    counts as a response. The paths are examined in order: `at` is the one whose disk has not responded yet,
+    None once all have, and `answered` is set then.
     """
 
     def __init__(self, places: Iterable[Path]) -> None:
@@ -216,14 +213,16 @@ class DiskCheck:
         for place in self._places:
             self.at = place
             with contextlib.suppress(OSError, ValueError):
-                os.stat(place)  # noqa: PTH116 - said as it is
+                os.stat(place)  # noqa: PTH116 - the plain system call
         self.at = None
         self.answered.set()
 
 
 def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, T]:
-    """The answer to each question that came within `limit_s` of being asked, in the order of the questions.
-    One without an answer is left out; its thread waits on and is left behind.
+    """Call each question in a thread of its own and return the answers, in the order of the questions.
+
+    A question that takes longer than `limit_s` seconds delays no other: it is left out of the result, and its
+    thread is abandoned. The first exception that a question raises is raised again once all are done.
     """
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
@@ -231,7 +230,7 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
 
 
 class _DiskProbe(Generic[K, T]):
-    """Questions in progress. Everything but the questions happens under the lock."""
+    """Questions in progress. Everything except calling a question happens under the lock."""
 
     def __init__(self, questions: Mapping[K, Callable[[], T]]) -> None:
         self._questions = questions
@@ -244,7 +243,7 @@ class _DiskProbe(Generic[K, T]):
         self._threads: list[threading.Thread] = []
 
     def wait(self, limit_s: float) -> None:
-        """Wait until each question is answered or took too long."""
+        """Wait until each question is answered or has taken longer than `limit_s`."""
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
             self._start_thread()
@@ -265,10 +264,10 @@ class _DiskProbe(Generic[K, T]):
                 )
             self._over = True
         for thread in () if silent else self._threads:
-            thread.join()  # they only end
+            thread.join()  # all answers are in, so they are about to end
 
     def answers(self) -> dict[K, T]:
-        """The answers so far. Raises the first error of a question."""
+        """Return the answers so far. Raises the first error of a question."""
         with self._changed:
             if self._errors:
                 raise self._errors[0]
@@ -288,7 +287,7 @@ class _DiskProbe(Generic[K, T]):
                 self._since[key] = time.monotonic()
             try:
                 answer = self._questions[key]()
-            except BaseException as error:  # noqa: BLE001 - raised again where it was asked
+            except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                 with self._changed:
                     self._errors.append(error)
                     self._done(key)
@@ -300,9 +299,6 @@ class _DiskProbe(Generic[K, T]):
     def _done(self, key: K) -> None:
         del self._since[key]
         self._changed.notify()
-
-
-# Directories held open.
 
 
 if sys.platform != "win32":
@@ -317,19 +313,19 @@ _NOCTTY = getattr(os, "O_NOCTTY", 0)
 _PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
-# FAT counts times in two seconds, the coarsest of the file systems in use.
 RACY_NS = 2_000_000_000
+"""The coarsest time stamp of the file systems in use: FAT counts in steps of two seconds."""
 _PORTION = 1 << 20
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
-# What a kernel or file system answers that does not know the flag of a renameat2 call, or a hard link, at
-# all.
+# Errors of a kernel or file system that does not support the flag of a renameat2 call, or hard links.
 _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM, errno.EMLINK}
 
 
 class Stamp(NamedTuple):
-    """Tells one version of a file from the next without reading it. A tuple: there is one for each file of a
-    home.
+    """Size, times and inode of a file, which differ between its versions.
+
+    It tells versions apart without reading them. A tuple, because there is one for each file of a home.
     """
 
     size: int
@@ -339,26 +335,29 @@ class Stamp(NamedTuple):
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """What tells that a file changed without reading it."""
-    # Windows has no inode in a directory scan and a birth time in place of the time of the last change
+    """Return the `Stamp` of a file with this status."""
+    # In a directory scan Windows gives no inode, and the time of creation as `st_ctime`.
     inode = status.st_ino if os.name != "nt" else 0
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
-    """Return whether a file had not changed for `RACY_NS` when it was read at `read_ns`. If it had, a change within
-    the granularity of its time stamp could be missed later (git calls this racily clean).
+    """Return whether a file had been unchanged for `RACY_NS` when it was read at `read_ns`.
+
+    If not, a change within the granularity of its time stamp could be missed later (git calls this racily
+    clean).
     """
     return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
 class SwappedError(Exception):
-    """A name is a symlink: it was not resolved yet, or somebody swapped it since. Resolve, and try again."""
+    """A name that is a symlink: unresolved, or swapped in since. Resolve the path and try again."""
 
 
 class Directory:
-    """One open directory; a context manager. `path` is what it was opened as, for messages and for the
-    fallback.
+    """One open directory; a context manager.
+
+    `path` is the path it was opened with, for messages and for systems without directory descriptors.
     """
 
     def __init__(self, path: str, fd: int | None) -> None:
@@ -383,7 +382,7 @@ class Directory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the directory; twice is no error."""
+        """Close the directory; further calls do nothing."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -403,32 +402,35 @@ class Directory:
         return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
     def again(self) -> Directory:
-        """This directory, opened once more."""
+        """Open this directory once more and return the second one."""
         if self._fd is None:
             return Directory(self.path, None)
         return Directory(self.path, os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd))
 
     def names(self) -> list[os.DirEntry[str]]:
-        """Every entry, unordered. Their `stat(follow_symlinks=False)` works while this directory is open."""
+        """Return all entries, unordered.
+
+        Their `stat(follow_symlinks=False)` works while this directory is open.
+        """
         with os.scandir(self.path if self._fd is None else self._fd) as entries:
             return list(entries)
 
     def lstat(self, name: str) -> os.stat_result:
-        """Of the name itself, never of what a symlink points to."""
+        """Return the status of `name` itself, never of the target of a symlink."""
         return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
 
     def refuse_symlink(self, name: str) -> None:
-        """Raises SwappedError if `name` is a symlink, FileNotFoundError if there is no such thing."""
+        """Raise SwappedError if `name` is a symlink, FileNotFoundError if it does not exist."""
         if stat.S_ISLNK(self.lstat(name).st_mode):
             raise SwappedError(name)
 
     def stat(self) -> os.stat_result:
-        """Of this directory."""
+        """Return the status of this directory."""
         return os.stat(self.path if self._fd is None else self._fd)  # noqa: PTH116 - needs the descriptor
 
     @contextlib.contextmanager
     def held(self, name: str) -> Iterator[int]:
-        """The inode number of `name`, whatever it is, which no other file can get until the block ends."""
+        """Yield the inode number of `name`, of any type, and keep it from being reused within the block."""
         if not _PATH or self._fd is None:
             yield self.lstat(name).st_ino
             return
@@ -439,15 +441,19 @@ class Directory:
             os.close(fd)
 
     def create(self, name: str, mode: int) -> int:
-        """A new file, open for writing. Raises FileExistsError for anything there, symlinks included."""
+        """Create a file and open it for writing; return the descriptor.
+
+        Raises FileExistsError if there is anything of that name, symlinks included.
+        """
         return os.open(
             self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode, dir_fd=self._fd
         )
 
     def writers_kept_out(self, name: str) -> WriterLease | None:
-        """Keep every program from opening this file for writing until the lease is closed; None where that
-        cannot be had (the file belongs to somebody else, the file system or the system has no leases).
-        Raises `BlockingIOError` while a program has it open for writing.
+        """Keep every program from opening this file for writing until the returned lease is closed.
+
+        Returns None where that is impossible (the file belongs to another user, or the file system or the
+        system has no leases). Raises `BlockingIOError` while a program has it open for writing.
         """
         if self._fd is None or not hasattr(fcntl, "F_SETLEASE"):
             return None
@@ -464,12 +470,12 @@ class Directory:
         return WriterLease(fd)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        """The bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device.
+        """Return the bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device.
 
         Raises FileNotFoundError, IsADirectoryError, NotRegularFileError, SwappedError.
         """
-        # Looked at first, because even a non-blocking open wakes a writer that waits at the other end of a
-        # fifo.
+        # Checked before opening, because even a non-blocking open wakes a writer that waits at the other end
+        # of a fifo.
         _refuse_irregular(self.lstat(name), name)
         try:
             fd = os.open(
@@ -484,8 +490,9 @@ class Directory:
             return file.read() if limit is None else _read_up_to(fd, limit)
 
     def make(self, name: str, mode: int = 0o777) -> None:
-        """A new directory, durable on return; nothing happens if there is one. A file there is met by
-        `child`. `mode`: permission bits, of which the umask takes away.
+        """Create the directory `name`, durably, unless the name is taken.
+
+        A file of that name is found by `child`. `mode`: permission bits before the umask.
         """
         try:
             os.mkdir(self._at(name), mode, dir_fd=self._fd)
@@ -494,11 +501,11 @@ class Directory:
         self.sync()
 
     def unlink(self, name: str) -> None:
-        """Remove the file or link of this name, never what a link leads to. Raises `OSError`."""
+        """Remove the file or link `name`, never the target of a link. Raises `OSError`."""
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
-        """Return whether this process may add and remove names here, as far as the permissions tell."""
+        """Return whether this process may add and remove names here, judging by the permissions."""
         if self._fd is None or os.access not in os.supports_dir_fd:
             return os.access(self.path, os.W_OK | os.X_OK)
         return os.access(
@@ -506,19 +513,19 @@ class Directory:
         )
 
     def remove_empty(self, name: str) -> None:
-        """An empty directory."""
+        """Remove the empty directory `name`."""
         os.rmdir(self._at(name), dir_fd=self._fd)
 
     def replace(self, name: str, new_name: str) -> None:
-        """Rename within this directory over whatever file is there."""
+        """Rename within this directory, replacing any file named `new_name`."""
         os.replace(self._at(name), self._at(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def rename_new(self, name: str, target: Directory, new_name: str) -> None:
         """Rename into `target`, never over anything. Raises FileExistsError.
 
-        One step where the kernel offers it. Else a file is hard-linked under its new name, which also never
-        replaces, and only directories (and file systems without links) are left with a look before the
-        rename, because no portable call refuses an empty directory that appears in between.
+        A single step where the kernel offers it. Elsewhere a file is hard-linked under its new name, which
+        never replaces anything either; directories, and files on file systems without links, are renamed
+        after a check, because no portable call refuses an empty directory that appears in between.
         """
         if self._renameat2(name, target, new_name, _RENAME_NOREPLACE):
             return
@@ -533,8 +540,9 @@ class Directory:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
 
     def exchange(self, name: str, other: str) -> bool:
-        """Swap two names in one step; False where the system cannot. Raises FileNotFoundError if one is
-        missing.
+        """Swap two names in one step; return False where the system cannot.
+
+        Raises FileNotFoundError if one is missing.
         """
         return self._renameat2(name, self, other, _RENAME_EXCHANGE)
 
@@ -545,8 +553,8 @@ class Directory:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            # Some network and user-space file systems cannot sync a directory; they order names by
-            # themselves.
+            # Some network and user-space file systems cannot sync a directory; they make names durable on
+            # their own.
             if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
                 raise
 
@@ -575,7 +583,10 @@ class Directory:
 
 
 class WriterLease:
-    """Whoever opens the file for writing waits in the kernel until this is closed; a context manager."""
+    """A lease on a file: programs that open it for writing wait in the kernel until it is closed.
+
+    A context manager.
+    """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -588,22 +599,21 @@ class WriterLease:
         self.close()
 
     def close(self) -> None:
-        """Let writers in; twice is no error."""
+        """Let writers in; further calls do nothing."""
         if self._is_open:
             self._is_open = False
             os.close(self._fd)
 
     def is_awaited(self) -> bool:
-        """Return whether a program waits to open the file for writing."""
+        """Return whether a program is waiting to open the file for writing."""
         return bool(fcntl.fcntl(self._fd, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
 
 
 def ensure_private(path: Path) -> Path:
-    """Make `path`, and what is missing above it, directories that only their owner can enter (0700); `path`.
-    They are durable on return.
+    """Create `path` and its missing parents, durably, as directories that only their owner can enter (0700).
 
-    One that is there keeps its mode, for it may be a person's own; the doctor tells who can read it. Raises
-    Unavailable, also if somebody else owns it.
+    Returns `path`. An existing one keeps its mode, as it may be a person's own; the doctor reports who can
+    read it. Raises Unavailable, also if it belongs to another user.
     """
     try:
         status = _made_private(path)
@@ -626,7 +636,7 @@ def _made_private(path: Path) -> os.stat_result:
     except FileNotFoundError:
         for missing in reversed([above for above in (path, *path.parents) if not above.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
-            # What is written below is durable only with the names on the way to it.
+            # Content below is durable only if the names of the folders above it are.
             with contextlib.suppress(PermissionError), Directory.open(missing.parent) as parent:
                 parent.sync()
         status = path.stat()
@@ -637,7 +647,7 @@ def _made_private(path: Path) -> os.stat_result:
 
 @functools.cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    """Linux's renameat2(2), answering 0 or an errno; None where the C library does not offer it."""
+    """Return Linux's renameat2(2) as a function returning 0 or an errno; None if libc does not offer it."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes  # late: only writing needs it
@@ -665,29 +675,31 @@ def _refuse_irregular(status: os.stat_result, name: str) -> None:
 
 def _read_up_to(fd: int, limit: int) -> bytes:
     parts: list[bytes] = []
-    # In portions, because each read reserves all the room that it is asked for.
+    # In portions, because each read allocates as much memory as it may return.
     while limit > 0 and (part := os.read(fd, min(limit, _PORTION))):
         parts.append(part)
         limit -= len(part)
     return b"".join(parts)
 
 
-# Visiting the directories below an open one, depth first. The path to the last visited directory stays open,
-# so the next one costs a single step, however deep it is; no symlink is followed. Only the deepest
-# `MOST_OPEN` directories of the path stay open, so a deep tree does not use up the descriptors; going back
-# above them opens the path again. A directory that is moved away during the visit is visited to its end where
-# it is now. A descent belongs to one thread and can go on elsewhere after an `OSError` or `SwappedError`.
-
-
 MOST_OPEN = 32
+"""Directories that a `Descent` keeps open at the same time."""
 
 
 class Descent:
-    """A context manager; closes what it opened."""
+    """The open path to one directory of a tree, for visiting its directories depth first; a context manager.
+
+    The path to the last visited directory stays open, so the next one costs a single step, however deep it
+    is; no symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so a deep tree
+    does not use up the descriptors; going back above them opens the path again. A directory that is moved
+    away during the visit is visited to the end in its new place. A descent belongs to one thread and remains
+    usable after an `OSError` or `SwappedError`.
+    """
 
     def __init__(self, open_top: Callable[[], Directory]) -> None:
-        """`open_top` opens the directory that paths start from; called again when the way to it was
-        closed.
+        """Store `open_top`, which opens the top directory.
+
+        It is called again when the path to the top has been closed.
         """
         self._open_top = open_top
         self._way: deque[tuple[str, Directory]] = deque()
@@ -701,7 +713,7 @@ class Descent:
         self._close_all()
 
     def at(self, rel: str) -> Directory:
-        """The directory `rel`, `/`-separated, "" for the top: open until the next call."""
+        """Open the directory `rel`, `/`-separated, "" for the top; it stays open until the next call."""
         while self._way and not _leads_to(self._way[-1][0], rel):
             self._way.pop()[1].close()
         if not self._way:
@@ -722,7 +734,10 @@ class Descent:
 
 
 def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, Directory, os.DirEntry[str]]]:
-    """Everything below, folders before what is in them: its path, and the open directory with the entry."""
+    """Yield everything below the top: its path, the open directory that contains it, and its entry.
+
+    Folders come before their contents.
+    """
     with Descent(open_top) as descent:
         pending = [""]
         while pending:
@@ -738,8 +753,9 @@ def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, D
 def walk_paths(
     top: Path, onerror: Callable[[OSError], None] = lambda _error: None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk` from the top down. Before Python 3.12 that one calls itself for each level, and a tree of
-    a thousand levels ends it.
+    """Walk the tree below `top` from the top down, like `os.walk`.
+
+    Before Python 3.12 `os.walk` calls itself for each level and fails on a tree of a thousand levels.
     """
     pending = [str(top)]
     while pending:
@@ -784,8 +800,9 @@ def _leads_to(above: str, rel: str) -> bool:
 
 
 def refuse_link_upwards(path: str | Path) -> None:
-    """Raise `RefusedFileError` if a link at `path` leads to a folder that `path` itself lies in, such as the
-    top of the disk: a walk below it would never come to its end.
+    """Raise `RefusedFileError` if `path` is a link to a folder that contains it, such as the top of the disk.
+
+    A walk below such a link would never end.
     """
     if not is_link(Path(path)):
         return
@@ -794,18 +811,18 @@ def refuse_link_upwards(path: str | Path) -> None:
         raise RefusedFileError(errno.ELOOP, "It is a link to a folder that it lies in itself", str(path))
 
 
-# Names on file systems that ignore case. There a path finds a file however it is spelled, and the history
-# would keep one file under several names. So names are taken as the directory lists them, and a new name that
-# differs in case only is a rename, not a conflict with itself.
-
-
 def differ_in_case_only(one: str, other: str) -> bool:
-    """Return whether two different names (or paths) may be one file on such a file system."""
+    """Return whether two different names or paths may be one file on a file system that ignores case.
+
+    There a path finds a file however it is spelled, and the history would keep one file under several names.
+    So names are used as the directory lists them, and a new name that differs in case only is a rename, not a
+    conflict of the file with itself.
+    """
     return one != other and _folded(one) == _folded(other)
 
 
 def listed_name(directory: Directory, name: str) -> str | None:
-    """The name under which the directory lists what `name` finds there; None where it finds nothing."""
+    """Return the listed spelling of the entry that `name` finds in `directory`; None if there is none."""
     try:
         status = directory.lstat(name)
     except FileNotFoundError:
@@ -820,7 +837,7 @@ def listed_name(directory: Directory, name: str) -> str | None:
 
 
 def is_itself(directory: Directory, name: str, target: Directory, new_name: str) -> bool:
-    """Return whether `new_name` in `target` is what stands at `name`, in another spelling."""
+    """Return whether `new_name` in `target` is the entry `name` of `directory` in another spelling."""
     if not differ_in_case_only(name, new_name) or not os.path.samestat(directory.stat(), target.stat()):
         return False
     return listed_name(target, new_name) == name

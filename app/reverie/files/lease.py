@@ -1,19 +1,19 @@
-"""Leases: who alone may do a job now, across processes, without ever blocking anyone for good.
+"""Leases: the exclusive right to do a job, across processes, without ever blocking others for good.
 
 One row per name in an SQLite database of Reverie's own state directory (0700). A lease is held by one `Lease`
 object: a second `acquire` is refused, in the same process too. It ends in three ways: `release`, the death of
-its process (noticed at once by the next one who asks, from process id, start and boot) or its expiry, when a
-living owner stopped renewing it (suspended, stuck). A heartbeat thread renews it every third of its time; an
-owner whose lease went to somebody else learns it through `lost` and must stop before its next effect.
+its process (noticed at once by the next `acquire`, from process id, start and boot), or expiry, when a living
+owner has stopped renewing it (suspended, stuck). A heartbeat thread renews it three times per period; `lost`
+is set for an owner whose lease was taken by another, and it must stop before its next effect.
 
-The database is not synced: a lease outlives no boot, so none has to outlive a power failure. One that a
-failure damaged is set aside by the next `acquire`; whoever may still hold a lease in it finds it `lost`.
+The database is not synced: no lease outlives a boot, so none has to survive a power failure. A database
+damaged by one is set aside by the next `acquire`; the `lost` of any lease still held in it gets set.
 
 Leases use real time, not the `--now` clock. People and agents are never held up by a lease: every write is
 compare-and-swap anyway; a lease only keeps two jobs from doing the same work.
 
-Threading: any thread; every call opens its own connection. Failure: `LeaseHeld`, `Busy`, `Unavailable`; one
-that cannot be given back expires by itself.
+Threading: any thread; every call opens its own connection. Failure: `LeaseHeld`, `Busy`, `Unavailable`; a
+lease that cannot be released expires.
 """
 
 from __future__ import annotations
@@ -66,31 +66,31 @@ class LeaseHeld(Busy):
 
 
 class Leases:
-    """All leases of one profile. Nothing is created before the first `acquire`."""
+    """All leases of one profile. Nothing is created on disk before the first `acquire`."""
 
     def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
-        """`ttl_s`: how long a lease lasts from its last renewal, unless `acquire` is told otherwise."""
+        """Store the settings; `ttl_s` is the default life of a lease from its last renewal, in seconds."""
         self._database = database
         self._ttl_s = ttl_s
 
     def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
-        """Take the lease `name` for `ttl_s` seconds, renewed while it is held.
+        """Acquire the lease `name` for `ttl_s` seconds, renewed while it is held.
 
-        `purpose` tells others what for. Raises LeaseHeld, and Busy or Unavailable when the database cannot be
-        used.
+        `purpose` tells others what the lease is for. Raises LeaseHeld, and Busy or Unavailable when the
+        database cannot be used.
         """
         ttl_s = self._ttl_s if ttl_s is None else ttl_s
         ensure_private(self._database.parent)
         token = secrets.token_hex(16)
         try:
-            self._take(name, token, purpose, ttl_s)
+            self._insert(name, token, purpose, ttl_s)
         except _DamagedLeasesError:
             aside = set_aside(self._database)
             _log.warning("the list of running jobs was damaged and is set aside as %s", aside.name)
-            self._take(name, token, purpose, ttl_s)
+            self._insert(name, token, purpose, ttl_s)
         return Lease(self, name, token, ttl_s)
 
-    def _take(self, name: str, token: str, purpose: str, ttl_s: float) -> None:
+    def _insert(self, name: str, token: str, purpose: str, ttl_s: float) -> None:
         owner = this_process()
         with self._connected(create=True) as connection, _transaction(connection):
             connection.execute(_TABLE)
@@ -103,7 +103,7 @@ class Leases:
             connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def holder(self, name: str) -> LeaseHolder | None:
-        """Who holds `name` now; None when it is free, expired, or its owner is dead. Creates nothing."""
+        """Return the holder of `name`; None if it is free, expired, or its owner is dead. Creates nothing."""
         if not own_is_there(self._database):
             return None
         with self._connected(create=False) as connection:
@@ -154,16 +154,16 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """The file is not a database (any more)."""
+    """The file is not a database, or no longer one."""
 
 
 class Lease:
-    """A lease that is held; a context manager that releases it. Made by `Leases.acquire`."""
+    """A held lease; a context manager that releases it. Created by `Leases.acquire`."""
 
     def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
         self.name = name
-        # Set once somebody else has the lease, or it could not be renewed for its whole time.
         self.lost = threading.Event()
+        """Set once another owner has the lease, or it could not be renewed for its whole period."""
         self._leases = leases
         self._token = token
         self._ttl_s = ttl_s
@@ -181,9 +181,9 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Return whether the lease is still ours; if so it lasts another whole time from now. Sets `lost` if not.
+        """Extend the lease by its whole period from now; return whether it is still ours. Sets `lost` if not.
 
-        An expired lease that nobody took is renewed like any other. Raises Busy or Unavailable.
+        An expired lease that nobody else has acquired is renewed like any other. Raises Busy or Unavailable.
         """
         if self.lost.is_set() or self._released.is_set():
             return False
@@ -195,7 +195,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Give it back; a second call does nothing. One that cannot be given back now expires by itself."""
+        """Release the lease; further calls do nothing. If that fails now, the lease expires."""
         if self._released.is_set():
             return
         self._released.set()
@@ -219,8 +219,8 @@ class Lease:
                     return
 
 
-# Tokens of leases of this process that a full disk, or the like, kept in the database: nobody holds them.
 _given_up: set[str] = set()
+"""Tokens of released leases of this process that could not be deleted, for example on a full disk."""
 
 
 def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> LeaseHolder | None:
@@ -231,7 +231,7 @@ def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> Le
     if row is None or row[0] in _given_up:
         return None
     owner = ProcessId(*row[1:4])
-    # Elsewhere, as in a container, the same number is another process.
+    # In another container, for example, the same id is another process.
     here = owner.boot == this_process().boot
     holder = LeaseHolder(owner, row[4], row[5], row[6], ours=here and is_ours(owner.pid))
     return holder if now_ms < holder.expires_at_ms and is_alive(owner) else None

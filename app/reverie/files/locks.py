@@ -1,16 +1,16 @@
-"""Locks between processes and threads: Reverie's own, the agents', and whether the holder of one still runs.
+"""Locks between processes and threads: Reverie's own, the agents', and the identity of processes.
 
 Reverie's own lock for a target file is a kernel lock on a file in Reverie's own directory, never beside the
 target. It belongs to an open file description, so it ends with its process, and two threads exclude each
-other as two processes do. Lock files are never deleted: a waiter could otherwise lock a file that nobody else
-can find. Agents do not take these locks; against them compare-and-swap helps. Not reentrant: a thread that
-asks twice waits for itself until the time-out.
+other just as two processes do. Lock files are never deleted: a waiter could otherwise lock a file that no
+other process can find. Agents do not use these locks; compare-and-swap protects against them. Not reentrant:
+a thread that acquires a lock twice waits for itself until the time-out.
 
 The standard library's calls are used directly: `flock` on POSIX, a byte-range lock on Windows. (A wrapper
-package costs a fiftyfold per lock and a tenth of a second of import.)
+package takes fifty times as long per lock, and a tenth of a second to import.)
 
 Threading: blocking, any thread but the GUI's. Failure: `Busy` after the time-out, `UserError` if a lock file
-cannot be made.
+cannot be created.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ else:
 
 _T = TypeVar("_T")
 
-# Short enough that a waiter meets the gap between two locks of a busy neighbour; a try costs microseconds.
+# Short enough to hit the gap between two locks of a busy neighbour; an attempt costs microseconds.
 _FIRST_WAIT_S = 0.0005
 _LONGEST_WAIT_S = 0.005
 
 
 @contextlib.contextmanager
 def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the lock of `target` (named by its real path, which need not exist) for the `with` block.
+    """Hold the lock of `target` for the `with` block.
 
-    Raises Busy after `timeout_s` seconds, Unavailable when `lock_dir` cannot be used.
+    The lock is named by the real path of `target`, which need not exist. Raises Busy after `timeout_s`
+    seconds, Unavailable when `lock_dir` cannot be used.
     """
     ensure_private(lock_dir)
     real = os.path.normcase(real_path(target))
@@ -59,9 +60,11 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 def held_lock(
     file: Path, target: Path, *, timeout_s: float = 10.0, mode: int = 0o600, busy: Busy | None = None
 ) -> Iterator[None]:
-    """Hold the kernel's lock on `file` itself, which is created if missing, for the `with` block; its
-    directory must exist. `target`: the file that it protects, in messages. Raises as `file_lock`, but
-    `busy` after the time-out where an agent may hold the lock.
+    """Hold the kernel's lock on `file` itself for the `with` block.
+
+    `file` is created with `mode` if missing; its directory must exist. `target` is the file that it protects,
+    for messages. Raises like `file_lock`; `busy` replaces the error after the time-out where an agent may
+    hold the lock.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -85,7 +88,7 @@ def held_lock(
 
 
 def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
-    """What `take` gives, as soon as it gives something. Raises `busy` after the time-out."""
+    """Call `take` until it returns a value other than None; return that. Raises `busy` after `timeout_s`."""
     deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (taken := take()) is None:
         if time.monotonic() >= deadline:
@@ -101,13 +104,14 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock explicitly: a child process forked in between holds a copy of the descriptor. What was done
-    under the lock is done; where unlocking fails, closing the file frees it.
+    """Unlock explicitly, because a child process forked meanwhile holds a copy of the descriptor.
+
+    A failure is only logged: the work under the lock is done, and closing the file frees the lock too.
     """
     try:
         _unlock(fd)
     except OSError as error:
-        import logging  # late: an agent waits for `reverie failures`, which locks, too
+        import logging  # late: an agent waits for `reverie failures`, which takes locks as well
 
         logging.getLogger("reverie.files").info("the lock for %s could not be given back: %s", target, error)
 
@@ -141,15 +145,15 @@ else:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-# The lock that some agents take: an advisory `flock` on `<name>.lock` beside the file, for writing into a
-# store whose own writers take it too. The lock file stays (its owners remove it when it is old and free; a
-# waiter that locked a removed one starts over). Not reentrant. Without `flock` (Windows) the agents lock
-# nothing either.
-
-
 @contextlib.contextmanager
 def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
-    """Hold the lock of `target` for the `with` block; its directory must exist."""
+    """Hold the agent's own lock of `target` for the `with` block; its directory must exist.
+
+    Some agents take an advisory `flock` on `<name>.lock` beside the file; a write into their store must take
+    it too. The lock file stays (its owners remove it when it is old and free; a waiter that has locked a
+    removed one starts over). Not reentrant. Without `flock` (Windows) the agents lock nothing, and neither
+    does this.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -165,7 +169,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 
 
 def _locked(path: Path, target: Path) -> int | None:
-    """The descriptor that holds the lock; None: somebody else holds it."""
+    """Return the descriptor that holds the lock; None if another process holds it."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -184,16 +188,15 @@ def _locked(path: Path, target: Path) -> int | None:
     return None
 
 
-# Whether a process holds `flock` on a file, by the kernel's own list of locks: trying the lock would get in
-# the way of a program that takes it at that moment. Without such a list (anywhere but Linux) the answer is
-# no.
-
-
 _LIST = Path("/proc/locks")
 
 
 def is_held(file: Path) -> bool:
-    """Return whether a process holds `flock` on the file now."""
+    """Return whether a process holds `flock` on the file now.
+
+    Reads the kernel's list of locks, because trying the lock would interfere with a program that takes it at
+    that moment. Without such a list (anywhere but Linux) the result is False.
+    """
     try:
         status, lines = file.stat(), _LIST.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -204,47 +207,43 @@ def is_held(file: Path) -> bool:
         if len(fields) < 6 or fields[1] != "FLOCK":
             continue
         of_device, _, inode = fields[5].rpartition(":")
-        # Some file systems report another device here than `stat` does; theirs begin with 00.
+        # Some file systems report another device here than in `stat`; those numbers begin with 00.
         if inode == str(status.st_ino) and (of_device == device or "00" in (of_device[:2], device[:2])):
             return True
     return False
 
 
-# Process identity. A process id is reused sooner or later, so it is kept with the start time of the process
-# and its boot. On Linux all three come from /proc; elsewhere psutil gives the start time. A zombie counts as
-# dead.
-
-
 class ProcessId(Struct, frozen=True):
-    """`started`: ticks since boot on Linux, ms since the epoch elsewhere. `boot`: boot and process-id
-    namespace on
-    Linux, else empty. Both are only ever compared.
+    """The identity of a process: its id, which is reused sooner or later, with its start time and boot.
+
+    A zombie counts as dead. All fields are only ever compared.
     """
 
     pid: int
     started: int
+    """Ticks since boot on Linux, from /proc; elsewhere milliseconds since the epoch, from psutil."""
     boot: str
+    """Boot and process-id namespace on Linux; elsewhere empty."""
 
 
 class LeaseHolder(Struct, frozen=True):
-    """Who holds a lease; times are UTC milliseconds since the epoch. `ours`: the process that asked holds it,
-    or a child that works for it alone.
-    """
+    """The holder of a lease; times are UTC milliseconds since the epoch."""
 
     owner: ProcessId
     purpose: str
     acquired_at_ms: int
     expires_at_ms: int
     ours: bool = False
+    """Whether the calling process holds it, or a child that works for it alone."""
 
 
 def this_process() -> ProcessId:
-    """The identity of the calling process."""
+    """Return the identity of the calling process."""
     return process_id(os.getpid())
 
 
 def process_id(pid: int) -> ProcessId:
-    """The identity of the process that has this id now; one that is never alive where there is none."""
+    """Return the identity of the process that has this id now; if there is none, one that is never alive."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
@@ -252,24 +251,25 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """Register a process that works for this one."""
+    """Register a child process that works for this one."""
     _ours.add(pid)
 
 
 def forget_ours(pid: int) -> None:
-    """That child process has ended: its id may soon be anybody's."""
+    """Unregister a child process that has ended: its id may be reused."""
     _ours.discard(pid)
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether this process belongs to us (this one, or a registered child)."""
+    """Return whether `pid` is this process or a registered child."""
     return pid in _ours or pid == os.getpid()
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Return whether exactly this process still runs. One in another container, which cannot be seen from here,
-    counts as
-    alive: then only its lease's expiry speaks.
+    """Return whether exactly this process is still running.
+
+    A process in another container cannot be seen from here and counts as alive: then only the expiry of its
+    lease matters.
     """
     boot, _, namespace = process.boot.partition("/")
     own_boot, _, own_namespace = _boot().partition("/")
@@ -281,7 +281,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether some process with this id runs here: for other programs' files, which keep only the id."""
+    """Return whether any process with this id runs here, for other programs' files that store only the id."""
     return pid > 0 and _started(pid) is not None
 
 
@@ -292,7 +292,7 @@ if sys.platform == "linux":
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
 
     def _started(pid: int) -> int | None:
-        """Start time of a living process, None for a dead one."""
+        """Return the start time of a living process, None for a dead one."""
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
@@ -308,7 +308,7 @@ else:
         return ""
 
     def _started(pid: int) -> int | None:
-        """Start time of a living process, None for a dead one."""
+        """Return the start time of a living process, None for a dead one."""
         import psutil  # late: only a lease or a run record needs it
 
         try:

@@ -1,21 +1,20 @@
-"""Everything below one root directory, and nothing outside it, whoever swaps symlinks meanwhile.
+"""Access to everything below one root directory and nothing outside it, even while symlinks are swapped.
 
 A relative path is walked from the opened root, one directory descriptor at a time, without following any
-symlink. Where one is met, the path is resolved, refused (`EscapesRoot`) unless its real path lies inside the
-real root, and the resolved names are walked in the same way; a symlink swapped in between is met again, not
-followed, and the path resolved anew. So a symlink is honoured exactly while it leads to a place inside the
-root, and the containment promise does not depend on luck. Without directory descriptors (Windows, see
-`files.directory`) only the check before remains, which is weaker.
+symlink. If one is found, the path is resolved, refused (`EscapesRoot`) unless its real path lies inside the
+real root, and the resolved names are walked in the same way; a symlink that is swapped in meanwhile is found
+again, not followed, and the path is resolved once more. So a symlink is honoured exactly while it leads to a
+place inside the root, and nothing outside is ever opened. Without directory descriptors (Windows, see
+`files.directory`) only the check beforehand remains, which is weaker.
 
-`rel` is `/`-separated, `""` is the root itself; absolute paths, empty, `.` and `..` segments are refused.
-Removing and renaming act on the last name itself, a symlink included; everything else acts on what it leads
-to, and a dangling symlink that leads inside counts as a missing file. Missing things are told apart from
-unreachable ones; nothing is created by looking. Writes are those of `files.atomic`, with the same
-checkpoints; removing a directory has the checkpoint "hide" (it is gone from every listing and still to be
-deleted).
+`rel` is `/`-separated, `""` is the root itself; absolute paths and empty, `.` and `..` segments are refused.
+Removing and renaming act on the last name itself, even if it is a symlink; everything else acts on the
+target, and a dangling symlink that leads inside counts as a missing file. Missing files are distinguished
+from unreachable ones; reading creates nothing. Writes are those of `files.atomic`, with the same checkpoints;
+removing a directory has the checkpoint "hide" (it is in no listing any more and has yet to be deleted).
 
-Holds no open file between calls, so one object may be used from any thread. Errors are `UserError`s, with
-the reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
+Holds no open file between calls, so one object may be used from any thread. Errors are `UserError`s, with the
+reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
 "write-protected" and "unavailable".
 """
 
@@ -72,24 +71,21 @@ from reverie.files.directory import (
 )
 from reverie.values import Struct, field
 
-# Containment: how a relative path becomes an open directory. Names are opened one below the other, following
-# no symlink (`files.directory`); one that is met raises `SwappedError`, and the caller resolves the path,
-# which is refused unless its real path is inside the real root. Nothing outside the root is ever opened.
-# Failure: `EscapesRoot` and `StoreError` for a refused path, `OSError` for the disk.
-
-
-# On Windows also its own separator and the mark of a drive or an alternate stream.
+# On Windows also its own separator and the colon of a drive or an alternate stream.
 _NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
 
 
 class EscapesRoot(StoreError):
-    """A path whose real place is not inside the root; nothing was read or changed there."""
+    """A path whose real location is not inside the root; nothing was read or changed there."""
 
     reason = "escape"
 
 
 def names_in(rel: str, done: str) -> list[str]:
-    """The names in `rel`. Raises StoreError for what no file system holds and EscapesRoot for `..`."""
+    """Return the names in `rel`; `done` is the participle for messages.
+
+    Raises StoreError for a name that no file system can hold and EscapesRoot for `..`.
+    """
     if not rel:
         return []
     parts = rel.split("/")
@@ -115,7 +111,10 @@ def _is_name(path: str) -> bool:
 
 
 def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
-    """The real path of `rel` below the real path `root`, as names. Raises EscapesRoot."""
+    """Return the names of the real path of `rel` below the real path `root`. Raises EscapesRoot.
+
+    `follow`: resolve the last name too.
+    """
     followed, last = (parts, []) if follow else (parts[:-1], parts[-1:])
     real = str(Path(real_path(Path(root, *followed)), *last))
     inside = root.rstrip(os.sep) + os.sep
@@ -140,10 +139,10 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
 def opened_below(
     root: str, parts: list[str], *, create: bool = False, mode: int = 0o777
 ) -> Iterator[Directory]:
-    """The directory with these names below `root`, none of them a symlink. Raises OSError and SwappedError.
+    """Open the directory with these names below `root`, following no symlink, for the `with` block.
 
-    `create`: make what is missing of it, the root too, with `mode` less the umask, and take that away again
-    if the block fails.
+    `create`: make the missing part of it, including the root, with `mode` before the umask, and remove that
+    again if the block fails. Raises OSError and SwappedError.
     """
     start, names = _existing(root, parts) if create else (root, parts)
     directory, made = Directory.open(start), None
@@ -163,7 +162,7 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """The deepest ancestor of `root` (itself included) that is there, and the names from it to `parts`."""
+    """Return the deepest existing ancestor of `root` (or `root` itself), and the names from it to `parts`."""
     path = Path(root)
     while not is_there(path) and path != path.parent:
         parts = [path.name, *parts]
@@ -173,15 +172,16 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 
 @contextlib.contextmanager
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
-    """Make these directories, each in the one before; the last one, open. If the block fails, those that are
-    still empty are removed again.
+    """Create these directories, each inside the previous one, and yield the last one, open.
+
+    If the block fails, those that are still empty are removed again.
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
         last = opened.enter_context(directory.again())
         try:
             for name in names:
-                made.append(name)  # before: it may be there although making it fails
+                made.append(name)  # before `make`, which may fail after creating it
                 last.make(name, mode)
                 child = last.child(name)
                 last.close()  # a deep path must not use up the descriptors
@@ -205,49 +205,49 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
     )
 
 
-# Removing: renamed to a hidden name, inspected, then deleted. A folder always goes this way, so that it
-# vanishes at once; a file only with an `InspectEntry`, which sees what was taken, when nobody can find it to
-# write to any more, and may raise to give it back. A folder that this process could delete only in part is
-# given back whole before anything in it is deleted. If deleting fails all the same, a folder that is still
-# whole gets its name back, and the error is raised; if an inspected one has lost something by then, it counts
-# as removed, its rest keeps the hidden name until the sweep, and `LeftBehindError` says so.
-#
-# A kill before the inspection has ended leaves a held name, which the sweep of `files.atomic` gives its own
-# name back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is in between.
-# Known limit: a file that its writer created again during the inspection is not overwritten by the older one,
-# which stays hidden.
-
-
 InspectEntry = Callable[[Directory, str], None]
-"""Gets the directory and the name under which what was taken lies in it now."""
+"""Called with the directory and the hidden name that the entry to be removed has in it now."""
 
 
-def remove_entry(directory: Directory, name: str, look: InspectEntry | None) -> None:
-    """Remove a file, a symlink (which is not looked at) or a folder with all that is in it, durably."""
+def remove_entry(directory: Directory, name: str, inspect: InspectEntry | None) -> None:
+    """Remove a file, a symlink (which is not inspected) or a folder with its content, durably.
+
+    The entry is renamed to a hidden name, inspected, then deleted. A folder always goes this way, so that it
+    vanishes at once; a file only with `inspect`, which is called when no other program can find the file to
+    write to it any more, and may raise to restore it. A folder that this process could delete only in part is
+    restored whole before any of its content is deleted. If deleting fails all the same, a folder that is
+    still complete gets its name back, and the error is raised; an inspected one that is no longer complete
+    counts as removed, the rest keeps the hidden name until the sweep, and `LeftBehindError` reports it.
+
+    A kill before the end of the inspection leaves a held name, which the sweep of `files.atomic` renames
+    back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is in between.
+    Known limit: if another program creates the file again during the inspection, a restore does not overwrite
+    it with the older version, which stays hidden.
+    """
     mode = directory.lstat(name).st_mode
-    if stat.S_ISLNK(mode) or (look is None and not stat.S_ISDIR(mode)):
+    if stat.S_ISLNK(mode) or (inspect is None and not stat.S_ISDIR(mode)):
         directory.unlink(name)
         sync_changed(directory)
         return
     at, hidden = held_name(name), temporary_name(name)
     directory.rename_new(name, directory, at)
     try:
-        if look is not None:
-            look(directory, at)
+        if inspect is not None:
+            inspect(directory, at)
         count = _refuse_undeletable(directory, at) if stat.S_ISDIR(mode) else 0
         directory.rename_new(at, directory, hidden)
         at = hidden
         directory.sync()
     except BaseException:
         _give_back(directory, at, directory, name)
-        with contextlib.suppress(OSError):  # what led here matters more
+        with contextlib.suppress(OSError):  # the error that led here matters more
             directory.sync()
         raise
     checkpoint("hide")
     try:
         _delete(directory, hidden)
     except OSError as error:
-        if look is not None and count and not _is_whole(directory, hidden, count):
+        if inspect is not None and count and not _is_whole(directory, hidden, count):
             raise LeftBehindError(error.errno, error.strerror, error.filename) from error
         _give_back(directory, hidden, directory, name)
         with contextlib.suppress(OSError):
@@ -263,8 +263,9 @@ def _is_whole(directory: Directory, name: str, count: int) -> bool:
 
 
 def _refuse_undeletable(directory: Directory, name: str) -> int:
-    """Raises `PermissionError` where a folder at or below `name` holds something and may not be changed; how
-    many things are in it.
+    """Return the number of entries below the folder `name`.
+
+    Raises `PermissionError` if a folder at or below `name` is not empty and must not be changed.
     """
     count = 0
     with Descent(lambda: directory.child(name)) as descent:
@@ -282,7 +283,10 @@ def _refuse_undeletable(directory: Directory, name: str) -> int:
 
 
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
-    """Move it to where it was; of a folder that somebody made anew meanwhile, what the new one lacks."""
+    """Move an entry back to its old name.
+
+    If a folder of that name has been created meanwhile, it gets the entries that it lacks.
+    """
     with contextlib.suppress(FileExistsError):
         source.rename_new(name, target, new_name)
         return
@@ -291,7 +295,7 @@ def _give_back(source: Directory, name: str, target: Directory, new_name: str) -
         with source.child(name) as old, target.child(new_name) as new:
             for item in old.names():
                 _give_back(old, item.name, new, item.name)
-        with contextlib.suppress(OSError):  # what the new folder has as well stays hidden here
+        with contextlib.suppress(OSError):  # entries that the new folder has as well stay hidden here
             source.remove_empty(name)
 
 
@@ -306,7 +310,7 @@ _T = TypeVar("_T")
 
 
 class DirectoryEntry(Struct, frozen=True):
-    """One thing below the root. Sizes in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
+    """One entry below the root: size in bytes, `mtime_ns` since the epoch, `mode` the permission bits."""
 
     rel: str
     kind: Literal["file", "directory", "other"]
@@ -317,16 +321,16 @@ class DirectoryEntry(Struct, frozen=True):
 
 
 class Walk(Struct, frozen=True):
-    """What a walk found, ordered by UTF-16 code unit of `rel`, and in words which directories it could not
-    read.
-    """
+    """The result of a walk."""
 
     entries: list[DirectoryEntry] = field(default_factory=list)
+    """Ordered by the UTF-16 code units of `rel`."""
     problems: list[str] = field(default_factory=list)
+    """A sentence for each directory that could not be read."""
 
 
 RemovalCheck = Callable[[list[DirectoryEntry], bytes | None], None]
-"""Gets the files that were taken, as the walk before had them, and of a single one the bytes."""
+"""Called with the entries to be removed, as a previous walk lists them, and the bytes of a single file."""
 
 
 class RootedDirectory:
@@ -335,8 +339,10 @@ class RootedDirectory:
     def __init__(
         self, root: Path, *, without: str = "", private: bool = False, even_protected: bool = False
     ) -> None:
-        """`without`: a walk leaves out what this regular expression matches in full, by its path. `private`:
-        what is made here is for its owner only. `even_protected`: write-protected files are written, too
+        """Store the settings of a directory.
+
+        `without`: a regular expression; a walk leaves out the paths that it matches in full. `private`: new
+        files and folders are for their owner only. `even_protected`: write-protected files are written, too
         (see `files.atomic`).
         """
         self.root = root
@@ -346,27 +352,30 @@ class RootedDirectory:
         self._leaves_out = re.compile(without).fullmatch if without else lambda _name: None
 
     def exists(self) -> bool:
-        """Return whether the root is there and a directory. Raises Unavailable when that cannot be found out."""
+        """Return whether the root is an existing directory.
+
+        Raises Unavailable when that cannot be determined.
+        """
         return self._identity() is not None
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """What `rel` leads to; None if there is no such thing."""
+        """Return the entry that `rel` leads to; None if there is none."""
 
-        def look(directory: Directory, name: str) -> DirectoryEntry:
+        def entry_at(directory: Directory, name: str) -> DirectoryEntry:
             status = directory.lstat(name) if name else directory.stat()
             if stat.S_ISLNK(status.st_mode):
                 raise SwappedError(name)
             return _entry(rel, status)
 
         try:
-            return self._at(rel, "reached", look)
+            return self._at(rel, "reached", entry_at)
         except StoreError as error:
             if error.reason == "missing":
                 return None
             raise
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """The bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device."""
+        """Return the bytes of a regular file, at most `limit` of them. Never blocks on a fifo or a device."""
 
         def read(directory: Directory, name: str) -> bytes:
             if not name:
@@ -384,13 +393,12 @@ class RootedDirectory:
         create_only: bool = False,
         mode: int | None = None,
     ) -> None:
-        """Give the file `rel` these bytes, atomically and durably; missing parents, the root too, are
-        created.
+        """Replace the content of the file `rel`, atomically and durably; create it and missing parents.
 
         `before_replace` gets the current bytes (None: no such file) at the last moment and may raise to keep
-        them; it is called again when the file changed after it looked. `create_only`: raises Conflict if
-        there is anything of that name, in one step with the creation. `mode`: permission bits, None keeps
-        those of the existing file.
+        them; it is called again if the file changed after the call. `create_only`: raises Conflict if there
+        is anything of that name, in one step with the creation. `mode`: permission bits; None keeps those of
+        the existing file.
         """
 
         given = mode
@@ -414,7 +422,7 @@ class RootedDirectory:
         self._at(rel, "written", write, create=True)
 
     def _mode_of_new(self, directory: Directory, name: str) -> int | None:
-        """Permissions for a file that is not there yet; None for those it has, or the usual ones."""
+        """Return the permissions for a file to be created; None to keep existing or use the usual ones."""
         if self._private:
             try:
                 directory.lstat(name)
@@ -423,27 +431,28 @@ class RootedDirectory:
         return None
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """Remove a file, a symlink (not what it leads to) or a whole directory.
+        """Remove a file, a symlink (not its target) or a whole directory.
 
-        A directory vanishes at once; one that cannot be deleted as a whole is given back, and the error is
-        raised. `check` sees what was taken and may raise to give it back (see `files.rooted`).
+        A directory vanishes at once; one that cannot be deleted completely is restored, and the error is
+        raised. `check` gets the entries to be removed and may raise to restore them (see `remove_entry`).
         """
 
-        def look(directory: Directory, hidden: str) -> None:
+        def inspect(directory: Directory, hidden: str) -> None:
             if check is not None:
                 check(*self._taken(directory, hidden, rel))
 
         def remove(directory: Directory, name: str) -> None:
             if not name:
                 raise _refused_root("removed")
-            remove_entry(directory, name, None if check is None else look)
+            remove_entry(directory, name, None if check is None else inspect)
 
         self._at(rel, "removed", remove, follow=False)
 
     def remove_bare_folder(self, rel: str) -> None:
-        """Remove the folder `rel` if there is no file in it, at any depth, hidden or not; what a killed write
-        left of a temporary file goes with it. Does nothing where no folder stands there. Raises `StoreError`
-        (reason "directory") where the folder holds something.
+        """Remove the folder `rel` if it contains no file at any depth, hidden or not.
+
+        Does nothing if there is no such folder. Temporary files of killed writes do not count and are removed
+        as well. Raises `StoreError` (reason "directory") if the folder contains anything else.
         """
 
         def remove(directory: Directory, name: str) -> None:
@@ -477,7 +486,7 @@ class RootedDirectory:
                 raise
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file, symlink or directory; missing parents are created. Never replaces: raises Conflict."""
+        """Move a file, symlink or directory, creating missing parents. Never replaces: raises Conflict."""
 
         if new_rel == rel or new_rel.startswith(rel + "/"):
             raise StoreError(
@@ -507,13 +516,14 @@ class RootedDirectory:
         self._at(rel, "renamed", move_from, follow=False)
 
     def listed(self, rel: str) -> str:
-        """`rel` with its names as the directories list them, where the file system does not tell upper case
-        from lower case; unchanged from the first name on that is missing.
+        """Return `rel` with its names as the directories list them, on a file system that ignores case.
+
+        Unchanged from the first missing name on.
         """
         try:
             return self._listed(rel)
         except UserError:
-            return rel  # whoever uses the path hears of it
+            return rel  # the use of the path will raise the same error
 
     def _listed(self, rel: str) -> str:
         there, found = rel, None
@@ -524,7 +534,7 @@ class RootedDirectory:
             return rel
         same = self.entry(other)
         if same is None or same.inode != found.inode:
-            return rel  # it tells them apart
+            return rel  # the file system distinguishes upper and lower case
         names: list[str] = []
         for name in rel.split("/"):
             try:
@@ -535,12 +545,12 @@ class RootedDirectory:
         return "/".join(names)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """All real directories and regular files whose path has no part that starts with a dot; symlinks
-        never.
+        """Return all real directories and regular files whose path has no part that starts with a dot.
 
-        Goes depth first, names in UTF-16 order, and stops after `files_limit` files, so that a cut walk finds
-        the same files everywhere. A missing root has none. An unreadable root, or one that goes away
-        meanwhile, raises Unavailable; an unreadable directory below it is a problem of the result.
+        Never a symlink. Goes depth first, names in UTF-16 order, and stops after `files_limit` files, so that
+        a limited walk finds the same files everywhere. A missing root has none. An unreadable root, or one
+        that vanishes meanwhile, raises Unavailable; an unreadable directory below it is a problem of the
+        result.
         """
         before = self._identity()
         walk = Walk()
@@ -571,9 +581,10 @@ class RootedDirectory:
         return walk
 
     def sweep(self, *, older_than_s: float) -> int:
-        """Remove what killed processes left anywhere below the root; see `files.atomic.sweep_temporaries`.
+        """Remove temporaries of killed processes anywhere below the root and return how many.
 
-        A directory that this process may not change is passed over: nothing of ours can be in it.
+        See `files.atomic.sweep_temporaries`. A directory that this process may not change is skipped: none of
+        our files can be in it.
         """
         try:
             refuse_link_upwards(self.root)
@@ -623,7 +634,7 @@ class RootedDirectory:
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
-        """The files and directories in the real directory `rel`, last one first; none once it is gone."""
+        """Return the files and directories in the real directory `rel`, in reverse; none if it is gone."""
         found: list[DirectoryEntry] = []
         try:
             names = descent.at(rel).names()
@@ -654,8 +665,8 @@ class RootedDirectory:
     ) -> _T:
         """Call `act` with the opened directory that holds `rel` and the name in it ("" for the root itself).
 
-        `follow`: resolve a symlink at the last name too. `create`: make the directories above it. `done` is
-        the participle for the words that every OSError becomes here.
+        `follow`: resolve a symlink at the last name too. `create`: create the directories above it. `done` is
+        the participle for the sentences that every OSError becomes here.
         """
         parts = names_in(rel, done)
         if not self._is_possible:
@@ -674,7 +685,7 @@ class RootedDirectory:
                 except SwappedError:
                     continue
                 except FileNotFoundError:
-                    # A directory just made may have been taken away by another writer that failed.
+                    # A directory just created may have been removed by another writer that failed.
                     if not create or attempt == ATTEMPTS:
                         raise
         except FileExistsError as error:
@@ -694,11 +705,11 @@ class RootedDirectory:
         )
 
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
-        """The root to open, and the names below it down to `rel` ([""] for the root itself).
+        """Return the root to open and the names below it that lead to `rel` ([""] for the root itself).
 
-        The names as given are tried first: where no symlink is met on the way, they are the real path
-        already, and resolving is the dearest part of a small read. Windows knows links that are met by
-        resolving only.
+        The names as given are tried first: if there is no symlink on the way, they are the real path already,
+        and resolving is the most expensive part of a small read. On Windows links are found by resolving
+        only.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]
@@ -718,8 +729,10 @@ class RootedDirectory:
 
 
 def _respell(directory: Directory, name: str, new_name: str) -> None:
-    """Give a file its name in another case. The system takes both for one and would leave it as it is; so it
-    has a hidden name in between, and the sweep gives it its old name back after a kill.
+    """Rename a file to a different case of its name.
+
+    The system treats both as the same name and would change nothing, so the file gets a hidden name in
+    between; after a kill the sweep restores the old name.
     """
     between = held_name(name)
     directory.rename_new(name, directory, between)
@@ -764,9 +777,10 @@ def _entry(rel: str, status: os.stat_result) -> DirectoryEntry:
 
 
 def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry]:
-    """All that is no folder in the folder `name`, as below `rel`: also what a walk passes over (hidden, a
-    link), but for temporaries of our own. Raises OSError where a folder cannot be read: what is in it must
-    not go unseen.
+    """Return every entry of the folder `name` that is not a folder, with paths below `rel`.
+
+    Includes entries that a walk skips (hidden ones, links), except our own temporaries. Raises OSError if a
+    folder cannot be read, because its content must not be overlooked.
     """
     return [
         _entry(f"{rel}/{below}", item.stat(follow_symlinks=False))

@@ -1,13 +1,19 @@
 """Reading and changing a JSON sidecar, an agent's or Reverie's own.
 
-Reading is tolerant and never guesses: "missing" and "unreadable" are told apart, and a file that cannot be
+Reading is tolerant and never guesses: "missing" and "unreadable" are distinguished, and a file that cannot be
 reached raises `Unavailable`, so it never counts as empty. Every change is a read-modify-write of the raw
 object, so unknown fields and the order of keys survive.
 
-Between Reverie's processes and threads a lock (`files.locks`) prevents lost updates; against agents, who take
+Between Reverie's processes and threads a lock (`files.locks`) prevents lost updates; against agents, who use
 no lock, the compare-and-swap of `files.atomic` does: if the bytes on disk are no longer those that were read,
-the change is made again on the new ones. An unreadable file is kept beside its successor as
+the change is repeated on the new ones. An unreadable file is kept beside its successor as
 `<name>.unreadable-<UTC ms>` before the first write.
+
+JSON is read and written as by the agents' JavaScript. `parse_object` refuses what `JSON.parse` refuses (NaN,
+Infinity) and tolerates what loses nothing (a byte order mark; the last of duplicate keys wins). `stringify`
+gives the bytes of `JSON.stringify(value, null, 2)`: non-ASCII as is, lone surrogates escaped, numbers in
+JavaScript's notation, no newline at the end. The standard encoder with `indent` is several times slower and
+formats numbers differently.
 
 Threading: blocks on disk and lock; any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
@@ -32,23 +38,16 @@ from reverie.files.directory import Directory, SwappedError, real_path
 from reverie.files.locks import file_lock
 from reverie.values import Struct
 
-# JSON as the agents' JavaScript reads and writes it. `parse_object` refuses what `JSON.parse` refuses (NaN,
-# Infinity) and tolerates what loses nothing (a byte order mark; the last of duplicate keys wins). `stringify`
-# gives the bytes of `JSON.stringify(value, null, 2)`: non-ASCII as is, lone surrogates escaped, numbers in
-# JavaScript's spelling, no newline at the end. The standard encoder with `indent` is several times slower and
-# spells numbers differently.
-
-
 _BOM = b"\xef\xbb\xbf"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
-# Deeper than any real sidecar, far from where Python's own recursion ends.
 MAX_DEPTH = 100
+"""Deepest nesting that is read: deeper than any real sidecar, far below Python's own recursion limit."""
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """The object that `raw` holds. Raises ValueError saying in words what is wrong with it."""
+    """Return the object that `raw` holds. Raises ValueError with a description of the problem."""
     try:
         data = _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8"))
     except UnicodeDecodeError:
@@ -67,7 +66,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 
 def stringify(data: dict[str, Any]) -> bytes:
-    """The bytes of `data` (dicts with string keys, lists, strings, numbers, booleans, None)."""
+    """Return the JSON bytes of `data` (dicts with string keys, lists, strings, numbers, booleans, None)."""
     text = _text(data, "\n")
     try:
         return text.encode("utf-8")
@@ -76,7 +75,7 @@ def stringify(data: dict[str, Any]) -> bytes:
 
 
 def _text(value: Any, newline: str) -> str:
-    """`value` with its inner lines starting with `newline` and two spaces."""
+    """Return `value` as JSON, its inner lines starting with `newline` and two spaces."""
     kind = type(value)
     if kind is float:
         return _number(value)
@@ -106,7 +105,7 @@ def _object_text(value: dict[str, Any], newline: str) -> str:
     for key, member in value.items():
         if not isinstance(key, str):
             raise TypeError(f"a key must be a string, not {type(key).__name__}")
-        # The common kinds are spelled here and not in `_text`: a call for each costs half of the whole.
+        # The common types are handled here and not in `_text`: a call for each takes half of the whole time.
         kind = type(member)
         if kind is str:
             text = _quote(member)
@@ -123,8 +122,9 @@ def _object_text(value: dict[str, Any], newline: str) -> str:
 
 
 def _number(value: float) -> str:
-    """As JavaScript's Number::toString: both give the shortest digits that read back, only the layout
-    differs.
+    """Format a number like JavaScript's Number::toString.
+
+    Python and JavaScript both give the shortest digits that read back; only the layout differs.
     """
     if not math.isfinite(value):
         return "null"
@@ -140,7 +140,7 @@ def _number(value: float) -> str:
 
 
 def _layout(digits: str, point: int) -> str:
-    """0.`digits` times ten to the power `point`."""
+    """Return the number 0.`digits` times ten to the power `point` in JavaScript's layout."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:
@@ -152,8 +152,9 @@ def _layout(digits: str, point: int) -> str:
 
 
 def _surely_shallow(raw: bytes) -> bool:
-    """Clears nearly every real file without the walk: its brackets alone, taken away pair by pair from the
-    inside.
+    """Return True if the nesting is certainly shallow, judged by removing pairs of brackets from the inside.
+
+    This spares nearly every real file the walk.
     """
     brackets = raw.translate(None, _NO_BRACKETS)
     for _ in range(8):
@@ -183,28 +184,28 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 LARGEST = 1 << 26
-"""The largest sidecar that is read, bytes; one of a hundred thousand memories has a quarter of it."""
+"""The largest sidecar that is read, in bytes; one of a hundred thousand memories has a quarter of it."""
 
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class SidecarRead(Struct, frozen=True):
-    """What a sidecar holds. `data` is the caller's own and empty unless `state` is "ok"; `sha256` (hex, of
-    the bytes)
-    is None for a missing file; `problem` says in words why a file is unreadable.
-    """
+    """The content of a sidecar."""
 
     data: dict[str, Any]
+    """A copy for the caller; empty unless `state` is "ok"."""
     sha256: str | None
+    """Of the bytes, in hexadecimal; None for a missing file."""
     state: Literal["missing", "ok", "unreadable"]
     problem: str = ""
+    """Why the file is unreadable, as a sentence."""
 
 
 class Sidecar:
-    """One JSON file. A symlink at `path` is written through to the file it points to.
+    """One JSON file. A symlink at `path` is written through to its target.
 
     `require` is called before each change and may raise to refuse it. `ending`: bytes that this class writes
-    behind the object and that no other program does; see `is_ours`.
+    after the object and that no other program writes; see `is_ours`.
     """
 
     def __init__(
@@ -221,24 +222,30 @@ class Sidecar:
         self._ending = ending
         self._lock_dir = lock_dir
         self._clock = clock
-        # What we wrote last: bytes of our own spelling that differ from it differ in what they say.
+        # The bytes written last: new bytes in our own formatting that differ from them differ in content.
         self._own: bytes | None = None
 
     def read(self) -> SidecarRead:
-        """Takes no lock: every writer replaces the file whole. Raises Unavailable."""
+        """Return the current content. Raises Unavailable.
+
+        Takes no lock, because every writer replaces the file as a whole.
+        """
         return _parse(self._bytes(), self.path)
 
     def is_ours(self) -> bool:
-        """Return whether the bytes on disk now were written by this class, in whatever process, with an `ending`."""
+        """Return whether this class, in any process, wrote the bytes now on disk.
+
+        Always False without an `ending`.
+        """
         return bool(self._ending) and (self._bytes() or b"").endswith(self._ending)
 
     def update(self, change: Change) -> dict[str, Any]:
-        """Replace the object by what `change` makes of it; returns the object as it is on disk afterwards.
+        """Replace the object by the result of `change`; return the object as it is on disk afterwards.
 
-        `change` gets an object of its own to edit and returns the new one; None, or one that says the same,
-        writes nothing. It may be called more than once and must not have effects elsewhere; what it raises
-        passes through. Raises Busy (lock), Conflict (another program keeps replacing the file) and
-        Unavailable; the directory must exist, because a home that is gone must not be made anew.
+        `change` gets a copy to edit and returns the new object; None, or an equal object, writes nothing. It
+        may be called more than once and must have no effects elsewhere; its exceptions pass through. Raises
+        Busy (lock), Conflict (another program keeps replacing the file) and Unavailable; the directory must
+        exist, because a home that is gone must not be created again.
         """
         self._require()
         with file_lock(self._lock_dir, self.path):
@@ -258,7 +265,7 @@ class Sidecar:
         seen = _parse(raw, self.path)
         changed = change(seen.data)
         if changed is None:
-            return _parse(raw, self.path).data  # anew, because `change` may have edited what it was given
+            return _parse(raw, self.path).data  # parsed again, because `change` may have edited `seen.data`
         text = stringify(changed)
         written = text + self._ending
         own = raw is not None and raw == self._own
@@ -283,7 +290,7 @@ class Sidecar:
             raise user_error_from_os(error, f"“{self.path.name}” could not be written.") from error
 
     def _keep_aside(self, directory: Directory, name: str, raw: bytes) -> None:
-        """A copy first and the replace after it, so that at no instant neither of the two is there."""
+        """Copy the unreadable file `name` before it is replaced, so that one of the two always exists."""
         try:
             mode = stat.S_IMODE(directory.lstat(name).st_mode)
         except FileNotFoundError:
@@ -326,8 +333,9 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Return whether two objects are equal in types and order as well: Python's == takes 1 for true and ignores
-    order.
+    """Return whether two objects are equal, including types and order.
+
+    Python's == alone treats 1 as True and ignores order.
     """
     return changed == before and written == stringify(before)
 

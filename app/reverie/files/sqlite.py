@@ -1,13 +1,12 @@
-"""SQLite databases: what those that several processes share need to know, and looking at another program's
-through a copy.
+"""Helpers for shared SQLite databases, and reading another program's database through a copy.
 
 Opening a foreign database in place, even read-only, leaves files beside it, and ignoring its write-ahead log
-misses what is newest: so the file and its `-wal` are copied to Reverie's cache and the copy is opened, again
-whenever one of them changed. Columns are asked for by name, since they differ between versions.
+misses the newest rows: so the file and its `-wal` are copied to Reverie's cache and the copy is opened,
+copied again whenever one of them changed. Columns are selected by name, since they differ between versions.
 
-Threading: a connection belongs to whoever opened it and nothing is kept of it; a copy is looked at on any
-thread but the GUI's, made under a name of its own and put in place at once. Failure: `sqlite3.Error`, which
-the caller turns into a sentence with `is_busy` and `why`; of a copy `Unavailable` with a sentence.
+Threading: a connection belongs to the thread that opened it and nothing is kept of it; a copy is read on any
+thread but the GUI's, created under a name of its own and put in place in one step. Failure: `sqlite3.Error`,
+which the caller turns into a sentence with `is_busy` and `why`; of a copy `Unavailable` with a sentence.
 """
 
 from __future__ import annotations
@@ -29,15 +28,18 @@ from reverie.files.directory import is_directory, is_irregular, open_regular, re
 
 
 def make_private(database: Path) -> None:
-    """An empty file that only its owner can read, where there is none yet: the folder may be one that others
-    can enter. What belongs to a database gets its mode. Failure: none, opening it tells.
+    """Create an empty database file that only its owner can read, unless there is one.
+
+    The folder may be one that others can enter. SQLite gives its other files the mode of the database. Errors
+    are ignored, because opening the database reports them.
     """
     with contextlib.suppress(OSError):
         os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def refuse_irregular(database: Path) -> None:
-    """Raises `sqlite3.OperationalError` if the database, or a file that belongs to it, is not a regular file:
+    """Raise `sqlite3.OperationalError` if the database or a file that belongs to it is not a regular file.
+
     SQLite would wait for ever for the writer of a pipe.
     """
     for suffix in ("", "-journal", "-wal", "-shm"):
@@ -47,20 +49,24 @@ def refuse_irregular(database: Path) -> None:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Readers go on beside a writer who takes long."""
+    """Switch the database to WAL, where readers continue beside a writer that takes long."""
     _use_journal(connection, "WAL")
 
 
 def use_kept_journal(connection: sqlite3.Connection) -> None:
-    """A rollback journal that stays where it is. For transactions of a row or two, each on a connection of
-    its own, making and removing what WAL needs takes many times as long as they do.
+    """Switch the database to a rollback journal that is kept between transactions.
+
+    For transactions of a row or two, each on a connection of its own: creating and removing the files of WAL
+    takes many times as long as they do.
     """
     _use_journal(connection, "PERSIST")
 
 
 def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
-    """Once per database. While somebody else switches, or has it open in another way, it is busy, whatever
-    the timeout, and is used as it is.
+    """Set the journal mode of the database, which keeps it.
+
+    While another connection switches it, or has the database open in another mode, the database is busy,
+    whatever the timeout, and is used as it is.
     """
     try:
         connection.execute(f"PRAGMA journal_mode = {mode}")
@@ -70,13 +76,14 @@ def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Return whether the error means that the file is not a database (any more)."""
+    """Return whether the error means that the file is not a database, or no longer one."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def set_aside(database: Path) -> Path:
-    """Rename a damaged database and what belongs to it, which would damage the next one, out of the way;
-    returns the new path. Raises `Unavailable`.
+    """Rename a damaged database and its other files, which would damage the next one; return the new path.
+
+    Raises `Unavailable`.
     """
     aside = database.with_name(f"{database.name}.damaged-{time.time_ns() // 1_000_000}")
     try:
@@ -89,8 +96,9 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Cause and next step for an error of SQLite that a person can fix; the given ones for any other error,
-    or if `database` is not known.
+    """Return the cause and next step for an error of SQLite that a person can fix.
+
+    For any other error these are `cause` and `next_step`. `database`: None leaves out the checks of the file.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
@@ -109,11 +117,11 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """What the system says of opening the file for writing, or of changing its folder; None: nothing."""
+    """Return the system's error on opening the file for writing or changing its folder; None for none."""
     try:
         os.close(open_regular(database, os.O_RDWR))
     except FileNotFoundError:
-        pass  # the folder decides
+        pass  # then the folder matters
     except OSError as error:
         return user_error_from_os(error, "")
     if os.access(database.parent, os.W_OK | os.X_OK) or not is_directory(database.parent):
@@ -123,16 +131,13 @@ def _in_the_way(database: Path) -> UserError | None:
 
 
 _FULL = ("The disk is full.", "Free some space and try again.")
-# The second: the file that readers and writers share cannot grow.
+# The second means that the file that readers and writers share cannot grow.
 _FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another connection holds the database."""
+    """Return whether the error means that another connection is using the database."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-
-
-# Another program's database, looked at through a copy.
 
 
 _PATH_BYTES = 1 << 16
@@ -143,17 +148,18 @@ Row = Mapping[str, Any]
 
 
 class Database:
-    """One database of an agent, as it is now."""
+    """One database of an agent, in its current state."""
 
     def __init__(self, path: Path, cache: Path, *, otherwise: str = "") -> None:
-        """`otherwise`: what is read all the same where the database cannot be, as a sentence's end."""
+        """Store the paths; `otherwise` ends the advice for an unreadable database and names the fallback."""
         self.path = path
         self._cache = cache
         self._otherwise = otherwise
 
     def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
-        """Rows of a table with those of `columns` that it has; a missing table has none. Raises
-        `Unavailable`.
+        """Return rows of a table with those of `columns` that it has; a missing table has none.
+
+        Raises `Unavailable`.
         """
         with self._opened() as connection:
             there = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
@@ -165,12 +171,12 @@ class Database:
             return tuple(dict(zip(names, row, strict=True)) for row in found)
 
     def columns(self, table: str) -> frozenset[str]:
-        """The columns of a table; none of a missing one. Raises `Unavailable`."""
+        """Return the columns of a table; a missing table has none. Raises `Unavailable`."""
         with self._opened() as connection:
             return frozenset(row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})"))
 
     def tables(self) -> frozenset[str]:
-        """The tables there are. Raises `Unavailable`."""
+        """Return the names of the tables. Raises `Unavailable`."""
         with self._opened() as connection:
             return frozenset(
                 row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -186,7 +192,7 @@ class Database:
         try:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             yield connection
-        # Python decodes what SQLite says of a damaged name, strictly.
+        # Python decodes SQLite's message about a damaged name strictly.
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise Unavailable(
                 title,
@@ -197,7 +203,7 @@ class Database:
             connection.close()
 
     def _copy(self) -> Path:
-        """A copy that is not older than the original was when this was called."""
+        """Return a copy that is at least as new as the original was at the call."""
         for _try in range(_TRIES):
             before = stamp(self.path)
             if before is None:
@@ -213,7 +219,7 @@ class Database:
             except OSError as error:
                 raise user_error_from_os(error, f"{self.path.name} was not copied to be read.") from error
             if stamp(self.path) == before:
-                self._forget_others(place)
+                self._delete_other_copies(place)
                 return place / "db.sqlite"
             shutil.rmtree(place, ignore_errors=True)
         raise Unavailable(
@@ -236,8 +242,8 @@ class Database:
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
-    def _forget_others(self, kept: Path) -> None:
-        """Older copies of this database."""
+    def _delete_other_copies(self, kept: Path) -> None:
+        """Delete older copies of this database."""
         with contextlib.suppress(OSError):
             for place in self._cache.iterdir():
                 if place == kept or place.name.startswith("."):
@@ -248,7 +254,7 @@ class Database:
 
 
 def stamp(path: Path) -> tuple[tuple[int, int, int], tuple[int, int, int] | None] | None:
-    """What changes when a database changes; None where it is not there."""
+    """Return a value that changes when a database changes; None if it does not exist."""
 
     def of(each: Path) -> tuple[int, int, int] | None:
         try:

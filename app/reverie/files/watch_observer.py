@@ -1,25 +1,25 @@
-"""Events from watchdog's observer: inotify on Linux, the system's own way elsewhere.
+"""Events from watchdog's observer: inotify on Linux, the system's own mechanism elsewhere.
 
-Only watchdog's public interface is used, but for ending the thread of a watch that it fails to end; what that
-leaves open is made up for here:
+Only watchdog's public interface is used, except to end the thread of a watch that it fails to end. Its gaps
+are filled here:
 
-- Events pass an allow-list. Opened and closed-without-writing would report our own reads back to us; a
-  modified *directory* says nothing that its entries do not say. A change of mode, owner or time is reported
-  of files with a hidden name only: nobody hears of those but who named them, and lock files are told by their
-  time.
-- A directory that was moved out of a watched tree keeps its watches, under its old name, and may end
-  watchdog's reader with a KeyError when it goes; one that exchanged its name with another is mistaken for
-  it. The root is watched anew, and reported so.
-- A watch that is refused below a root, for want of rights or at the system's limit, is not told. When a
-  directory came, the kernel's own list (`/proc/self/fdinfo`) says whether it is watched; one more watch, on
-  a directory of ours, tells whether the limit is reached.
-- Lost events are told to the log only. What watchdog logs as a warning or an error is `trouble`.
-- A reader thread that dies is not replaced. The threads that an observer starts are remembered, and without
-  one of them the source is not `healthy`.
+- Events pass an allow-list. "Opened" and "closed without writing" would report our own reads back to us; a
+  modified *directory* adds nothing to the events of its entries. A change of mode, owner or time is reported
+  only for files with a hidden name: only targets that name such a file get its events, and lock files are
+  recognised by their time.
+- A directory that was moved out of a watched tree keeps its watches under its old name, and may end
+  watchdog's reader with a KeyError when it is removed; one that exchanged its name with another is mistaken
+  for it. The root is watched again, and reported as such.
+- A refused watch below a root (missing rights, the system's limit) is not reported. When a directory appears,
+  the kernel's own list (`/proc/self/fdinfo`) shows whether it is watched; one more watch, on a directory of
+  ours, shows whether the limit is reached.
+- Lost events are only logged. Whatever watchdog logs as a warning or an error is `trouble`.
+- A reader thread that dies is not replaced. The threads that an observer starts are recorded, and without one
+  of them the source is not `healthy`.
 
-Known limits: after something was moved out of a watched tree, what happens there is reported up to half a
-second later, as watchdog waits for the other half of the move. Each directory that is armed costs a thread,
-which sleeps. Directories with hidden names are watched, and the plan drops what happens in them.
+Known limits: after something was moved out of a watched tree, events there are reported up to half a second
+late, as watchdog waits for the other half of the move. Each watched directory costs a thread, which sleeps.
+Directories with hidden names are watched, and the plan drops their events.
 
 Threading and failure: as `files.watch_sources` says.
 """
@@ -61,31 +61,31 @@ ALLOWED: list[type[events.FileSystemEvent]] = [
     events.DirMovedEvent,
     events.DirDeletedEvent,
 ]
-# Vanished, replaced by something else, or not readable for us: nothing to watch, and no fault.
+# Vanished, replaced by something else, or not readable for us: nothing to watch, and no error.
 _NOT_WATCHABLE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
 _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
-class _News(Struct):
-    """What the handlers noted for the next `arm`."""
+class _Notes(Struct):
+    """Notes of the handlers for the next `arm`."""
 
     lost: set[str] = field(default_factory=set)
-    """Armed directories that are gone, or that something watched has left."""
+    """Watched directories that are gone, or out of which a watched directory was moved."""
     came: dict[str, str] = field(default_factory=dict)
-    """Directories that ought to be under watch, each with the armed one above it."""
+    """New directories that should be under watch, each with the watched one above it."""
     counts: bool = False
-    """The number of watched directories may be another."""
+    """Whether the number of watched directories may have changed."""
 
 
 class ObserverSource:
-    """A running observer and what it watches."""
+    """A running observer and its watches."""
 
     def __init__(self, sink: Sink, observer_class: Callable[[], BaseObserver]) -> None:
         self.sink = sink
         self.closing = False
         self.watches = 0
         self._lock = threading.Lock()
-        self._news = _News()
+        self._notes = _Notes()
         self._armed: dict[str, tuple[Watched, ObservedWatch]] = {}
         with _making, _threads_refused():
             descriptors, threads = _inotify_descriptors(), set(threading.enumerate())
@@ -97,23 +97,23 @@ class ObserverSource:
 
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
         with self._lock:
-            news, self._news = self._news, _News()
-        news.lost.update(self._unwatched(news.came))
+            notes, self._notes = self._notes, _Notes()
+        notes.lost.update(self._unwatched(notes.came))
         ended = {emitter.watch for emitter in self._observer.emitters if not emitter.is_alive()}
         gone = [
             path
             for path, (watched, watch) in self._armed.items()
-            if directories.get(path) != watched or path in news.lost or watch in ended
+            if directories.get(path) != watched or path in notes.lost or watch in ended
         ]
         for path in gone:
-            self._let_go(path)
+            self._unwatch(path)
         fresh = frozenset(
             path for path in directories.keys() - self._armed.keys() if self._watch(path, directories[path])
         )
-        if fresh or gone or news.counts:
+        if fresh or gone or notes.counts:
             self.watches = len(self._watched_inodes()) or len(self._armed)
         if self._descriptors and any(directories[path].recursive for path in fresh):
-            self._ask_for_one_more()
+            self._probe_limit()
         return fresh
 
     def healthy(self) -> bool:
@@ -125,31 +125,31 @@ class ObserverSource:
         self.closing = True
         _sources.discard(self)
         for path in tuple(self._armed):
-            self._let_go(path)
+            self._unwatch(path)
         with _ending():
             self._observer.stop()
         if threading.current_thread() is not self._observer:
             self._observer.join(timeout=1.0)
 
     def note(self, root: str, event: events.FileSystemEvent) -> None:
-        """What an event about a directory means for the watches below `root`."""
+        """Record the consequences of an event about a directory for the watches below `root`."""
         path, target = os.fsdecode(event.src_path), os.fsdecode(event.dest_path)
         moved = isinstance(event, events.DirMovedEvent)
-        # Two folders that exchange their names in one call are each other's by watchdog's account: what
-        # happens in them would be reported under the wrong name, or not at all.
+        # watchdog mixes up two folders that exchange their names in one call: events in them would be
+        # reported under the wrong name, or not at all.
         left = moved and (not target or os.path.lexists(path))
         ended = path == root and isinstance(event, (events.DirDeletedEvent, events.DirMovedEvent))
         with self._lock:
-            self._news.counts = True
+            self._notes.counts = True
             if left or ended:
-                self._news.lost.add(root)
+                self._notes.lost.add(root)
             elif not isinstance(event, events.DirDeletedEvent):
-                self._news.came[target or path] = root
+                self._notes.came[target or path] = root
         if left or ended:
             self.sink.roots_changed()
 
     def _watch(self, path: str, watched: Watched) -> bool:
-        # watchdog says nothing of a directory that is closed to us.
+        # watchdog does not report a directory that we may not read.
         if self.closing or not os.access(path, os.R_OK):
             return False
         handler = _Handler(self, path)
@@ -165,17 +165,17 @@ class ObserverSource:
         self._armed[path] = (watched, watch)
         return True
 
-    def _let_go(self, path: str) -> None:
+    def _unwatch(self, path: str) -> None:
         armed = self._armed.pop(path, None)
-        if armed is None:  # `close`, from another thread, was quicker
+        if armed is None:  # `close`, from another thread, was faster
             return
         emitter = next((each for each in self._observer.emitters if each.watch is armed[1]), None)
         events_of = getattr(emitter, "_inotify", None)
         try:
             with _ending():
                 self._observer.unschedule(armed[1])
-        except Exception:  # watchdog's account of a moved directory may be wrong: then start over
-            # It did not come to waking the thread of this watch, which would wait for ever.
+        except Exception:  # watchdog's records of a moved directory may be wrong: then start over
+            # It failed before waking the thread of this watch, which would wait for ever.
             with contextlib.suppress(AttributeError):
                 events_of._move_event_grouper.close()  # type: ignore[union-attr]
             log.info("the watch of a folder could not be ended", exc_info=True)
@@ -183,20 +183,20 @@ class ObserverSource:
                 self.sink.trouble("error")
 
     def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
-        """The roots below which a directory that came is not under watch."""
+        """Yield the roots below which a new directory is not under watch."""
         inodes = self._watched_inodes() if came else set()
         for path, root in came.items():
             armed = self._armed.get(root)
             if armed is None or not armed[0].recursive:
                 continue
             with contextlib.suppress(OSError):  # gone again
-                # Some file systems list other numbers than they tell: then even the root seems unwatched.
+                # Some file systems list other inodes than `stat` does: then even the root seems unwatched.
                 known = os.stat(root).st_ino in inodes and os.lstat(path).st_ino not in inodes
                 if known and os.access(path, os.R_OK):
                     yield root
 
-    def _ask_for_one_more(self) -> None:
-        """Raises OSError if the system refuses one more watch."""
+    def _probe_limit(self) -> None:
+        """Raise OSError if the system refuses one more watch."""
         try:
             place = tempfile.TemporaryDirectory(prefix="reverie-watch-", ignore_cleanup_errors=True)
         except OSError:  # a full disk says nothing about watches
@@ -208,7 +208,7 @@ class ObserverSource:
                 self._observer.unschedule(watch)
 
     def _watched_inodes(self) -> set[int]:
-        """The kernel's list of what is under watch; empty where it gives none."""
+        """Return the inodes in the kernel's list of watches; empty where there is no such list."""
         found: set[int] = set()
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
@@ -232,20 +232,21 @@ class _Handler(events.FileSystemEventHandler):
                 paths = paths if named else []
             if paths:
                 self._source.sink.changed(paths)
-        except Exception:  # raising here would end the observer's thread, and leave a deaf program
+        except Exception:  # raising here would end the observer's thread, and with it all events
             log.exception("an event could not be taken in")
             self._source.sink.trouble("error")
 
 
 class _Complaints(logging.Handler):
-    """Passes on what watchdog logs: to our log, and as trouble to each source, as it does not say whose
-    it is.
+    """A handler that passes watchdog's log records to our log, and to each source as trouble.
+
+    watchdog does not say which source a record is about.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
         ended = record.levelno > logging.WARNING and bool(_ends)
         text = record.getMessage()
-        # An emitter that is just being ended complains that it is.
+        # An emitter that is being ended logs that as an error.
         log.log(logging.DEBUG if ended else logging.INFO, "watchdog: %s", text, exc_info=record.exc_info)
         for source in () if ended else tuple(_sources):
             if not source.closing:
@@ -258,13 +259,13 @@ _ends: list[int] = []
 _watchdog_log = logging.getLogger("watchdog")
 _watchdog_log.addHandler(_Complaints(logging.WARNING))
 _watchdog_log.propagate = False
-# A directory that is found by its event and by a look into the one above is noted twice: that is no fault.
+# watchdog warns of a directory that is found both by its event and by listing its parent: harmless.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.observers\.inotify")
 
 
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
-    """While emitters are being ended."""
+    """Mark the `with` block as one that ends emitters."""
     _ends.append(1)
     try:
         yield
@@ -274,15 +275,15 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Each watch is a thread: one that the system refuses counts as a refused watch."""
+    """Turn a refused thread into a refused watch, because each watch needs a thread."""
     try:
         yield
-    except RuntimeError as error:  # what Python raises then
+    except RuntimeError as error:  # raised by Python when a thread cannot be started
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
 
 def _inotify_descriptors() -> set[int]:
-    """Descriptors of this process that are inotify instances; none on other systems."""
+    """Return the descriptors of this process that are inotify instances; none on other systems."""
     found: set[int] = set()
     if sys.platform == "linux":
         for name in os.listdir("/proc/self/fd"):
@@ -293,7 +294,9 @@ def _inotify_descriptors() -> set[int]:
 
 
 def _serves_all(thread: threading.Thread) -> bool:
-    """Return whether it is a thread of watchdog's that serves all watches of an observer. Others may have started
-    meanwhile: threads of the program, or emitters of another source, each of which serves one watch.
+    """Return whether `thread` is one of watchdog's that serve all watches of an observer.
+
+    Other threads may have started meanwhile: threads of the program, or emitters of another source, each of
+    which serves one watch.
     """
     return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, EventEmitter)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.files.watch import BURST_PATHS, Changes, Coalescer
+from reverie.files.watch_changes import BURST_PATHS, Changes, Coalescer
 
 QUIET, CAP = 0.15, 1.0
 

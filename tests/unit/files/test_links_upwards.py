@@ -13,7 +13,8 @@ from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable
 from reverie.files.directory import refuse_link_upwards
 from reverie.files.rooted import RootedDirectory
-from reverie.files.watch_sources import WatchPlan, WatchTarget, locate_all, look_at
+from reverie.files.watch_poller import snapshot_of
+from reverie.files.watch_sources import WatchPlan, WatchTarget, locate_all
 from reverie.memory.listing import scan_scope
 
 
@@ -57,7 +58,7 @@ def test_a_link_upwards_is_watched_and_looked_at_on_one_level_only(tmp_path: Pat
     plan = WatchPlan(locate_all([target]))
     assert [watched.recursive for watched in plan.directories.values()] == [False]
     assert plan.placements[0].target == target
-    assert {path for path, _mark in look_at(target, {}, 0)} == {str(root), str(root / "home")}
+    assert {path for path, _mark in snapshot_of(target, {}, 0)} == {str(root), str(root / "home")}
 
 
 def test_a_scope_that_links_to_the_top_of_the_disk_is_told_and_the_others_are_shown(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.files.watch import FileSystems, network_message, parse_mounts, refusal_message
+from reverie.files.watch_limits import FileSystems, network_message, parse_mounts, refusal_message
 
 MOUNTINFO = """\
 22 27 0:21 / /sys rw,nosuid shared:7 - sysfs sysfs rw

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from helpers.watching import wait_until
-from reverie.files.watch_sources import PolledState, Poller, WatchTarget, differences, look_at
+from reverie.files.watch_poller import PolledState, Poller, differences, snapshot_of
+from reverie.files.watch_sources import WatchTarget
 
 NOW_NS = time.time_ns()
 
 
 def snapshot(target: WatchTarget, before: PolledState | None = None, now_ns: int = NOW_NS) -> PolledState:
-    return dict(look_at(target, before or {}, now_ns))
+    return dict(snapshot_of(target, before or {}, now_ns))
 
 
 def names(paths: Sequence[str], top: Path) -> set[str]:

@@ -16,8 +16,9 @@ import pytest
 
 from helpers.expect_log import ExpectLog
 from helpers.watching import Recorder, Start, tree, wait_until
-from reverie.files import watch as watch_limits
-from reverie.files.watch import BURST_PATHS, Changes, Watcher, native_source
+from reverie.files import watch_limits
+from reverie.files.watch import Changes, Watcher, native_source
+from reverie.files.watch_changes import BURST_PATHS
 from reverie.files.watch_sources import EventSource, Sink, Watched, WatchTarget
 
 

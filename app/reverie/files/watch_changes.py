@@ -1,0 +1,123 @@
+"""Batches of changed paths: many events in, few `Changes` out.
+
+Threading: none; the owner serialises calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from reverie.values import Struct
+
+BURST_PATHS = 5_000
+"""Paths in a batch beyond which a full scan is cheaper than visiting each, and storing them a waste."""
+
+
+class Changes(Struct, frozen=True, dict=True):
+    """Paths that may have changed. A hint: the truth is read from disk.
+
+    A path stands for itself and, if it is (or was) a directory, for everything below it. It may not exist any
+    more, and it may not have changed at all.
+    """
+
+    paths: frozenset[Path]
+    rescan: bool
+    """Anything may have changed, whether or not `paths` contains it."""
+    events: int
+    """Raw events behind the batch."""
+    reasons: tuple[str, ...]
+    """Short words on why the batch contains a rescan or a root."""
+
+    def touches(self, path: Path) -> bool:
+        """Return whether something at `path`, below it or above it may have changed."""
+        if self.rescan or path in self.paths or not self.paths.isdisjoint(path.parents):
+            return True
+        return any(dirty.is_relative_to(path) for dirty in self.paths)
+
+    def merged(self, later: Changes) -> Changes:
+        """Return a combination of these changes and `later` ones."""
+        return Changes(
+            self.paths | later.paths,
+            self.rescan or later.rescan,
+            self.events + later.events,
+            tuple(dict.fromkeys((*self.reasons, *later.reasons))),
+        )
+
+
+class Coalescer:
+    """The batch in progress. Times are monotonic seconds, which the caller passes in.
+
+    Two timers decide when the batch is due: quiet time since the last event, and a cap since the first one,
+    so that a steady writer cannot postpone delivery for ever. Every addition is covered by the next batch,
+    through its path or through `rescan`.
+    """
+
+    def __init__(self, *, quiet_s: float, cap_s: float, burst_paths: int = BURST_PATHS) -> None:
+        self._quiet_s = quiet_s
+        self._cap_s = cap_s
+        self._burst_paths = burst_paths
+        self._clear()
+
+    def _clear(self) -> None:
+        self._paths: set[str] = set()
+        self._reasons: dict[str, None] = {}
+        self._rescan = False
+        self._overfull = False
+        self._events = 0
+        self._first: float | None = None
+        self._last = 0.0
+
+    def add(self, paths: Iterable[str], *, now: float, events: int = 0, reason: str = "") -> None:
+        """Add `paths`, which `events` raw events reported as changed; without either, do nothing."""
+        named = set(paths)
+        if not named and not events:
+            return
+        if not self._overfull:
+            self._paths |= named
+        if len(self._paths) > self._burst_paths:
+            self._paths.clear()
+            self._overfull = True
+            self._ask_rescan("burst")
+        self._events += events
+        self._note(reason, now)
+
+    def request_rescan(self, reason: str, *, now: float) -> None:
+        """Request a full scan with the next batch, which becomes due like after an event."""
+        self._ask_rescan(reason)
+        self._note("", now)
+
+    def owe_rescan(self, reason: str) -> None:
+        """Request a full scan with the next batch, without making it due any sooner."""
+        self._ask_rescan(reason)
+
+    def due(self) -> float | None:
+        """Return the time at which the batch is due; None while it is empty."""
+        if self._first is None:
+            return None
+        return min(self._last + self._quiet_s, self._first + self._cap_s)
+
+    def take(self, now: float) -> Changes | None:
+        """Return the batch, if it is due, and start a new one; None if it is not."""
+        due = self.due()
+        if due is None or now < due:
+            return None
+        changes = Changes(
+            paths=frozenset(map(Path, self._paths)),
+            rescan=self._rescan,
+            events=self._events,
+            reasons=tuple(self._reasons),
+        )
+        self._clear()
+        return changes
+
+    def _ask_rescan(self, reason: str) -> None:
+        self._rescan = True
+        self._reasons[reason] = None
+
+    def _note(self, reason: str, now: float) -> None:
+        if reason:
+            self._reasons[reason] = None
+        if self._first is None:
+            self._first = now
+        self._last = now

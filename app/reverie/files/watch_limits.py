@@ -1,0 +1,103 @@
+"""File systems without events and limits of the system, with the sentences that report them.
+
+Each message says in one sentence what happened and in one what to do. The table of file systems
+(`resources/file_systems.toml`) is a judgement: network and host-shared file systems deliver no event for a
+change made on the other side. `watch.polling` in the settings overrides it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from reverie.resources import resource_table
+
+
+@cache
+def network_file_systems() -> frozenset[str]:
+    """Return the types of file system that do not report changes made elsewhere."""
+    return frozenset(resource_table("file_systems.toml")["network"])
+
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_LIMITS = Path("/proc/sys/fs/inotify")
+
+
+def refusal_message(error: OSError, *, poll_s: float | None, limits: Path = _LIMITS) -> str:
+    """Return the message for watches that the system refuses: the limit, its value, how to raise it.
+
+    `poll_s` is the interval of polling that replaces them, None if there is none.
+    """
+    instead = (
+        f"Reverie looks through the memory folders every {poll_s:g} s instead; changes show a little later."
+        if poll_s is not None
+        else "Polling is switched off in the settings, so some changes show only at the next full scan."
+    )
+    if error.errno == errno.ENOSPC:
+        return f"{_limit('max_user_watches', 'watched folders', 524_288, limits)} {instead}"
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return (
+            f"{_limit('max_user_instances', 'programs that watch', 1_024, limits)} "
+            f"If that is not it, raise the limit of open files (ulimit -n). {instead}"
+        )
+    return f"The system refuses to watch the memory folders ({os.strerror(error.errno or 0)}). {instead}"
+
+
+def _limit(name: str, counts: str, least: int, limits: Path) -> str:
+    try:
+        current = int((limits / name).read_text("ascii"))
+    except (OSError, ValueError):
+        return f"The system's limit of {counts} is reached; raise it, then start Reverie again."
+    wanted = max(least, 2 * current)
+    return (
+        f"The limit of {counts}, fs.inotify.{name} = {current}, is reached. "
+        f"To raise it: sudo sysctl fs.inotify.{name}={wanted}, then start Reverie again."
+    )
+
+
+def network_message(path: Path, kind: str, poll_s: float) -> str:
+    """Return the message about a folder whose file system sends no events."""
+    return (
+        f"{path} lies on a network or shared file system ({kind}), which does not report changes. "
+        f'Reverie looks through it every {poll_s:g} s. The setting watch.polling = "never" turns this off.'
+    )
+
+
+class FileSystems:
+    """The type of the file system of each device; the mount table is read again for an unknown device."""
+
+    def __init__(self, mounts: Path = _MOUNTS) -> None:
+        self._mounts = mounts
+        self._kinds: dict[int, str] = {}
+
+    def network_kind(self, device: int) -> str:
+        """Return the type of the file system if it is one that sends no events, else an empty string."""
+        if device not in self._kinds:
+            self._kinds |= self._read()
+        kind = self._kinds.setdefault(device, "")
+        return kind if kind in network_file_systems() else ""
+
+    def _read(self) -> Mapping[int, str]:
+        try:
+            table = self._mounts.read_text("utf-8", "surrogateescape")
+        except OSError:  # not Linux, or no /proc: events are tried, and the reconcile timer remains
+            return {}
+        return parse_mounts(table)
+
+
+def parse_mounts(table: str) -> dict[int, str]:
+    """Return file-system types by device number, from the text of mountinfo.
+
+    Lines in another format are skipped.
+    """
+    kinds: dict[int, str] = {}
+    for line in table.splitlines():
+        left, separator, right = line.partition(" - ")
+        fields, kind = left.split(), right.split()
+        major, _, minor = fields[2].partition(":") if separator and len(fields) > 2 else ("", "", "")
+        if kind and major.isdigit() and minor.isdigit():
+            kinds[os.makedev(int(major), int(minor))] = kind[0]
+    return kinds
