@@ -10,7 +10,7 @@ from ui_windows import Windows
 
 from reverie.agents.scopes import Caps
 from reverie.memory.lint import lint
-from reverie.ui.tree.view import is_marked
+from reverie.ui.tree.findings import is_marked
 from reverie.ui.widgets.lists import ROW_ROLE
 
 BAD = "/memories/global/bad.md"

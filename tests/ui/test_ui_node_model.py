@@ -11,8 +11,8 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelInde
 from PySide6.QtTest import QAbstractItemModelTester
 
 from reverie.ui.tree import node_model
-from reverie.ui.tree.memory_tree import RowNode
 from reverie.ui.tree.node_model import NodeModel
+from reverie.ui.tree.rows import RowNode
 
 NAMES = st.sampled_from("abcdefg")
 # Trees of trees take Hypothesis long to draw; the campaign has its own number.

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.ui.tree.memory_tree import Insert, Move, Remove, RowNode, shared, steps
+from reverie.ui.tree.rows import Insert, Move, Remove, RowNode, shared, steps
 
 KEYS = st.lists(st.integers(0, 30).map(str), unique=True, max_size=20)
 

@@ -13,18 +13,18 @@ from ui_values import file, listing, project_view, unavailable, view
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope
 from reverie.ui.display_text import visible
+from reverie.ui.tree.build import build_tree
 from reverie.ui.tree.memory_tree import (
     CompanionData,
     FileData,
     NoticeData,
-    RowNode,
-    build_tree,
     name_problem,
     parse_shown,
     path_keys,
     path_of,
-    plain_look,
 )
+from reverie.ui.tree.row_look import plain_look
+from reverie.ui.tree.rows import RowNode
 from reverie.values import replace
 
 SEGMENT = st.text(st.sampled_from("ab.é\U0001f600"), min_size=1, max_size=3).filter(

@@ -18,17 +18,11 @@ from reverie.agents.scopes import Scope
 from reverie.memory.listing import MemoryFile
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.ui.appearance import Icons
-from reverie.ui.tree.memory_tree import (
-    SORT_KEYS,
-    Arrangement,
-    FileData,
-    NoticeData,
-    RowNode,
-    Show,
-    build_tree,
-    path_of,
-)
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
+from reverie.ui.tree.build import build_tree
+from reverie.ui.tree.memory_tree import SORT_KEYS, Arrangement, FileData, NoticeData, Show, path_of
+from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.rows import RowNode
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.values import replace
 
 P = "/memories/project"

@@ -14,7 +14,9 @@ from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.memory.listing import MemoryFile, ScopeListing, in_order
 from reverie.memory.usage_rules import UNUSED
 from reverie.services.views import UnseenKind
-from reverie.ui.tree.memory_tree import Arrangement, MemoryTree, RowNode, build_tree, patched
+from reverie.ui.tree.build import build_tree, patched
+from reverie.ui.tree.memory_tree import Arrangement, MemoryTree
+from reverie.ui.tree.rows import RowNode
 from reverie.values import replace
 
 RELS = ("a.md", "b.md", "docs/a.md", "docs/deep/a.md", "docs/deep/b.md", "other/a.md")

@@ -16,8 +16,11 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.views import MemoryView
 from reverie.ui.appearance import Icons
 from reverie.ui.tree import node_model
-from reverie.ui.tree.memory_tree import FileData, RowLook, build_tree
-from reverie.ui.tree.view import PATH_ROLE, MemoryTreeModel, MemoryTreeView
+from reverie.ui.tree.build import build_tree
+from reverie.ui.tree.memory_tree import FileData
+from reverie.ui.tree.model import PATH_ROLE, MemoryTreeModel
+from reverie.ui.tree.row_look import RowLook
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.lists import ROW_ROLE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reverie.ui.tree.memory_tree import RowNode
+from reverie.ui.tree.rows import RowNode
 
 
 def find(root: RowNode, keys: Sequence[str]) -> RowNode | None:

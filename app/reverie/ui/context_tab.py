@@ -39,7 +39,8 @@ from reverie.ui.display_text import age, as_tooltip, counted, tr, visible
 from reverie.ui.display_text import translatable as _
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
-from reverie.ui.tree.view import headline, loaded_words
+from reverie.ui.tree.findings import headline
+from reverie.ui.tree.model import loaded_words
 from reverie.ui.widgets.controls import FitPushButton, PartTab, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines

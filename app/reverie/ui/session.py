@@ -30,7 +30,8 @@ from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lane, Lanes, Work, repeating, single_shot
-from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree, build_tree
+from reverie.ui.tree.build import build_tree
+from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from reverie.ui.appearance import GAP, UNIT, Icons, tabular
 from reverie.ui.display_text import tr
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, SHOWS, SORT_KEYS, Arrangement, Show
-from reverie.ui.tree.view import MemoryTreeModel
+from reverie.ui.tree.model import MemoryTreeModel
 from reverie.ui.widgets.layouts import FlowLayout
 
 if TYPE_CHECKING:

@@ -49,7 +49,9 @@ from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView, headline, is_marked
+from reverie.ui.tree.findings import headline, is_marked
+from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FewRows, FlowLayout, column
 

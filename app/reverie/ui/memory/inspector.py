@@ -39,8 +39,9 @@ from reverie.ui.display_text import (
 )
 from reverie.ui.editor.merge_control import by_whom
 from reverie.ui.jobs import JobControl, repeating, single_shot
+from reverie.ui.tree.findings import headline
 from reverie.ui.tree.memory_tree import FileData, GoneData, RowData
-from reverie.ui.tree.view import MemoryTreeModel, headline, loaded_words
+from reverie.ui.tree.model import MemoryTreeModel, loaded_words
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, flat_button
 from reverie.ui.widgets.layouts import column, row_of, scrolled
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reverie.ui.memory.edits import HandControl, ShownPlace
     from reverie.ui.memory.findings import LintControl
     from reverie.ui.session import HomeSession, TreeUpdate
-    from reverie.ui.tree.view import MemoryTreeModel
+    from reverie.ui.tree.model import MemoryTreeModel
 
 log = logging.getLogger("reverie.stale")
 QUIET_MS = 600

@@ -72,7 +72,8 @@ from reverie.ui.tree.memory_tree import (
     parse_shown,
     path_of,
 )
-from reverie.ui.tree.view import MemoryTreeModel, MemoryTreeView
+from reverie.ui.tree.model import MemoryTreeModel
+from reverie.ui.tree.view import MemoryTreeView
 from reverie.ui.widgets.controls import EmptyPage, FitPushButton, Heading, MessageBar, Toast, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.text_boxes import PlainTextBox

@@ -1,1 +1,1 @@
-"""The memory tree: values, model, view."""
+"""The memory tree: rows, values, builder, model and view."""

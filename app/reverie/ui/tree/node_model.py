@@ -1,12 +1,13 @@
-"""An item model over an immutable tree of `memory_tree.RowNode`: one column, replaced by smallest changes.
+"""An item model over an immutable tree of `rows.RowNode`, with one column, updated by the smallest changes.
 
-Invariants: an index carries the int id of a row object of ours (never a Python object, which Qt would not
-keep alive); ids are not used twice; data changes strictly between begin and end; a level never asked for
-holds no row objects; a level shows at most its limit of rows until `reveal_more` or `index_of(...,
-reveal=True)` raises it, because a view asks for every row of an open level on each change.
+Invariants: an index carries the int id of a row object of this model (never a Python object, which Qt would
+not keep alive); ids are never reused; data changes only between begin and end; a level that was never
+queried holds no row objects; a level shows at most its limit of rows until `reveal_more` or `index_of(...,
+reveal=True)` raises the limit, because a view queries every row of an open level on each change.
 
-Threading: GUI thread only. Trees are built elsewhere and handed over whole. No method reads a file. Failure
-policy: a bug in `value` is raised once and the model then shows nothing, or repainting would storm.
+Threading: GUI thread only. Trees are built elsewhere and passed in whole. No method reads a file. Failure
+policy: a bug in `value` is raised once and the model then shows nothing, or every repaint would raise it
+again.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from reverie.ui.tree.memory_tree import Insert, Move, Remove, RowNode, steps
+from reverie.ui.tree.rows import Insert, Move, Remove, RowNode, steps
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
 BATCH = 500
-# A view takes as long for a row as for a thousand: beyond so many runs of changed rows they are told as one.
+# A view needs as long for one row as for a thousand: more runs of changed rows than this are emitted as one.
 MOST_RANGES = 8
 _NOWHERE = QModelIndex()
-# Enum arithmetic costs microseconds a time and flags are asked for per row: computed once.
+# Flags are queried per row, and enum arithmetic takes microseconds each time, so they are computed once.
 LEAF_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
 BRANCH_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 NOTICE_FLAGS = Qt.ItemFlag.ItemNeverHasChildren
@@ -32,7 +33,7 @@ NO_FLAGS = Qt.ItemFlag.NoItemFlags
 
 
 class _ModelRow:
-    """A materialised row. `children` is None until somebody asks for one of them."""
+    """A materialised row. `children` is None until one of them is requested."""
 
     __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
 
@@ -47,7 +48,7 @@ class _ModelRow:
 
 
 class NodeModel(QAbstractItemModel):
-    """Shows the children of a root node. Subclasses say what a node looks like (`value`, `node_flags`)."""
+    """A model of the children of a root node. Subclasses define their look with `value` and `node_flags`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,36 +58,35 @@ class NodeModel(QAbstractItemModel):
         self._broken = False
         self._updating = False
 
-    # What subclasses say
-
     def value(self, node: RowNode, role: int) -> Any:
-        """The value of `role` for a node; None for a role it does not know. Total, cheap, no I/O."""
+        """Return the value of `role` for a node; None for an unknown role.
+
+        It must be cheap, never raise and do no I/O.
+        """
         return node.key if role == int(Qt.ItemDataRole.DisplayRole) else None
 
     def node_flags(self, node: RowNode) -> Qt.ItemFlag:
-        """What a row can do; more for one that holds others."""
+        """Return the item flags of a node."""
         return BRANCH_FLAGS if node.children else LEAF_FLAGS
-
-    # Trees
 
     @property
     def tree(self) -> RowNode:
         return self._root.node
 
     def set_tree(self, tree: RowNode) -> None:
-        """Show `tree` by the smallest changes; selection, expansion and persistent indexes survive."""
+        """Show `tree` with the smallest changes; selection, expansion and persistent indexes survive."""
         self._updating = True
         try:
             self._update_children(self._root, tree)
             self._root.node = tree
         except BaseException:
-            self.reset_tree(tree)  # a bug is told; what is shown is right all the same
+            self.reset_tree(tree)  # the bug is raised, but the rows shown are right
             raise
         finally:
             self._updating = False
 
     def reset_tree(self, tree: RowNode) -> None:
-        """Show a tree that has nothing to do with the last one."""
+        """Show a tree that is unrelated to the previous one."""
         self.beginResetModel()
         self._rows.clear()
         self._root = _ModelRow(0, tree, None, 0)
@@ -94,12 +94,12 @@ class NodeModel(QAbstractItemModel):
         self.endResetModel()
 
     def node(self, index: AnyIndex) -> RowNode | None:
-        """The node of a row; None for the root and for an index that is no more."""
+        """Return the node of a row; None for the root and for an outdated index."""
         row = self._rows.get(index.internalId()) if index.isValid() else None
         return row.node if row is not None else None
 
     def keys(self, index: AnyIndex) -> tuple[str, ...]:
-        """The path of keys from the root to the index; empty for an invalid one."""
+        """Return the keys from the root to the index; empty for an invalid one."""
         path: list[str] = []
         row = self._rows.get(index.internalId()) if index.isValid() else None
         while row is not None and row.parent is not None:
@@ -108,9 +108,11 @@ class NodeModel(QAbstractItemModel):
         return tuple(reversed(path))
 
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
-        """The index at a path of keys, invalid if there is none (or if it lies beyond a limit and not
-        `reveal`, or, with `made`, on a level that nobody asked for yet). Who asks while the rows are being
-        replaced hears of those that are there already, and reveals none."""
+        """Return the index at a path of keys; invalid if there is none.
+
+        Without `reveal`, rows beyond a limit are not found. With `made`, levels that were never queried are
+        not searched. While the rows are being replaced, only existing rows are found and none is revealed.
+        """
         level = self._root
         for key in keys:
             if made and level.children is None:
@@ -127,18 +129,18 @@ class NodeModel(QAbstractItemModel):
         return self._index(level)
 
     def hidden_rows(self, index: AnyIndex = _NOWHERE) -> int:
-        """How many children of `index` are beyond its limit."""
+        """Return the number of children of `index` beyond its limit."""
         row = self._row(index)
         return len(row.node.children) - row.count if row is not None else 0
 
     def reveal_more(self, index: AnyIndex = _NOWHERE, *, everything: bool = False) -> None:
-        """Raise the limit of a level by one batch, or altogether."""
+        """Raise the limit of a level by one batch, or with `everything` remove it."""
         row = self._row(index)
         if row is not None:
             self._raise_limit(row, len(row.node.children) if everything else row.count + BATCH)
 
     def walk(self, index: AnyIndex = _NOWHERE) -> Iterator[QModelIndex]:
-        """Every index shown below `index`, parents first."""
+        """Yield every index shown below `index`, parents first."""
         for place in range(self.rowCount(index)):
             child = self.index(place, 0, index)
             yield child
@@ -163,7 +165,7 @@ class NodeModel(QAbstractItemModel):
             return QModelIndex()
         return self.createIndex(row, 0, self._children(level)[row].id)
 
-    # Qt has two functions of this name, the other without arguments; PySide's stubs cannot say that.
+    # Qt has an overload without arguments, which PySide's stubs cannot express.
     def parent(self, child: AnyIndex = _NOWHERE) -> QModelIndex:  # type: ignore[override]
         row = self._rows.get(child.internalId()) if child.isValid() else None
         if row is None or row.parent is None or row.parent is self._root:
@@ -185,18 +187,15 @@ class NodeModel(QAbstractItemModel):
             raise
 
     def touch(self, index: QModelIndex) -> None:
-        """Say that `index` looks different for a reason outside its node."""
+        """Notify the views that `index` looks different for a reason outside its node."""
         if index.isValid():
             self.dataChanged.emit(index, index)
 
     def touch_all(self) -> None:
-        """Say that any row may look different for a reason outside its node: once for each level that
-        somebody asked for."""
+        """Notify the views that any row may look different, once for each level that was ever queried."""
         for level in [self._root, *self._rows.values()]:
             if level.children:
                 self._tell(level.children, 0, len(level.children) - 1)
-
-    # Rows
 
     def _tell(self, rows: list[_ModelRow], first: int, last: int) -> None:
         self.dataChanged.emit(self._index(rows[first]), self._index(rows[last]))
@@ -228,7 +227,7 @@ class NodeModel(QAbstractItemModel):
 
     def _raise_limit(self, level: _ModelRow, count: int) -> None:
         if self._updating:
-            return  # its rows are on their way from the old node to the new one: more of the old were wrong
+            return  # its rows are being replaced: more rows of the old node would be wrong
         level.limit = max(level.limit, count)
         target = min(len(level.node.children), level.limit)
         if target <= level.count:
@@ -240,10 +239,11 @@ class NodeModel(QAbstractItemModel):
         level.count = target
         self.endInsertRows()
 
-    # Replaying the difference
-
     def _update_children(self, level: _ModelRow, node: RowNode) -> None:
-        """Make the rows below `level` those of `node`; leaves `level.node` to the caller where rows exist."""
+        """Replace the rows below `level` by those of `node`.
+
+        Where rows exist, the caller sets `level.node`.
+        """
         if level.node.children is node.children:
             return
         target = min(len(node.children), level.limit)
@@ -261,7 +261,7 @@ class NodeModel(QAbstractItemModel):
             if row.node.data != child.data:
                 changed.append(place)
             row.node = child
-        # The rows beyond the limit are read from here, so it must be right before anything is told.
+        # Rows beyond the limit are read from the node, so it must be set before any signal is emitted.
         level.node = RowNode(level.node.key, level.node.data, node.children)
         ranges = list(_ranges(changed))
         if len(ranges) > MOST_RANGES:
@@ -270,7 +270,7 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Nobody holds an index of this level: only the number of rows is known outside."""
+        """Change the number of rows of a level of which no index is in use."""
         index, count = self._index(level), level.count
         if target < count:
             self.beginRemoveRows(index, target, count - 1)
@@ -316,7 +316,7 @@ class NodeModel(QAbstractItemModel):
 
 
 def _ranges(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ascending numbers as (first, last) of their unbroken runs."""
+    """Yield (first, last) of each unbroken run of ascending numbers."""
     first: int | None = None
     last = -1
     for place in places:

@@ -45,8 +45,9 @@ from reverie.ui.appearance import (
     theme_of,
     two_line_height,
 )
-from reverie.ui.tree.memory_tree import RowLook, RowNode, shared
 from reverie.ui.tree.node_model import NodeModel
+from reverie.ui.tree.row_look import RowLook
+from reverie.ui.tree.rows import RowNode, shared
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -37,8 +37,9 @@ from reverie.ui.jobs import JobControl, Lanes, Work, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeOpened, HomeSession, adopt_home, open_home
 from reverie.ui.traces.feed import Followed
-from reverie.ui.tree.memory_tree import RowLook, RowNode, shared
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
+from reverie.ui.tree.row_look import RowLook
+from reverie.ui.tree.rows import RowNode, shared
 from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
 from reverie.ui.window.machines import MachineHomes
 from reverie.ui.window.palette import Entry

@@ -1,0 +1,50 @@
+"""The names of findings, and whether they mark their row of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reverie.ui.display_text import (
+    tr,
+)
+
+if TYPE_CHECKING:
+    from reverie.memory.listing import LintFinding
+
+
+def kind_name(kind: str) -> str:
+    """Return the name of a kind of finding, in two or three words."""
+    return {
+        "front-matter": tr("Front matter"),
+        "cut": tr("Cut description"),
+        "conflict": tr("Unfinished merge"),
+        "placeholder": tr("Lost text"),
+        "over-cap": tr("Not seen by the agent"),
+        "not-utf8": tr("Not valid UTF-8"),
+        "nul": tr("NUL byte"),
+        "secret": tr("Secret-like text"),
+        "hidden": tr("Hidden characters"),
+        "bidi": tr("Reading direction"),
+        "instruction": tr("Instruction-like text"),
+        "description": tr("No description"),
+        "empty": tr("Empty"),
+        "stale": tr("Stale"),
+    }.get(kind, kind)
+
+
+def headline(finding: LintFinding) -> str:
+    """Return the headline of a finding, like `Secret-like text, line 4: This looks like …`."""
+    name = kind_name(finding.kind)
+    where = (
+        tr("{what}, line {line}").format(what=name, line=f"{finding.line:,}") if finding.line > 1 else name
+    )
+    return f"{where}: {finding.sentence}"
+
+
+def is_marked(findings: Sequence[LintFinding]) -> bool:
+    """Return whether findings mark their row of the tree.
+
+    Notes alone do not, or half of all rows would be marked.
+    """
+    return any(finding.severity != "note" for finding in findings)

@@ -1,0 +1,114 @@
+"""The editor of a row's name, in its place in the tree."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QKeyEvent, QPalette, QValidator
+from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QLineEdit,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from reverie.ui.appearance import GAP, UNIT, icon_size, theme_of
+from reverie.ui.tree.model import PATH_ROLE, MemoryTreeModel
+from reverie.ui.widgets.lists import RowDelegate
+
+
+class NameValidator(QValidator):
+    """A validator for the new name of the row at `path`, with the agent's own rules."""
+
+    def __init__(self, model: MemoryTreeModel, path: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._path = path
+
+    def problem(self, text: str) -> str:
+        """Return why `text` cannot be the name; its current name is no problem."""
+        return self._model.name_problem(
+            self._path, self._model.with_ending(self._path, text.strip()), also_same=False
+        )
+
+    def validate(self, text: str, place: int) -> object:
+        acceptable = not self._model.name_problem(
+            self._path, self._model.with_ending(self._path, text.strip())
+        )
+        state = QValidator.State.Acceptable if acceptable else QValidator.State.Intermediate
+        return state, text, place
+
+
+def select_stem(editor: QWidget | None) -> None:
+    """Select the name without its ending in an editor, where the view selected all of it."""
+    if isinstance(editor, QLineEdit):
+        stem = editor.text().rfind(".")
+        editor.setSelection(0, stem if stem > 0 else len(editor.text()))
+
+
+class TreeDelegate(RowDelegate):
+    """The delegate that paints rows as everywhere and edits names in place.
+
+    Enter does not accept a name that cannot be used; the problem is emitted. Escape cancels.
+
+    Signals:
+        judged(str): Why the typed text cannot be the name; empty if it can.
+    """
+
+    judged = Signal(str)
+
+    def createEditor(
+        self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QWidget:
+        field = QLineEdit(parent)
+        field.setAccessibleName(self.tr("New name"))
+        model = index.model()
+        if isinstance(model, MemoryTreeModel):
+            field.setValidator(NameValidator(model, index.data(PATH_ROLE), field))
+            field.textChanged.connect(self._judge)
+        return field
+
+    def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
+        if not isinstance(editor, QLineEdit) or editor.isModified():
+            return  # the file changed while the user types
+        editor.setText(str(index.data(Qt.ItemDataRole.EditRole)))
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        editor.setGeometry(option.rect.adjusted(UNIT // 2 + icon_size(option.font) + GAP // 2, 0, -GAP, 0))
+
+    def eventFilter(self, editor: QObject, event: QEvent) -> bool:
+        """Commit the name on Enter at once.
+
+        Qt commits from the event queue, and warns if the field is gone by then because another process
+        changed the row.
+        """
+        is_enter = isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not is_enter or event.type() != QEvent.Type.KeyPress or not isinstance(editor, QLineEdit):
+            return super().eventFilter(editor, event)
+        if editor.hasAcceptableInput():
+            self.commitData.emit(editor)
+            self.closeEditor.emit(editor, QAbstractItemDelegate.EndEditHint.SubmitModelCache)
+        return True
+
+    @Slot(str)
+    def _judge(self, text: str) -> None:
+        field = self.sender()
+        if not isinstance(field, QLineEdit):
+            return
+        validator = field.validator()
+        problem = validator.problem(text) if isinstance(validator, NameValidator) else ""
+        palette = QPalette()
+        if problem:
+            palette.setColor(QPalette.ColorRole.Text, theme_of(field.palette()).bad_text)
+        field.setPalette(palette)
+        field.setAccessibleDescription(problem)
+        self.judged.emit(problem)
