@@ -1,7 +1,7 @@
 """The builder of the memory tree.
 
-Pure; it runs on a worker thread. The order in a folder is companions, folders, files, each by UTF-16 code unit of
-the name (the agent's own order); an `Arrangement` may order the files differently.
+Pure; it runs on a worker thread. The order in a folder is companions, folders, files, each by UTF-16 code
+unit of the name (the agent's own order); an `Arrangement` may order the files differently.
 
 Threading: any thread. Failure: none.
 """
