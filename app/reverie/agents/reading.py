@@ -1,8 +1,8 @@
-"""Reading a home without being blocked or flooded by it, patterns of paths that others wrote, and the files
-that are never opened.
+"""Bounded reading of files in homes, and conversion of JSON values.
 
-A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Without state, safe from
-any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
+Also patterns of paths that others wrote, and the files that are never opened. A home is written by others:
+`config.json` may be a pipe, a device or ten gigabytes. Without state, safe from any thread. Failure: plain
+`OSError`, which the caller turns into a sentence about its file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reverie.resources import resource_table
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
-    """What lies in a directory, in no order; nothing where it cannot be listed."""
+    """Yield the entries of a directory in no order; nothing where it cannot be listed."""
     try:
         with os.scandir(directory) as entries:
             yield from entries
@@ -29,8 +29,11 @@ def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
-    """Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
-    nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them."""
+    """Read a JSON file of at most `limit` bytes.
+
+    Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
+    nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them.
+    """
     text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         return json.loads(text)
@@ -39,48 +42,50 @@ def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value from JSON where it is text, else empty."""
+    """Return a value from JSON if it is text, else an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def as_count(value: Any) -> int | None:
-    """A value from JSON where it is a whole number from 0 on, else None; true is no number."""
+    """Return a value from JSON if it is a whole number from 0 on, else None; true is no number."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """A value from JSON where it is an object, else an empty one."""
+    """Return a value from JSON if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A value from JSON where it is a list, else an empty one."""
+    """Return a value from JSON if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def objects_of(value: Any) -> tuple[dict[str, Any], ...]:
-    """The objects in a list from JSON; anything else in it is passed over."""
+    """Return the objects in a list from JSON; other items are ignored."""
     return tuple(item for item in as_list(value) if isinstance(item, dict))
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
-    """The texts in a list from JSON; anything else in it is passed over."""
+    """Return the texts in a list from JSON; other items are ignored."""
     return tuple(item for item in as_list(value) if isinstance(item, str))
 
 
 def as_shown(value: Any) -> str:
-    """A value from JSON as a person reads it: text as it is, anything else as JSON."""
+    """Format a value from JSON for a person: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
-    """Sorted names of the subdirectories, symlinked ones included; see `file_names`."""
+    """Return the sorted names of the subdirectories, including symlinked ones; see `file_names`."""
     return _names(directory, problems, os.DirEntry.is_dir)
 
 
 def file_names(directory: Path, problems: list[str]) -> list[str]:
-    """Sorted names of the regular files, symlinked ones included; a missing directory has none, one that
-    cannot be listed adds a sentence to `problems`."""
+    """Return the sorted names of the regular files, including symlinked ones.
+
+    A missing directory has none; one that cannot be listed adds a sentence to `problems`.
+    """
     return _names(directory, problems, os.DirEntry.is_file)
 
 
@@ -117,20 +122,28 @@ _MOST_STEPS = 10_000
 
 
 class Glob:
-    """A pattern of whole paths: `**` for any folders, `*` and `?` inside a name, `[...]`, `\\` before a plain
-    character, and `{a,b}`. With `git` as in a `.gitignore`: no braces, and `a/**` is not `a` itself. Raises
-    `ValueError` where it cannot be read."""
+    """A pattern of whole paths.
+
+    `**` matches any folders, `*` and `?` match inside a name, `[...]` a set, `\\` escapes a character, and
+    `{a,b}` are alternatives. With `git` as in a `.gitignore`: no braces, and `a/**` does not match `a`
+    itself. Raises `ValueError` for an invalid pattern.
+
+    Patterns come from checkouts that others wrote. A regular expression made from one could run for ever and
+    stop every thread meanwhile. So each character of a path is read once, for all states that the pattern may
+    have reached.
+    """
 
     def __init__(self, pattern: str, *, git: bool = False) -> None:
         self._states: list[tuple[re.Pattern[str] | None, list[int]]] = []
-        """What a state takes, one character or nothing, and where that leads. The end is behind the last."""
+        """For each state: the character that it consumes (None: nothing), and the states it leads to. The end
+        is behind the last state."""
         self._read(pattern, git=git)
         self._ways = dict[int, frozenset[int]]()
         self._steps = dict[tuple[frozenset[int], str], frozenset[int]]()
         self._start = self._reached(0)
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern is about this path."""
+        """Return whether the pattern matches this path."""
         at = self._start
         for char in path:
             following = self._steps.get((at, char))
@@ -198,7 +211,7 @@ class Glob:
         self._take(what, here)
 
     def _reached(self, state: int) -> frozenset[int]:
-        """The states that take a character, and the end, as far as `state` leads to them without one."""
+        """Return the consuming states, and the end, that `state` leads to without a character."""
         known = self._ways.get(state)
         if known is None:
             seen, found, waiting = {state}, set(), [state]
@@ -254,13 +267,15 @@ _FOLDERS = frozenset(_TABLE["folders"])
 
 
 def never_opened(*paths: Path) -> bool:
-    """Whether one of `paths` (a file as named, and what that leads to) is a credential or of the system."""
+    """Return whether one of `paths` (a file as named, and its target) is a credential or system file."""
     return any(_is_system(path) or _is_credential(path) for path in paths)
 
 
 def may_be_named(path: Path, real: Path) -> bool:
-    """Whether a credential may be listed by its name: one that lies where it is named, not in a directory of
-    credentials or of the system."""
+    """Return whether a credential may be listed by its name.
+
+    True for one that lies where it is named, not in a directory of credentials or of the system.
+    """
     inside_secrets = any(
         not _FOLDERS.isdisjoint(part.casefold() for part in each.parts[:-1]) for each in (path, real)
     )

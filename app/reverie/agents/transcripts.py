@@ -1,8 +1,8 @@
-"""Transcripts, whatever agent wrote them: as messages for a person, as turns and boundaries, as events while
-they grow; reading lines, pairing calls with results, paging.
+"""Transcripts of any agent: messages for a person, turns and boundaries, and events while they grow.
 
 Each agent's reader (`agents.mux.transcript` and the like) makes these values; nothing else knows its format.
-Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` says so).
+Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` counts what was left
+out).
 
 Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` where the
 file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and hides no other.
@@ -25,16 +25,15 @@ from reverie.files.directory import open_regular
 from reverie.values import Struct, field, replace
 
 SHOWN_CHARS = 200_000
-"""What a message shows of a text."""
+"""Maximum number of characters that a message shows of a text."""
 Speaker = Literal["user", "assistant", "system", "tool"]
 MessageKind = Literal["message", "reasoning", "tool", "context", "summary", "event"]
-"""`message`: what a person typed or the model answered; `context`: what the agent put in front of the model
-by itself; `summary`: what stands for a compacted past; `event`: what happened besides (aborted, rolled
-back)."""
+"""`message`: typed by a person or answered by the model; `context`: added by the agent for the model;
+`summary`: replaces a compacted past; `event`: anything else that happened (aborted, rolled back)."""
 
 
 class ToolUse(Struct, frozen=True):
-    """One tool call with its result. `output` None: no result is in the transcript."""
+    """One tool call with its result. `output` None: the transcript has no result."""
 
     name: str
     input: str
@@ -43,21 +42,24 @@ class ToolUse(Struct, frozen=True):
 
 
 class Citation(Struct, frozen=True):
-    """One place in the agent's memory that an answer says it used."""
+    """One place in the agent's memory that an answer claims to have used."""
 
     path: str
-    """As the agent names it, relative to its memory."""
+    """As the agent writes it, relative to its memory."""
     first: int = 0
     """First line, from 1; 0 when no lines are named."""
     last: int = 0
     note: str = ""
-    """What it was used for, in the agent's words."""
+    """Its purpose, in the agent's words."""
 
 
 class Message(Struct, frozen=True):
-    """One entry. `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none;
-    `timestamp` UTC ms. `undone`: a later rollback took it back. `side`: said by or to a sub-agent. `cut`: how
-    many characters of the text (or of a tool's output) were left out."""
+    """One entry of a transcript.
+
+    `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none; `timestamp` UTC
+    ms. `undone`: a later rollback took it back. `side`: by or to a sub-agent. `cut`: how many characters of
+    the text (or of a tool's output) were left out.
+    """
 
     number: int
     speaker: Speaker
@@ -77,12 +79,12 @@ class Message(Struct, frozen=True):
 
     @property
     def folded(self) -> bool:
-        """Whether a reader of the conversation wants it closed at first."""
+        """Whether it is closed at first when a conversation is shown."""
         return self.kind not in ("message", "summary") or self.undone
 
 
 class ReadStatistics(Struct):
-    """What became of the lines so far: filled while messages are taken."""
+    """Counts of the lines read so far, updated while messages are read."""
 
     lines: int = 0
     unknown: int = 0
@@ -99,13 +101,15 @@ _ESCAPE = re.compile(
 
 
 def without_escapes(text: str) -> str:
-    """The text without the sequences that colour a terminal, move its cursor or set its title."""
+    """Return the text without terminal escape sequences (colours, cursor movements, titles)."""
     return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def shortened(text: str) -> tuple[str, int]:
-    """As much of a text as one message shows, and how many characters were left out. Escape sequences of a
-    terminal are no text."""
+    """Return the part of a text that one message shows, and the number of characters left out.
+
+    Terminal escape sequences are removed first.
+    """
     text = without_escapes(text)
     return text[:SHOWN_CHARS], max(0, len(text) - SHOWN_CHARS)
 
@@ -114,8 +118,10 @@ class ReadableTranscript(Protocol):
     """One transcript on disk. Opening it reads nothing."""
 
     def messages(self, reading: ReadStatistics) -> Iterator[Message]:
-        """Every message in order, streaming from the start of the file; a half-written last line is left for
-        the next time. Memory stays bounded by the longest line."""
+        """Stream every message in order from the start of the file.
+
+        A half-written last line is left for the next time. Memory stays bounded by the longest line.
+        """
 
 
 # A transcript as data: turns in order, and the boundaries where an agent compacted its context.
@@ -126,9 +132,12 @@ TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
 
 
 class Turn(Struct, frozen=True):
-    """One row of a transcript. `kind` tells what people and the model said (`message`) from what the agent
-    added for itself: `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary
-    and a context `reset`. `timestamp` is UTC ms; `finished` is False for an answer cut off or in error."""
+    """One row of a transcript.
+
+    `kind` separates words of people and the model (`message`) from what the agent added: `synthetic` rows,
+    the `request` for a compaction, the `boundary` row with its summary and a context `reset`. `timestamp` is
+    UTC ms; `finished` is False for an answer cut off or in error.
+    """
 
     id: str
     role: Role
@@ -140,8 +149,11 @@ class Turn(Struct, frozen=True):
 
 
 class Boundary(Struct, frozen=True):
-    """One compaction: everything after `previous_sequence` (None: from the start) and before `sequence` was
-    summarised by the row `summary_message_id`. `request_message_id`: who asked, None for an automatic one."""
+    """One compaction: the rows between `previous_sequence` and `sequence` became one summary.
+
+    Everything after `previous_sequence` (None: from the start) and before `sequence` was summarised by the
+    row `summary_message_id`. `request_message_id`: the row that asked for it, None for an automatic one.
+    """
 
     summary_message_id: str
     sequence: int
@@ -155,19 +167,19 @@ class Transcript(Protocol):
     """One session's transcript, read anew at each call; it need not exist. Raises `Unavailable`."""
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
-        """Every row with `after` < sequence <= `up_to`, in order."""
+        """Yield every row with `after` < sequence <= `up_to`, in order."""
 
     def boundaries(self) -> tuple[Boundary, ...]:
-        """Every compaction, oldest first."""
+        """Return every compaction, oldest first."""
 
 
 # A transcript that grows: its rows as events, and how far they were read.
 
 
 RECENT_IDS = 256
-"""How many ids of announced rows a position remembers."""
+"""Maximum number of ids of announced rows in a position."""
 OPEN_IDS = 16
-"""How many answers that have only begun it remembers."""
+"""Maximum number of unfinished answers in a position."""
 TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
 
 
@@ -182,9 +194,11 @@ class TailToolUse(Struct, frozen=True):
 
 
 class TailEvent(Struct, frozen=True):
-    """One row. `turn-end`: the assistant came to the end of a turn; `aborted`, `error`: it did not; `begun`:
-    it is at it, which is not announced; `message`: what a person said; `other`: what the agent added for
-    itself. `model` wrote the row."""
+    """One row.
+
+    `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still writing,
+    which is not announced; `message`: words of a person; `other`: added by the agent. `model` wrote the row.
+    """
 
     kind: TailKind
     turn: Turn
@@ -194,9 +208,12 @@ class TailEvent(Struct, frozen=True):
 
 
 class TailPosition(Struct, frozen=True):
-    """Where a tail stands: up to `offset` of the file `inode` everything was read; `edge` are the bytes just
-    before it (hex), by which a file that was replaced in place is told. `sequence` and `recent`: the newest
-    row announced and the ids of the last ones. `begun`: answers that were seen to begin, and not to end."""
+    """The position of a tail in its file.
+
+    Up to `offset` of the file `inode` everything was read; `edge` are the bytes just before it (hex), which
+    reveal a file that was replaced in place. `sequence` and `recent`: the newest announced row and the ids of
+    the last ones. `begun`: answers that have begun and not ended.
+    """
 
     offset: int = 0
     inode: int = 0
@@ -207,7 +224,7 @@ class TailPosition(Struct, frozen=True):
     begun: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept between two starts of Reverie."""
+        """Return the position as JSON, for storing between two starts of Reverie."""
         return {
             "offset": self.offset,
             "inode": self.inode,
@@ -220,7 +237,7 @@ class TailPosition(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: object) -> TailPosition | None:
-        """The position that `as_json` made; None for anything else."""
+        """Return the position that `as_json` wrote; None for anything else."""
         if not isinstance(data, Mapping):
             return None
         numbers = [data.get(name) for name in ("offset", "inode", "sequence", "timestamp")]
@@ -235,18 +252,21 @@ class TailPosition(Struct, frozen=True):
 
 
 class Tail(Protocol):
-    """Follows one transcript as it grows; belongs to one thread at a time."""
+    """A reader that follows one transcript as it grows; belongs to one thread at a time."""
 
     @property
     def position(self) -> TailPosition:
-        """Up to where it was read."""
+        """The end of what was read."""
 
     def poll(self) -> tuple[TailEvent, ...]:
-        """What was appended since the last poll, in order. Raises `UserError`."""
+        """Return the rows appended since the last poll, in order.
+
+        Raises `UserError`.
+        """
 
 
 class MemoryCall(Struct, frozen=True):
-    """One successful call. `at_ms`: when it was made (UTC)."""
+    """One successful call of a memory tool. `at_ms`: when it was made (UTC)."""
 
     call_id: str
     tool: str
@@ -266,11 +286,11 @@ def _texts(value: object) -> list[str] | None:
 LINE_BYTES = 16 * 1024 * 1024
 _PIECE = 1 << 20
 _PACKED_PIECE = 1024
-"""Small, since a few bytes may stand for many: what they unpack to is in memory at once."""
+"""Small, because a few bytes may unpack to many, all of which are in memory at once."""
 
 
 def opened_transcript(path: Path) -> BinaryIO:
-    """A regular file opened for reading; never blocks on a pipe that somebody put in its place."""
+    """Open a regular file for reading; never blocks on a pipe in its place."""
     try:
         return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
     except (NotRegularFileError, IsADirectoryError) as error:
@@ -283,7 +303,10 @@ def opened_transcript(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def reading_transcript(path: Path) -> Iterator[BinaryIO]:
-    """A transcript, opened. Raises `FileNotFoundError`, and `Unavailable` for whatever else goes wrong."""
+    """Open a transcript for reading, as a context manager.
+
+    Raises `FileNotFoundError`, and `Unavailable` for any other failure.
+    """
     try:
         with opened_transcript(path) as file:
             yield file
@@ -300,10 +323,12 @@ def transcript_lines(
     cut_short: Callable[[], object] = lambda: None,
     end: int | None = None,
 ) -> Iterator[bytes]:
-    """Every line that is not blank; a name in `.zst` is read through its compression. `skipped` is called for
-    one that is too long, `cut_short` where a compressed file ends early. A half-written last line comes as it
-    is, without its line break. `end`: stop after this many (uncompressed) bytes. Raises `FileNotFoundError`,
-    `Unavailable`."""
+    """Yield every line that is not blank; a `.zst` file is decompressed.
+
+    `skipped` is called for a line that is too long, `cut_short` where a compressed file ends early. A
+    half-written last line is yielded without its line break. `end`: stop after this many (uncompressed)
+    bytes. Raises `FileNotFoundError`, `Unavailable`.
+    """
     with reading_transcript(path) as file:
         if path.suffix == ".zst":
             yield from _compressed(file, skipped, cut_short, end)
@@ -312,7 +337,7 @@ def transcript_lines(
 
 
 _RECORD_KEYS = frozenset({"timestamp", "uuid", "sessionId", "leafUuid", "metadata"})
-"""Each record of an agent has one of these; what lies inside of a record has none."""
+"""Each record of an agent has one of these keys; objects inside of a record have none."""
 _AROUND = "\ufeff\0 \t\r\n"
 _MOST_STARTS = 64
 _DECODER = json.JSONDecoder()
@@ -325,9 +350,11 @@ def decoded_row(line: bytes) -> dict[str, Any] | None:
 
 
 def decoded_rows(line: bytes) -> tuple[tuple[dict[str, Any], ...], bool]:
-    """Return the records of a line, and whether the line is whole: one record, around which a byte order mark
-    and NULs are passed over. Of another line, as a killed process leaves it, return each record that is
-    whole."""
+    """Return the records of a line, and whether the line is whole.
+
+    A whole line is one record, possibly surrounded by a byte order mark and NULs. Of any other line, as a
+    killed process leaves it, every complete record is returned.
+    """
     text = line.decode("utf-8", "replace")
     for each in (text, text.strip(_AROUND)):
         try:
@@ -335,12 +362,12 @@ def decoded_rows(line: bytes) -> tuple[tuple[dict[str, Any], ...], bool]:
         except (ValueError, RecursionError):
             continue
         return ((row,), True) if isinstance(row, dict) else ((), False)
-    # What is still being written may yet become whole.
+    # A line that is still being written may become whole later.
     return (tuple(_whole_records(text)) if text.endswith("\n") else ()), False
 
 
 def _whole_records(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the records that stand whole in a line that is none."""
+    """Yield the complete records inside a broken line."""
     at = 0
     for _ in range(_MOST_STARTS):
         start = text.find('{"', at)
@@ -351,7 +378,7 @@ def _whole_records(text: str) -> Iterator[dict[str, Any]]:
         except RecursionError:
             return
         except json.JSONDecodeError as error:
-            # Where a stub ends in the middle of a text, the next record makes the error.
+            # The error may come from the next record, if a broken one ends in the middle of a text.
             at = max(start + 1, text.rfind('{"', 0, error.pos) if error.pos < len(text) - 1 else 0)
         else:
             if not _RECORD_KEYS.isdisjoint(value):
@@ -384,7 +411,7 @@ def _compressed(
     import zstandard
 
     class Tolerant(io.RawIOBase):
-        """A file still being written, or damaged, ends where it cannot be read on."""
+        """A reader that treats the unreadable rest of an unfinished or damaged file as its end."""
 
         def __init__(self) -> None:
             self._frame = zstandard.ZstdDecompressor().decompressobj()
@@ -427,8 +454,11 @@ def _compressed(
 
 
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
-    """Every row in order; `reading` counts the lines, and those that are broken, too long or half-written.
-    `end`: read only the first bytes of the file. Raises `FileNotFoundError`, `Unavailable`."""
+    """Yield every row in order and count the lines in `reading`.
+
+    Counts those that are broken, too long or half-written as well. `end`: read only the first bytes of the
+    file. Raises `FileNotFoundError`, `Unavailable`.
+    """
 
     def too_long() -> None:
         reading.broken += 1
@@ -458,7 +488,12 @@ HELD = 200
 
 
 class Pairing:
-    """One stream. Numbers are given here, in the order of leaving."""
+    """The messages of one stream, with tool calls paired with their results.
+
+    Results come later than their calls. Messages leave in order; one that waits for its result holds back at
+    most `HELD` others, so memory stays bounded, and a later result becomes a message of its own. Numbers are
+    assigned when messages leave.
+    """
 
     def __init__(self) -> None:
         self._held: deque[Message] = deque()
@@ -467,14 +502,20 @@ class Pairing:
         self._left = 0
 
     def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
-        """Take a message in; with `call_id` it is a call that waits for a result."""
+        """Accept a message and yield those that are ready.
+
+        With `call_id` the message is a call that waits for a result.
+        """
         self._held.append(message)
         if call_id:
             self._waiting[call_id] = self._places[call_id] = self._left + len(self._held) - 1
         yield from self._ready()
 
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
-        """Take a result in; `late` is what to show where its call has left already or never came."""
+        """Accept a result and yield the messages that are ready.
+
+        `late` is the message to show where its call has left already or never came.
+        """
         place = self._waiting.pop(call_id, None)
         if place is None:
             self._held.append(late)
@@ -490,7 +531,7 @@ class Pairing:
         yield from self._ready()
 
     def mark_failed(self, call_id: str) -> bool:
-        """Mark a call as failed. False: it has left already, or never came."""
+        """Mark a call as failed; return False if it has left already or never came."""
         place = self._places.get(call_id, -1)
         if place < self._left:
             return False
@@ -500,7 +541,7 @@ class Pairing:
         return True
 
     def rest(self) -> Iterator[Message]:
-        """Everything that is still held: the transcript is at its end."""
+        """Yield everything that is still held, at the end of the transcript."""
         self._waiting.clear()
         yield from self._ready()
 
@@ -532,7 +573,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 class TranscriptStatistics(Struct, frozen=True):
-    """What became of the lines read so far."""
+    """Counts of the lines read so far, as an immutable value."""
 
     lines: int = 0
     unknown: int = 0
@@ -550,7 +591,11 @@ class Page(Struct, frozen=True):
 
 
 class PagedTranscript:
-    """One transcript. `path` is its file, or the directory its files lie in."""
+    """One transcript, read page by page. `path` is its file, or the directory of its files.
+
+    Going forward costs reading on; going back before the last page costs reading from the start. A search
+    reads through separately, so that it disturbs no page.
+    """
 
     def __init__(self, readable: ReadableTranscript, path: Path) -> None:
         self._readable = readable
@@ -563,8 +608,10 @@ class PagedTranscript:
     def page(
         self, start: int, check: Check, *, messages: int = PAGE_MESSAGES, chars: int = PAGE_CHARS
     ) -> Page:
-        """The messages from number `start` on: at most `messages`, and about `chars` characters. A page is
-        not empty unless nothing is there."""
+        """Return the messages from number `start` on: at most `messages`, and about `chars` characters.
+
+        A page is not empty unless there are no messages.
+        """
         position = self._pushed.number if self._pushed is not None else self._next
         if self._rest is None or start < position:
             self._begin()
@@ -588,7 +635,7 @@ class PagedTranscript:
         return Page(tuple(found), at_end, facts)
 
     def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
-        """The last messages."""
+        """Return the last messages."""
         self._begin()
         kept: deque[Message] = deque(maxlen=messages)
         while (message := self._take()) is not None:
@@ -604,8 +651,10 @@ class PagedTranscript:
         return Page(tuple(kept), True, self._facts())
 
     def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
-        """The number of the message nearest behind `number` (with `back`: before it) that is wanted; where
-        there is none, the first (the last) one of all. None: no message is."""
+        """Return the number of the next wanted message after `number`, wrapping around at the end.
+
+        With `back`, searches before `number`. None: no message is wanted.
+        """
         nearest: int | None = None
         other: int | None = None
         for message in self._readable.messages(ReadStatistics()):
@@ -626,7 +675,7 @@ class PagedTranscript:
         return nearest if nearest is not None else other
 
     def stamp(self) -> Stamp:
-        """Changes whenever the transcript does; empty where nothing is there."""
+        """Return a value that changes whenever the transcript does; empty where it does not exist."""
         with contextlib.suppress(NotADirectoryError, FileNotFoundError), os.scandir(self._path) as entries:
             names = sorted(entry.path for entry in entries if entry.name.endswith(".jsonl"))
             return tuple(each for name in names for each in _stamped(name))
@@ -654,7 +703,7 @@ class PagedTranscript:
 
 
 def weight(message: Message) -> int:
-    """What a message costs to show, in characters; a line costs as much as some."""
+    """Return the cost of showing a message, in characters; each line costs some more."""
     tool = message.tool
     texts = [message.text] if tool is None else [message.text, tool.input, tool.output or ""]
     texts += [f"{each.path}{each.note}\n" for each in message.citations]
@@ -662,7 +711,7 @@ def weight(message: Message) -> int:
 
 
 def says(needle: str) -> Wanted:
-    """Whether a message holds these words somewhere, in whatever case."""
+    """Return a filter for messages that contain these words, ignoring case."""
     folded = needle.casefold()
 
     def wanted(message: Message) -> bool:
@@ -676,7 +725,7 @@ def says(needle: str) -> Wanted:
 
 
 def is_prompt(message: Message) -> bool:
-    """Whether a person typed it."""
+    """Return whether a person typed the message."""
     return message.speaker == "user" and message.kind == "message"
 
 

@@ -1,21 +1,18 @@
-"""What there is to say of consolidations of Claude Code: its lock, `.consolidate-lock`, what that says of the
-last one, and what the doctor says of the memory of one project: its index, where the agent stops reading it,
-and the lock (formats/claude-code.md sections 4, 5 and 12).
+"""The consolidation lock of Claude Code, `.consolidate-lock` (formats/claude-code.md sections 5 and 12).
 
 The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
-file there was none yet. A consolidation counts as running while that process lives and the mtime is younger
-than an hour. Claude Code leaves its process id there after a success, and the process lives on as the open
-session. So it also counts as ended once the session recorded that it improved memories, or once nothing in
-the directory has changed for `QUIET_MS` (`Ended`).
+file there was no consolidation yet. A consolidation counts as running while that process lives and the mtime
+is younger than an hour. Claude Code leaves its process id there after a success, and the process lives on as
+the open session. So it also counts as ended once the session recorded that it improved memories, or once
+nothing in the directory has changed for `QUIET_MS` (`Ended`).
 
-Taking the lock means writing one's own id and reading it again, as the agent does; of two that take it at
-once the last one has it. When Reverie gives it back after a consolidation the mtime is the present and the
-body empty; after any other run everything is as it was. A foreign lock is never written to, and never taken
-while its holder is alive; what Reverie gives back must still be its own. Real time, as the agent compares
-with it.
+To take the lock, a process writes its own id and reads it again, as the agent does; of two that take it at
+once the last one has it. When Reverie releases it after a consolidation the mtime is the present and the body
+empty; after any other run everything is as it was. A foreign lock is never written to, and never taken while
+its holder is alive; Reverie releases only its own. Uses real time, because the agent compares with it.
 
 Threading: any thread but the GUI's. Failure: `Busy` while another process holds the lock, other `UserError`s
-where the file cannot be read or written; what a check cannot read is a sentence of it.
+where the file cannot be read or written.
 """
 
 from __future__ import annotations
@@ -48,7 +45,7 @@ if TYPE_CHECKING:
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
-"""After so long without a change in the directory a consolidation is over: one takes a minute or so."""
+"""After this time without a change in the directory a consolidation is over: one takes about a minute."""
 _READ_BYTES = 4096
 _TAIL_BYTES = 4 << 20
 _MOST_ENTRIES = 5000
@@ -57,12 +54,12 @@ _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
 class LockState(Struct, frozen=True):
-    """What the file says."""
+    """The state recorded by a lock file."""
 
     at: int | None = None
     """The last consolidation, or when the present one began, UTC ms; None for never."""
     holder: int | None = None
-    """The process in the body; None for none."""
+    """The process id in the body; None for none."""
     alive: bool = False
     """Whether that process runs."""
     running: bool = False
@@ -76,18 +73,22 @@ def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
 
 
 HasEnded = Callable[[int, int, int], bool]
-"""Whether the consolidation that this process began at a time is over, as seen at another (both UTC ms)."""
+"""Takes process id, start and now (UTC ms); returns whether the consolidation that this process began is
+over."""
 
 
 class Ended(Struct, frozen=True):
-    """Finds out whether a consolidation is over though its process lives. `directory`: the memory.
-    `transcript_of`: the transcript of the session that runs in a process; None where it is not known."""
+    """A check for whether a consolidation is over although its process lives.
+
+    `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
+    None where unknown.
+    """
 
     directory: Path
     transcript_of: Callable[[int], Path | None]
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
-        """See `HasEnded`."""
+        """Implement `HasEnded`."""
         transcript = self.transcript_of(holder)
         if transcript is not None and _recorded_since(transcript, at_ms):
             return True
@@ -96,7 +97,7 @@ class Ended(Struct, frozen=True):
 
 
 def _recorded_since(transcript: Path, at_ms: int) -> bool:
-    """Whether the end of a transcript records that memories were improved after `at_ms`."""
+    """Return whether the end of a transcript records that memories were improved after `at_ms`."""
     try:
         with opened_transcript(transcript) as file:
             size = os.fstat(file.fileno()).st_size
@@ -113,11 +114,11 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 
 
 def _newest_change(directory: Path) -> int:
-    """When something in a memory directory changed last, UTC ms; the lock itself does not count."""
+    """Return the time of the last change in a memory directory, UTC ms; the lock itself does not count."""
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """It counts with its own time, if at all; the status lines name it."""
+        """Ignore it: the folder counts with its own time, if at all, and the status lines name it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
@@ -136,7 +137,7 @@ def read_lock(
     is_alive: Callable[[int], bool] = is_running,
     has_ended: HasEnded = _never,
 ) -> LockState:
-    """The state at `now_ms`; a file that is not there, or cannot be read, says "never"."""
+    """Return the state at `now_ms`; a missing or unreadable file counts as "never"."""
     try:
         before = _look(file)
     except OSError:
@@ -171,7 +172,10 @@ class ClaudeLock:
         return self._pid
 
     def look(self) -> LockBefore:
-        """How the lock stands now. Raises `Busy` while another process holds it."""
+        """Return the lock as it is now.
+
+        Raises `Busy` while another process holds it.
+        """
         with self._telling("read"):
             before = _look(self._file)
         state = _state(before, self._clock_ms(), self._is_alive, self._has_ended)
@@ -180,7 +184,10 @@ class ClaudeLock:
         return before
 
     def take(self, before: LockBefore) -> None:
-        """Take the lock that stands as `look` saw it. Raises `Busy` where another was quicker."""
+        """Take the lock if it is unchanged since `look`.
+
+        Raises `Busy` where another process took it first.
+        """
         with self._telling("taken"):
             if _look(self._file) != before:
                 raise self._busy(f"{self._file} changed at this moment.")
@@ -193,16 +200,20 @@ class ClaudeLock:
                 raise self._busy(f"Another process took {self._file} at this moment.")
 
     def done(self, holder: int) -> None:
-        """Give it back: consolidated now, held by nobody. Raises `Conflict` where `holder` does not hold it
-        any more; it is left then."""
+        """Release the lock after a consolidation: the time is now, and it has no holder.
+
+        Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
+        """
         with self._telling("given back"):
             self._require_ours(holder)
             self._write(os.O_WRONLY, b"")
             os.utime(self._file, ns=(self._clock_ms() * 1_000_000,) * 2)
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Make it what it was before. Raises `Conflict` where `holder` does not hold it any more; it is left
-        then."""
+        """Restore the lock to its state before.
+
+        Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
+        """
         with self._telling("put back"):
             self._require_ours(holder)
             if before.body is None:
@@ -212,7 +223,7 @@ class ClaudeLock:
             os.utime(self._file, ns=(before.mtime_ns, before.mtime_ns))
 
     def _write(self, flags: int, data: bytes) -> None:
-        # In place, as the agent does it: a new file of that name would be another lock to who has it open.
+        # In place, as the agent does it: to a process that has it open, a new file would be another lock.
         fd = os.open(self._file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o666)
         try:
             os.ftruncate(fd, 0)
@@ -263,7 +274,7 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """The process a body names: its leading number, as the agent's `parseInt` reads it; none for 0."""
+    """Return the process id in a body: its leading number, as the agent's `parseInt` reads it; None for 0."""
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 
@@ -294,8 +305,10 @@ _COUNTED = 10_000
 def status_lines(
     directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
 ) -> tuple[StatusLine, ...]:
-    """The lines about a memory directory, under the settings that count there. `has_ended`: see
-    `agents.claude.consolidation`."""
+    """Return the lines about a memory directory, under the settings in effect there.
+
+    `has_ended`: see `agents.claude.consolidation`.
+    """
     lock = directory / LOCK_NAME
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
     found = [_of(state, now_ms)]
@@ -323,8 +336,10 @@ def status_lines(
 
 
 def _memories(directory: Path, closed: list[str]) -> int:
-    """The files that the agent looks through, links to directories not followed; counted up to a bound. What
-    cannot be looked into is added to `closed`."""
+    """Count, up to a bound, the files that the agent searches, without following links to directories.
+
+    Folders that cannot be read are added to `closed`.
+    """
     count = 0
 
     def not_listed(error: OSError) -> None:
@@ -375,35 +390,38 @@ _MOST_FILES = 10_000
 
 
 class _MemoryFacts(Struct, frozen=True):
-    """One project's memory."""
+    """The facts that the doctor's checks of one project's memory use."""
 
     off: str
-    """What switches the memory off, in words; empty where it is on."""
+    """The reason why the memory is off, in words; empty where it is on."""
     cut: Cut | None
-    """What the agent loads of the index; None where there is no index, or it cannot be read."""
+    """The loaded part of the index; None where there is no index, or it cannot be read."""
     problem: str
-    """Why the index cannot be read; empty where it can, or is not there."""
+    """Why the index cannot be read; empty where it can, or does not exist."""
     memories: int
-    """How many memories the index is about: none of the team or of a folder with an index of its own."""
+    """Number of memories that the index covers: not those of the team or of a folder with an index of its
+    own."""
     unlisted: int
-    """How many of them no line of the index names."""
+    """Number of memories that no line of the index names."""
     dangling: int
-    """How many links of the index lead to no file."""
+    """Number of links in the index that lead to no file."""
     lock: StatusLine | None
-    """When the memory was consolidated last."""
+    """Time of the last consolidation."""
     closed: tuple[str, ...] = ()
-    """Its folders that cannot be looked into, and why; what is in them is not counted."""
+    """Its folders that cannot be read, and why; their files are not counted."""
 
 
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
-    """The checks of one project's memory. `off`: what switches it off, in words; `status`: the lines that the
-    agent shows of it, the lock first."""
+    """Return the checks of one project's memory.
+
+    `off`: why it is off, in words; `status`: the agent's status lines about it, the lock first.
+    """
     facts = _facts(directory, off, status[0] if status else None)
     return _index(facts), _lock(facts)
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """The index, and why it cannot be read; None and nothing where there is none."""
+    """Return the index, and why it cannot be read; None and empty where there is no index."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

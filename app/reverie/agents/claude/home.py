@@ -1,13 +1,14 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, called by their working directory where that is known and by
-themselves where it is not. Worktrees of one repository are one project: they share its memory, which lies
-where the repository's root says. Sessions are workspaces; their memory is the notes the agent keeps of each.
-Global are the memories of sub-agents, which lie outside of projects.
+Projects are the directories in `projects/`, named by their working directory, or by themselves where that is
+unknown. Worktrees of one repository are one project: they share its memory, which lies where the repository's
+root says. Sessions are workspaces; their memory is the notes the agent keeps of each. Global memories are
+those of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
-directory (`ProjectCache.learn_missing`, bounded). Titles are read when asked for (`described_source`,
+directory (`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`,
 `learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
+
 Failure: as `agents.base` says.
 """
 
@@ -115,11 +116,6 @@ if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded
 
 
-# What a merge of two memories must preserve (section 4). Every memory has a name of its own and a session
-# it comes from, so these neither distinguish two memories nor are lost with one of them. The kind is
-# compared, and stays that of the memory that stays.
-
-
 _BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
 _KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[A-Za-z_][\w-]*):(?P<value>[^\n]*)")
 _COMMENT = re.compile(r"\s#.*")
@@ -128,7 +124,12 @@ _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 
 def comparable_text(text: str) -> ComparableText:
-    """The text without the lines about the file; `kind` is one of the agent's four, or empty."""
+    """Return the parts of a memory that a merge must preserve (section 4): the text without file metadata.
+
+    Every memory has a name of its own and a session it comes from, so these neither distinguish two memories
+    nor are lost with one of them. `kind` is one of the agent's four, or empty; it is compared, and stays that
+    of the remaining memory.
+    """
     block = _BLOCK.match(text)
     if block is None:
         return ComparableText(text)
@@ -147,16 +148,16 @@ def comparable_text(text: str) -> ComparableText:
     return ComparableText(head + text[block.end() :], kind)
 
 
-# The roots of scopes (sections 3, 4, 6 and 9). The usual places are below `projects/`; settings may put the
-# memory of one project, or of all, elsewhere.
-
-
 _NOTES = "For session notes; Claude Code of today does not read them."
 
 
 class ClaudeStores:
-    """The scope roots of one home. A project is called as `ClaudeHome` calls it: by its directory, or by its
-    directory in `projects/` where that is all that is known."""
+    """The scope roots of one home (sections 3, 4, 6 and 9).
+
+    The usual places are below `projects/`; settings may put the memory of one project, or of all, elsewhere.
+    A project is identified as `ClaudeHome` does: by its directory, or by its directory in `projects/` where
+    only that is known.
+    """
 
     def __init__(self, config: Path, machine: Machine, known: ProjectCache, checkouts: Checkouts) -> None:
         self.projects = config / "projects"
@@ -166,15 +167,15 @@ class ClaudeStores:
         self._checkouts = checkouts
 
     def global_root(self) -> ScopeRoot:
-        """The memories of sub-agents, which every project sees."""
+        """Return the root of the memories of sub-agents, which every project sees."""
         return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:", without=TEMPORARY)
 
     def memory_base(self) -> Path:
-        """Below which directory the memories of projects lie, unless a project's settings say otherwise."""
+        """Return the directory of all project memories, unless a project's settings override it."""
         return memory_base(self._root, self._machine) / "projects"
 
     def memory_root(self, name: str) -> ScopeRoot:
-        """The memory of the project with this directory name; it need not exist."""
+        """Return the memory of the project with this directory name; it need not exist."""
         key = f"project/{name}"
         directory = self.memory_base() / name / "memory"
         return ScopeRoot(
@@ -182,14 +183,17 @@ class ClaudeStores:
         )
 
     def notes_root(self, place: str, session_id: str) -> ScopeRoot:
-        """The notes of one session in the project directory `place`."""
+        """Return the root of the notes of one session in the project directory `place`."""
         key = f"workspace/{session_id}"
         directory = self.projects / place / session_id / NOTES
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
 
     def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
-        """The memory of a project: that of its checkout, or where the settings put it. `cwd`: the working
-        directory whose settings count, where it is not the checkout itself. Raises `Unavailable`."""
+        """Return the memory of a project: that of its checkout, or where the settings put it.
+
+        `cwd`: the working directory whose settings count, where it is not the checkout itself. Raises
+        `Unavailable`.
+        """
         checkout = self.checkout(project_path)
         if checkout is None:
             return self.store(Path(project_path).name)
@@ -197,41 +201,43 @@ class ClaudeStores:
         return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
 
     def settings_of(self, cwd: str | None) -> MemorySettings:
-        """The settings of a working directory (None: those for any). Those in the project itself move its
-        memory only if this home has worked there: whoever names any other directory does not choose what
-        Reverie reads."""
+        """Return the memory settings of a working directory; None: those that apply to any.
+
+        Settings in the project itself move its memory only if this home has worked there: a person who names
+        any other directory must not choose which files Reverie reads.
+        """
         found = memory_settings(self._root, cwd, self._machine)
         if found.by_project and cwd not in self._working_directories():
             return replace(memory_settings(self._root, None, self._machine), off=found.off)
         return found
 
     def root_of(self, cwd: str) -> str:
-        """The checkout of a working directory, also of a worktree that was removed."""
+        """Return the checkout of a working directory, also of a removed worktree."""
         return self._checkouts.root(cwd)
 
     def has_memory(self, name: str) -> bool:
-        """Whether the memory with this directory name is there."""
+        """Return whether the memory with this directory name exists."""
         return is_directory(self.memory_root(name).directory)
 
     def memories(self, problems: list[str]) -> Iterator[str]:
-        """The directory names of projects with a memory. What cannot be read is added to `problems`."""
+        """Yield the directory names of projects with a memory; adds what cannot be read to `problems`."""
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name
 
     def memory_directories(self) -> tuple[Path, ...]:
-        """Every memory of a project that is there."""
+        """Return every existing memory directory of a project."""
         usual = (self.memory_root(name).directory for name in self.memories([]))
         moved = (root.directory for root in self.moved() if is_directory(root.directory))
         return tuple(dict.fromkeys((*usual, *moved)))
 
     def moved(self) -> tuple[ScopeRoot, ...]:
-        """The memories that settings put elsewhere, of all projects whose directory is known."""
+        """Return the memories that settings put elsewhere, of all projects with a known directory."""
         found = (each.directory for each in self._settings())
         return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
 
     def refusals(self) -> tuple[str, ...]:
-        """A sentence for each setting that is not followed."""
+        """Return a sentence for each setting that Reverie does not follow."""
         return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
 
     def _settings(self) -> Iterator[MemorySettings]:
@@ -239,7 +245,7 @@ class ClaudeStores:
         return (memory_settings(self._root, each, self._machine) for each in found)
 
     def _working_directories(self) -> tuple[str, ...]:
-        """Every working directory that is known, and their checkouts."""
+        """Return every known working directory, and their checkouts."""
         found: dict[str, None] = {}
         for name in directory_names(self.projects, []):
             for path in self._known.paths(name):
@@ -248,7 +254,10 @@ class ClaudeStores:
         return tuple(found)
 
     def store(self, key: str) -> ScopeRoot:
-        """The root with this key, as `ScopeRoot.key` has it. Raises `Unavailable`."""
+        """Return the root with this `ScopeRoot.key`.
+
+        Raises `Unavailable`.
+        """
         name = key.removeprefix("project/")
         if DIRECTORY.fullmatch(name):
             return self.memory_root(name)
@@ -260,18 +269,18 @@ class ClaudeStores:
         )
 
     def checkout(self, path: str) -> str | None:
-        """The directory of a project, if it is known."""
+        """Return the directory of a project, or None if it is unknown."""
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
-        """The directory name of a path: the one there is, else the one the agent would make."""
-        # A character may be two units, and those count.
+        """Return the directory name of a path: the existing one, or else the agent's name for a new one."""
+        # The limit counts UTF-16 units; a character may be two of them.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)
 
 
 def _moved_root(directory: Path) -> ScopeRoot:
-    # No name in `projects/` begins so; the path itself may be too long for a name.
+    # No name in `projects/` begins with `@`; the path itself may be too long for a name.
     key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     return ScopeRoot(
         Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, scanned=SCANNED, without=TEMPORARY
@@ -279,7 +288,7 @@ def _moved_root(directory: Path) -> ScopeRoot:
 
 
 def no_session(session_id: str) -> ScopeUnavailable:
-    """An id that no session of this home has."""
+    """Return the error for an unknown session id."""
     return ScopeUnavailable(
         Scope.WORKSPACE,
         None,
@@ -290,7 +299,7 @@ def no_session(session_id: str) -> ScopeUnavailable:
 
 
 def refuse_hostile_id(session_id: str) -> None:
-    """Raises `Unavailable` for what is no UUID, before it becomes part of a path."""
+    """Raise `Unavailable` for an id that is no UUID, before it becomes part of a path."""
     if not SESSION.fullmatch(session_id):
         raise Unavailable(
             f"There is no session {session_id[:80]!r}.",
@@ -320,7 +329,7 @@ _MOST_IN_USE = 64
 
 
 class ClaudeHome(Home):
-    """One Claude Code home; see `agents.base.Home` for what each member promises."""
+    """One Claude Code home; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
     caps = CAPS
@@ -357,7 +366,7 @@ class ClaudeHome(Home):
         owner_of = cache(self._owner_of_path)  # asks the disk; thousands of sessions share a directory
         known = {one.name: self._known.paths(one.name) for one in directories}
         owned = {name: list(dict.fromkeys(map(self._stores.root_of, paths))) for name, paths in known.items()}
-        # A repository that only its worktrees tell of has its memory in a directory that tells nothing.
+        # If only worktrees name a repository, no transcript names the directory of its memory.
         roots = {self._stores.directory_of(root): root for found in owned.values() for root in found}
         for one in directories:
             paths = known[one.name]
@@ -511,20 +520,23 @@ class ClaudeHome(Home):
         return ClaudeLock(directory / LOCK_NAME, has_ended=self._has_ended(directory))
 
     def memory_off(self, context: ScopeContext) -> str:
-        """What switches the auto memory of the context's project off, in words; empty where it is on."""
+        """Return why auto memory is off for the context's project, in words; empty where it is on."""
         return self._stores.settings_of(self._cwd(context)).off
 
     def loads_nothing(self, context: ScopeContext) -> str:
-        """The variable that keeps the agent from loading anything in the context; empty for none."""
+        """Return the variable that keeps the agent from loading anything in the context; empty for none."""
         return loads_nothing(self._root, self._cwd(context), self._machine)
 
     def moved_by_project(self, context: ScopeContext) -> bool:
-        """Whether the project's own settings put its memory elsewhere."""
+        """Return whether the project's own settings put its memory elsewhere."""
         settings = self._stores.settings_of(self._cwd(context))
         return settings.by_project and settings.directory is not None
 
     def memory_outside(self, context: ScopeContext) -> str:
-        """Say where the project's own settings put its memory, if Reverie does not follow; else empty."""
+        """Return the sentence about a memory directory from project settings that Reverie does not follow.
+
+        Empty where there is none.
+        """
         settings = self._stores.settings_of(self._cwd(context))
         return settings.refused if settings.by_project else ""
 
@@ -664,7 +676,7 @@ class ClaudeHome(Home):
                 continue
             owner = owner_of(session.directory, self._known.cwd(session, session.directory))
             if wanted in (None, owner):
-                # What cannot be read has no title; it counts, so that every call ends.
+                # An unreadable session has no title; it counts, so that every call ends.
                 read += 1
                 with suppress(UserError, OSError):
                     _title, new = self._read_title(session.id, session.transcript, session.updated_at)
@@ -674,8 +686,10 @@ class ClaudeHome(Home):
         return TitlesRead(read, changed)
 
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
-        """The title of a session, kept: the one a person gave it, else what its transcript says. And whether
-        it or the working directory was not known before."""
+        """Read and store the title of a session, and return it with whether anything new was learned.
+
+        A title given by a person outranks the transcript's. "New" covers the title and the working directory.
+        """
 
         try:
             head = session_head(transcript)
@@ -687,7 +701,7 @@ class ClaudeHome(Home):
         return title, new
 
     def resolve_project(self, project_path: str) -> str:
-        """Asks the newest transcripts of a project that nothing else names."""
+        """Return the path of a project, reading its newest transcripts if nothing else names it."""
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
             for one in self._listed([], (own.name,)):
@@ -711,30 +725,32 @@ class ClaudeHome(Home):
     # Projects
 
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """The directories (of `only`) with their sessions; the working directories are learned as far as they
-        can be."""
+        """Return the directories (of `only`) with their sessions, and learn their working directories."""
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
         return directories
 
     def _session_owner(self, session_id: str, place: str) -> str:
-        """The project of a session that lies in the directory `place`."""
+        """Return the project of a session that lies in the directory `place`."""
         if not self._known.paths(place):
             self._listed([], (place,))
         return self._owner_of_path(place, self._known.cwd(session_id, place))
 
     def _owner_of_path(self, place: str, cwd: str) -> str:
-        """The project of what lies in the directory `place`; `cwd` empty where it is not known."""
+        """Return the project of a session in the directory `place`; `cwd` empty where it is unknown."""
         return self._stores.root_of(cwd) if cwd else self._owner(place)
 
     def _owner(self, name: str) -> str:
-        """The project of a directory in `projects/`."""
+        """Return the project of a directory in `projects/`."""
         paths = self._known.paths(name)
         return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
 
     def _project(self, project_path: str) -> str:
-        """How a project is called: the root of its repository, the directory that nobody can read back, or
-        what was given."""
+        """Return the path that identifies a project.
+
+        That is the root of its repository, its directory in `projects/` if the path is unknown, or the given
+        path.
+        """
         own = Path(project_path)
         if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
             owner = self._owner(own.name)
@@ -745,7 +761,7 @@ class ClaudeHome(Home):
         return self._stores.root_of(path)
 
     def _is_own(self, name: str, owner: str) -> bool:
-        """Whether the memory of `owner` lies in this directory."""
+        """Return whether the memory of `owner` lies in this directory."""
         return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
 
     def _cwd(self, context: ScopeContext) -> str | None:
@@ -776,7 +792,7 @@ class ClaudeHome(Home):
         return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
 
     def _memory_directory(self, context: ScopeContext) -> Path | None:
-        """The memory of a context, None where there is none on disk."""
+        """Return the memory of a context, None where there is none on disk."""
         try:
             directory = self.scope_root(context, Scope.PROJECT).directory
         except ScopeUnavailable:
@@ -784,12 +800,12 @@ class ClaudeHome(Home):
         return directory if is_directory(directory) else None
 
     def _has_ended(self, directory: Path) -> HasEnded:
-        """Whether a consolidation of this memory is over though its process lives."""
+        """Return a check for whether a consolidation of this memory is over although its process lives."""
 
         return Ended(directory, self._transcript_of)
 
     def _transcript_of(self, pid: int) -> Path | None:
-        """The transcript of the session that runs in a process."""
+        """Return the transcript of the session that runs in a process."""
         for each in running_sessions(self._root):
             if each.pid == pid and SESSION.fullmatch(each.session_id):
                 place = self._sessions.place_of(each.session_id)

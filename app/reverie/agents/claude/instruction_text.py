@@ -1,13 +1,14 @@
-"""What Claude Code makes of an instruction file before it loads it (formats/claude-code.md section 12.1.6 and
-12.1.12): front matter and block comments go, the rest is trimmed; `@path` in prose imports another file;
+"""Parser of instruction files as Claude Code loads them (formats/claude-code.md sections 12.1.6 and 12.1.12).
+
+Front matter and block comments are removed, the rest is trimmed; `@path` in prose imports another file;
 `paths` in a rule's front matter limits it to some files.
 
 The agent reads Markdown without tables or other extensions: blocks first, then the inline parts of each. An
-HTML comment is removed only where it is a block of its own at the top level. An import is looked for in each
-run of plain text, so not in code, HTML, the target of a link or a link definition.
+HTML comment is removed only where it is a block of its own at the top level. Imports are found in each run of
+plain text, so not in code, HTML, the target of a link or a link definition.
 
-Pure, any thread. Nothing here fails on any text; the cost is linear in its length but for odd nesting, which
-is bounded.
+Pure, any thread. Accepts every text; the cost is linear in its length except for odd nesting, which is
+bounded.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _MENTION = re.compile(rf"(?:^|(?<=[{JS_SPACE}])|([(\[\"'“„‘]))@((?:[^{JS_SPACE}\\]|\\ )+)")
 _LONGEST_REST = 200
 _MOST_PLACED = 500
-"""Mentions whose line is looked for; each costs a search in the text."""
+"""Maximum number of mentions whose line is determined; each costs a search in the text."""
 _IMPORTABLE = re.compile(r"\./|~/|/.|[A-Za-z0-9._-]")
 _DEEPEST = 20
-"""Containers inside containers that are looked into."""
+"""Maximum depth of containers inside containers."""
 
 _ENDINGS = """
     md txt text rst adoc asciidoc org tex latex py pyi js jsx ts tsx mjs cjs mts cts json yaml yml toml
@@ -40,19 +41,21 @@ _ENDINGS = """
     pug jade cmake make makefile gradle sbt lock log diff patch
 """
 _KNOWN_ENDINGS = frozenset(_ENDINGS.split())
-"""The endings of files that may be imported, in any case; a file without an ending may be, too."""
+"""The endings of files that may be imported, in any case; a file without an ending may be imported, too."""
 
 
 def without_front_matter(text: str) -> str:
-    """A text without its byte order mark and the block of front matter at its very beginning."""
+    """Return a text without its byte order mark and leading front matter."""
     bare = text.removeprefix("\ufeff")
     block = _FRONT_MATTER.match(bare)
     return bare if block is None else bare[block.end() :]
 
 
 def loaded_text(text: str) -> str:
-    """What the agent loads of a file with this text; empty for nothing. Line breaks stay as they are unless a
-    comment was taken out, which makes all of them `\\n`."""
+    """Return the part of a file's text that the agent loads; empty for nothing.
+
+    Line breaks stay as they are unless a comment was removed, which turns all of them into `\\n`.
+    """
     body = without_front_matter(text)
     if "<!--" in body:
         body = "".join(raw for raw, _line in _without_comments(body))
@@ -60,7 +63,7 @@ def loaded_text(text: str) -> str:
 
 
 def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
-    """As `loaded_text`, and the number in the file (from 1) of each of its lines."""
+    """Return the loaded text, as `loaded_text` does, and the number in the file (from 1) of each line."""
     body = without_front_matter(text)
     first = text[: len(text) - len(body)].count("\n") + 1
     pieces = list(_without_comments(body)) if "<!--" in body else [(body, 0)]
@@ -78,16 +81,16 @@ def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 class Mention(Struct, frozen=True):
-    """A path behind an `@` in prose: an import, or what was meant to be one."""
+    """A path behind an `@` in prose: an import, or an attempt at one."""
 
     target: str
     """The path as the agent reads it."""
     rest: str = ""
     """The rest of its line."""
     joined: str = ""
-    """The sign right before the `@`, which keeps it from being an import; empty for none."""
+    """The character right before the `@`, which keeps it from being an import; empty for none."""
     line: int = 0
-    """Where it stands first in the file, from 1; 0 where that is not known."""
+    """The first line in the file with it, from 1; 0 where unknown."""
 
 
 def mentions_in(text: str) -> tuple[Mention, ...]:
@@ -106,7 +109,7 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
             if (target, joined) in found or not _IMPORTABLE.match(target):
                 continue
             rest = run[match.end() : match.end() + _LONGEST_REST].partition("\n")[0]
-            # The runs stand in the order of the text; each is looked for behind the one before.
+            # Runs are in the order of the text, so the search starts behind the previous one.
             place = text.find(f"{joined}@{match[2]}", at) if len(found) < _MOST_PLACED else -1
             if place >= 0:
                 at, line = place, line + text.count("\n", at, place)
@@ -120,11 +123,11 @@ def imports_in(text: str) -> tuple[str, ...]:
 
 
 ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
-"""Why an import loads nothing: there is no such file; a sign behind the path counts as part of it; a sign
-before the `@` keeps it from being an import; a blank ends the path; files of this kind are not imported; the
-file that names it was imported too deep already."""
+"""Why an import loads nothing: there is no such file; punctuation behind the path counts as part of it; a
+character before the `@` keeps it from being an import; a blank ends the path; files of this kind are not
+imported; the importing file is already at the maximum depth."""
 _MOST_BLANKS = 3
-"""Ends of a path with blanks that are tried."""
+"""Maximum number of path ends with blanks that are tried."""
 _SIGNS_BEHIND = ".,:;!?)]}'\"”’"
 _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 
@@ -132,8 +135,11 @@ _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 def why_not_imported(
     mention: Mention, is_there: Callable[[str], bool], *, too_deep: bool
 ) -> ImportProblem | None:
-    """Tell why a mention loads nothing. None for one that does, and for what was not meant to be an import,
-    such as a person's name. `is_there`: whether a path as written leads to a file."""
+    """Return why a mention loads nothing.
+
+    None for one that does, and for one that was not meant as an import, such as a person's name. `is_there`:
+    returns whether a path as written leads to a file.
+    """
     target = mention.target
     bare = target.rstrip(_SIGNS_BEHIND)
     if mention.joined:
@@ -151,13 +157,16 @@ def why_not_imported(
 
 
 def may_be_imported(name: str) -> bool:
-    """Whether a file with this name is of a kind that the agent imports."""
+    """Return whether a file with this name is of a kind that the agent imports."""
     ending = posixpath.splitext(name)[1]
     return not ending or ending[1:].lower() in _KNOWN_ENDINGS
 
 
 def is_limited(text: str) -> bool:
-    """Whether the front matter of a rule limits it to some files, so that it is not loaded at the start."""
+    """Return whether the front matter of a rule limits it to some files.
+
+    Such a rule is not loaded at the start.
+    """
     block = _FRONT_MATTER.match(text.removeprefix("\ufeff"))
     if block is None or "paths" not in block[1]:
         return False
@@ -175,8 +184,10 @@ def _paths_of(block: str) -> Iterator[str]:
 
 
 def _front_value(block: str) -> Any:
-    """The value of `paths`. What is no valid YAML as it is (`**/*.py` without quotes) is quoted, as the agent
-    does."""
+    """Return the value of `paths`.
+
+    Invalid YAML (`**/*.py` without quotes) is quoted, as the agent does.
+    """
     import yaml  # late: it costs tens of milliseconds, and few rules have front matter
 
     # Tabs indent as blanks do for the agent; YAML refuses them.
@@ -196,7 +207,7 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _patterns_in(value: str) -> list[str]:
-    """The patterns in one text: divided at commas outside of braces, braces filled in."""
+    """Split a text into patterns at commas outside of braces, and expand the braces."""
     parts, depth, part = [], 0, ""
     for char in value:
         depth += (char == "{") - (char == "}")
@@ -222,8 +233,10 @@ def _filled(pattern: str, depth: int) -> list[str]:
 
 
 def _without_comments(body: str) -> Iterator[tuple[str, int]]:
-    """The body in pieces, without the comments that are blocks at the top level, and how many lines are
-    before each piece; the body as it is where there are none."""
+    """Yield the body without top-level block comments, in pieces, with the number of lines before each.
+
+    A body without comments is one piece.
+    """
     lines = _lines(body)
     kept, changed = [], False
     for block in _blocks(lines, top=True):
@@ -241,7 +254,7 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
 
 
 def _beside_comments(raw: str) -> str:
-    """What is left of a block that a comment begins; empty for other HTML."""
+    """Return the rest of a block that begins with a comment; empty for other HTML."""
     end = raw.rfind("-->") + 3
     if end < 3 or not raw.lstrip().startswith("<!--"):
         return ""
@@ -252,8 +265,6 @@ def _beside_comments(raw: str) -> str:
 def _lines(body: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", body)
 
-
-# Blocks
 
 _TAGS = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div"
@@ -317,7 +328,7 @@ def _block_at(lines: Sequence[str], at: int, *, top: bool) -> _Block:
 
 
 def _marked_block(lines: Sequence[str], at: int) -> _Block | None:
-    """The block that the line's own marks begin; None for a line of text."""
+    """Return the block that this line's own marks begin; None for a line of text."""
     line = lines[at]
     if fence := _FENCE.match(line):
         return _Block("code", at, _end_of_fence(lines, at, fence[1]))
@@ -370,7 +381,7 @@ def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _end_of_html(lines: Sequence[str], at: int) -> int:
-    """Where a block of HTML ends; 0 where none begins."""
+    """Return where a block of HTML ends; 0 where none begins."""
     line = lines[at]
     bare = line.lstrip(" ")
     if len(line) - len(bare) > 3 or not bare.startswith("<"):
@@ -395,7 +406,7 @@ def _end_of_html(lines: Sequence[str], at: int) -> int:
 
 
 def _is_long_tag(lines: Sequence[str], at: int) -> bool:
-    """A tag whose attributes go on in the next lines."""
+    """Return whether a tag begins here whose attributes continue in the next lines."""
     if not re.match(r" {0,3}<[A-Za-z][\w-]*(?:\s|$)", lines[at]) or ">" in lines[at]:
         return False
     tag = lines[at]
@@ -407,7 +418,7 @@ def _is_long_tag(lines: Sequence[str], at: int) -> bool:
 
 
 def _after_mark(lines: Sequence[str], at: int, mark: str, start: int) -> int:
-    """Behind the line with the mark, and the empty lines after it."""
+    """Return the position behind the line with the mark and the empty lines after it."""
     for end in range(at, len(lines)):
         if mark in lines[end][start:].lower():
             after = end + 1
@@ -445,7 +456,7 @@ def _quotation(lines: Sequence[str], at: int) -> _Block:
 
 def _list(lines: Sequence[str], at: int) -> _Block:
     first = _BULLET.match(lines[at])
-    assert first is not None  # whoever called looked
+    assert first is not None  # the caller checked it
     mark = first[1].strip()
     same = re.compile(
         r"( {0,3}" + (r"\d{1,9}" if len(mark) > 1 else "") + re.escape(mark[-1]) + r")((?:[ \t].*)?)$"
@@ -462,7 +473,7 @@ def _list(lines: Sequence[str], at: int) -> _Block:
 
 
 def _item(lines: Sequence[str], at: int, bullet: re.Match[str]) -> tuple[list[str], int]:
-    """The lines inside one list item, and where it ends."""
+    """Return the lines inside one list item, and where it ends."""
     line = re.sub(r"^\t+", lambda tabs: "   " * len(tabs[0]), bullet[2])
     blank = not line.strip()
     if blank:
@@ -498,11 +509,9 @@ def _item(lines: Sequence[str], at: int, bullet: re.Match[str]) -> tuple[list[st
     return inner, end
 
 
-# Inline
-
 _SPECIAL = re.compile(r"[\\<!\[`*_]")
 _LONGEST_COMMENT = 20_000
-"""Characters of a comment inside a line; a bound, so that many that never end cost little."""
+"""Maximum number of characters of a comment inside a line, so that many unclosed ones cost little."""
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
 _TICKS = re.compile(r"`+")
 _INLINE_TAG = re.compile(
@@ -527,9 +536,9 @@ class _Marks(Struct):
     opens: bool
     closes: bool
     before: int = 0
-    """How many of them end emphasis."""
+    """Number of marks that end emphasis."""
     after: int = 0
-    """How many of them begin some."""
+    """Number of marks that begin emphasis."""
 
     @property
     def left(self) -> int:
@@ -545,7 +554,7 @@ def _definitions(blocks: Iterable[_Block], depth: int) -> Iterator[str]:
 
 
 def _runs_of(blocks: Iterable[_Block], names: frozenset[str], depth: int) -> Iterator[str]:
-    """Every run of plain text."""
+    """Yield every run of plain text."""
     for block in blocks:
         if block.kind == "text" and "@" in block.text:
             yield from _runs(block.text, names, 0)
@@ -566,7 +575,7 @@ def _runs(text: str, names: frozenset[str], depth: int) -> Iterator[str]:
             yield run
             run = ""
         else:
-            # What is left over of a run stands outside of the emphasis that it ends, and of that it begins.
+            # Unpaired marks lie between the emphasis that the run ends and the one that it begins.
             if piece.before:
                 yield run
                 run = ""
@@ -606,8 +615,10 @@ def _pieces(text: str, names: frozenset[str], depth: int) -> list[str | _Marks |
 def _end_of_special(
     text: str, at: int, names: frozenset[str], depth: int, found: list[str | _Marks | None]
 ) -> int | None:
-    """Where code, a tag, a link or an escaped character at `at` ends, after noting what it divides; None for
-    none."""
+    """Return where code, a tag, a link or an escaped character at `at` ends; None for none of these.
+
+    Adds a divider to `found` where it separates runs.
+    """
     char = text[at]
     if char == "\\":
         match = _ESCAPE.match(text, at)
@@ -633,7 +644,7 @@ def _end_of_special(
 
 
 def _end_of_inline_mark(text: str, at: int) -> int | None:
-    """Where a comment or the like inside a line ends."""
+    """Return where a comment or similar mark inside a line ends."""
     if text.startswith(("<!-->", "<!--->"), at):
         return text.index(">", at) + 1
     for begin, mark in _UNTIL:
@@ -685,7 +696,7 @@ def _marks_at(text: str, at: int) -> _Marks:
 
 
 def _emphasise(marks: Sequence[_Marks]) -> None:
-    """Pair what begins emphasis with what ends it."""
+    """Pair the marks that begin emphasis with those that end it."""
     open_ones: list[_Marks] = []
     for mark in marks:
         while mark.closes and mark.left:
@@ -711,7 +722,7 @@ def _emphasise(marks: Sequence[_Marks]) -> None:
 
 
 def _fit(opener: _Marks, closer: _Marks) -> bool:
-    """Whether the two may pair: CommonMark's rule of three."""
+    """Return whether the two may pair: CommonMark's rule of three."""
     if not (opener.closes or closer.opens):
         return True
     total = opener.count + closer.count

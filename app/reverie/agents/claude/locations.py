@@ -1,9 +1,8 @@
-"""How Claude Code names what it keeps (formats/claude-code.md sections 1 and 2), and how to tell one of its
-homes.
+"""Names of Claude Code's files, and detection of its homes (formats/claude-code.md sections 1 and 2).
 
-The environment and the user's home directory are arguments; the disk is only looked at.
+The environment and the user's home directory are arguments; the disk is only read.
 
-Threading: any thread. Failure: what cannot be read is not there.
+Threading: any thread. Failure: what cannot be read counts as missing.
 """
 
 from __future__ import annotations
@@ -18,26 +17,29 @@ from reverie.files.directory import is_directory, is_file
 
 KIND = "claude"
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-"""A session: the name of its transcript without the ending, and of its directory."""
+"""A session id: the name of its transcript without the ending, and of its directory."""
 SIDECHAIN = re.compile(r"agent-[\w-]+\.jsonl")
-"""What older versions kept of a sub-agent, beside the transcripts of sessions."""
+"""Transcripts of sub-agents by older versions, beside the transcripts of sessions."""
 DIRECTORY = re.compile(r"[^./\\@\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*")
-"""A directory in `projects/`, by whichever version of the agent it was named: older ones changed fewer
-characters of the path. Hidden ones are none; `@` begins the keys of memories that settings put elsewhere."""
+"""Names of directories in `projects/` by any version of the agent: older ones changed fewer characters of the
+path. Hidden ones are excluded; `@` begins the keys of memories that settings put elsewhere."""
 MOST_SCANNED = 200
-"""Memories of which the agent reads the description when it looks for some: those changed last."""
+"""Number of memories whose descriptions the agent reads when it searches: the last changed ones."""
 SCANNED = r"(?s:(?!logs/)(?!(?:.*/)?(?:\.|MEMORY\.md\Z)).*\.md)"
-"""The files among which it looks, by path in the memory directory: no hidden ones, daily logs or indexes."""
+"""The files that the agent searches, by path in the memory directory: no hidden ones, daily logs or
+indexes."""
 TEAM = "team"
-"""In a memory directory: what a server keeps alike on the machines of a team."""
+"""The folder of a memory directory that a server synchronises between the machines of a team."""
 LOCK_NAME = ".consolidate-lock"
-"""In a memory directory: see `agents.claude.consolidation`."""
+"""The lock in a memory directory; see `agents.claude.consolidation`."""
 TEMPORARY = r"(?:.*/)?[^/]+\.tmp\.\d+\.[0-9a-f]+"
-"""In a memory directory: what the agent writes before it renames it. One that stays is of a killed write."""
+"""Temporary files in a memory directory, which the agent writes and then renames. One that remains is from a
+killed write."""
 DAILY_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
-"""What the agent wrote down of one day, in a memory directory."""
+"""The agent's record of one day, in a memory directory."""
 LONGEST = 200
-"""Characters of a directory's name that are made of the path; a hash follows where that is longer."""
+"""Maximum number of characters of a directory's name that come from the path; a longer one is cut and a hash
+follows."""
 _ABSOLUTE = re.compile(r"-|[A-Za-z]--")
 _OWN_NAMES = (".credentials.json", "shell-snapshots", "file-history", "statsig", "todos", "session-memory")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -45,15 +47,17 @@ _LOOKED_AT = 50
 
 
 def directory_of(path: str) -> str:
-    """Name the directory in `projects/` for a working directory, as builds on Node do. Others name those of
-    more than 200 characters differently: see `same_directory`."""
+    """Return the name of the directory in `projects/` for a working directory, as builds on Node choose it.
+
+    Other builds name those of more than 200 characters differently: see `same_directory`.
+    """
     codes = _units(path)
     name = "".join(map(_kept, codes))
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{_hash(codes)}"
 
 
 def same_directory(name: str, path: str) -> bool:
-    """Return whether the agent of today may name the directory of a path so, whichever build it is."""
+    """Return whether any build of today's agent may use this directory name for a path."""
     own = directory_of(path)
     if len(own) <= LONGEST:
         return name == own
@@ -61,8 +65,10 @@ def same_directory(name: str, path: str) -> bool:
 
 
 def may_be_of(name: str, path: str) -> bool:
-    """Return whether any version of the agent may have named the directory of a path so. Older ones kept
-    characters that become `-` today."""
+    """Return whether any version of the agent may have used this directory name for a path.
+
+    Older versions kept characters that become `-` today.
+    """
     if same_directory(name, path):
         return True
     units, codes = _units(name), _units(path)
@@ -72,8 +78,10 @@ def may_be_of(name: str, path: str) -> bool:
 
 
 def todays_name(name: str) -> str:
-    """Name the directory that the agent of today uses for the path of this one; the same for one of its own.
-    For a path of more than 200 characters only the first 200 count."""
+    """Return the directory name that today's agent uses for the path of the given directory.
+
+    A name by today's agent stays the same. For a path of more than 200 characters only the first 200 count.
+    """
     return "".join(map(_kept, _units(name)))
 
 
@@ -88,8 +96,10 @@ def _kept(code: int) -> str:
 
 
 def existing_directory(names: Iterable[str], path: str) -> str:
-    """The one of `names` that is for a path; as builds on Node would name it where none is there, or several
-    might be."""
+    """Return the one of `names` that is for a path.
+
+    Where there is none, or several are possible, returns the name that builds on Node choose.
+    """
     own = directory_of(path)
     names = set(names)
     if own in names or len(own) <= LONGEST:
@@ -99,25 +109,27 @@ def existing_directory(names: Iterable[str], path: str) -> str:
 
 
 def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """The directory the agent uses under this environment; it need not exist."""
+    """Return the directory that the agent uses under this environment; it need not exist."""
     return Path(env["CLAUDE_CONFIG_DIR"]) if env.get("CLAUDE_CONFIG_DIR") else home_dir / ".claude"
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Where a home may be: the one the agent would use, then the usual ones."""
+    """Return where a home may be: the one the agent would use, then the usual ones."""
     usual = (home_dir / ".claude", home_dir / ".config" / "claude")
     return tuple(dict.fromkeys((home_root(env, home_dir), *usual)))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Those of the usual places that exist."""
+    """Return the usual places that exist."""
     return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 
 def detect(root: Path) -> bool:
-    """Whether a directory is a home of this agent, judged by what only this agent keeps in one. A project's
-    own `.claude` is none."""
-    # Credentials are never opened; that they are there says whose home it is.
+    """Return whether a directory is a home of this agent, judged by files that only this agent keeps.
+
+    A project's own `.claude` is none.
+    """
+    # Credentials are never opened; their existence identifies the home.
     if any(os.path.lexists(root / name) for name in _OWN_NAMES):
         return True
     for number, directory in enumerate(entries_in(root / "projects")):
@@ -143,7 +155,7 @@ def _is_project(directory: os.DirEntry[str]) -> bool:
 
 
 def _hash(codes: Iterable[int]) -> str:
-    """JavaScript's usual hash of a text, 32 bits, as a positive number of base 36."""
+    """Return JavaScript's usual 32-bit hash of a text, as a positive number of base 36."""
     value = 0
     for code in codes:
         value = (value * 31 + code) & 0xFFFFFFFF

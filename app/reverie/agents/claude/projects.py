@@ -1,15 +1,14 @@
-"""The directories in `projects/` of a Claude Code home, the working directories and sessions they belong to,
-the sessions that run, and transcripts of sub-agents (formats/claude-code.md sections 1, 2 and 12).
+"""The directories in `projects/` of a Claude Code home, with their working directories and sessions.
 
-A directory's name cannot be turned back. Three sources name its working directory: the typed prompts in
-`history.jsonl` (terminal sessions only), the running sessions, and transcripts. Of those the first kilobytes
-of the newest ones are read where nothing else names the directory (`ProjectCache.learn_missing`, at most
-`HEADS_AT_ONCE` at a time), and the result is kept in Reverie's cache. A path that does not fit the
-directory's name is not believed. Where several working directories share one name, each session belongs to
-the one that its own transcript names.
+Covers formats/claude-code.md sections 1, 2 and 12. A directory's name cannot be turned back into a path.
+Three sources name its working directory: the typed prompts in `history.jsonl` (terminal sessions only), the
+running sessions, and transcripts. The first kilobytes of the newest transcripts are read where nothing else
+names the directory (`ProjectCache.learn_missing`, at most `HEADS_AT_ONCE` at a time), and the result is kept
+in Reverie's cache. A path that does not match the directory's name is ignored. Where several working
+directories share one name, each session belongs to the one that its own transcript names.
 
-Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure:
-what cannot be listed is a sentence in `problems`.
+Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure: a
+directory that cannot be listed adds a sentence to `problems`.
 """
 
 from __future__ import annotations
@@ -56,18 +55,18 @@ _MOST = 200
 
 
 class RunningSession(Struct, frozen=True):
-    """One process of the program, as its file says."""
+    """One process of the program, from its file."""
 
     pid: int
     session_id: str
     cwd: str
     """The working directory in which the session runs."""
     status: str = ""
-    """`idle` or `busy`; empty where the file does not say."""
+    """`idle` or `busy`; empty where the file has neither."""
 
 
 def running_sessions(config: Path) -> tuple[RunningSession, ...]:
-    """The sessions in `<config>/sessions`, by process id. Whether their processes live is not asked."""
+    """Return the sessions in `<config>/sessions`, by process id, without checking whether they still run."""
     found = []
     names = (entry.name for entry in entries_in(config / SESSIONS_DIRECTORY) if _NAME.fullmatch(entry.name))
     for name in sorted(names, key=lambda each: int(each.removesuffix(".json")))[:_MOST]:
@@ -94,7 +93,8 @@ _CACHE_BYTES = 16 << 20
 _PROJECT = re.compile(rb'"project"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _TRANSCRIPTS_LOOKED_AT = 5
 HEADS_AT_ONCE = 400
-"""How many transcripts one listing may open for their working directory. The next listing goes on."""
+"""Maximum number of transcripts that one listing opens for their working directory. The next listing
+continues."""
 _MOST_TITLES = 20_000
 _SAVE_EVERY_S = 1.0
 NOTES = "session-memory"
@@ -102,8 +102,11 @@ NOTES_FILE = "summary.md"
 
 
 class StoredSession(Struct, frozen=True):
-    """One session in a directory. `transcript` None: only its notes are left. `updated_at` UTC ms, `size`
-    bytes, both of the transcript (of the directory where there is none)."""
+    """One session in a directory.
+
+    `transcript` None: only its notes are left. `updated_at` UTC ms, `size` bytes, both of the transcript (of
+    the directory where there is none).
+    """
 
     id: str
     directory: str
@@ -114,8 +117,10 @@ class StoredSession(Struct, frozen=True):
 
 
 class ProjectDirectory(Struct, frozen=True):
-    """One directory in `projects/`; sessions newest first. `sidechains`: what older versions kept of
-    sub-agents beside the transcripts."""
+    """One directory in `projects/`; sessions newest first.
+
+    `sidechains`: transcripts of sub-agents that older versions kept beside those of sessions.
+    """
 
     name: str
     path: Path
@@ -127,7 +132,7 @@ class ProjectDirectory(Struct, frozen=True):
 def listed(
     projects: Path, problems: list[str], only: Iterable[str] | None = None
 ) -> tuple[ProjectDirectory, ...]:
-    """Every directory (of `only`) with a memory or a transcript, by name. No file is opened."""
+    """Return every directory (of `only`) with a memory or a transcript, by name, without opening a file."""
     found, wanted = [], None if only is None else set(only)
     for entry in _entries(projects, problems):
         if wanted is not None and entry.name not in wanted:
@@ -179,7 +184,10 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirec
 
 
 class _SessionSummary(Struct, frozen=True):
-    """What a transcript said of its session when its time was `at` (UTC ms; 0: only its `cwd` was read)."""
+    """The title and working directory from a transcript, read when its time was `at`.
+
+    `at`: UTC ms; 0: only its `cwd` was read.
+    """
 
     title: str = ""
     at: int = 0
@@ -190,7 +198,7 @@ _NOTHING = _SessionSummary()
 
 
 class _CacheContents(Struct):
-    """Paths by directory, and what is known of each session."""
+    """Paths by directory, and the known facts of each session."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sessions: dict[str, _SessionSummary] = field(default_factory=dict)
@@ -212,8 +220,7 @@ def _kept_in(data: Any) -> _CacheContents:
 
 
 class ProjectCache:
-    """What is known of the directories in `projects/` and of sessions: their working directories, and the
-    titles that were read before."""
+    """The known working directories of project directories and sessions, and the titles read before."""
 
     def __init__(self, config: Path, cache: Path | None) -> None:
         self._config = config
@@ -225,35 +232,37 @@ class ProjectCache:
         self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """The working directories of one directory: none known, one, or several whose names collide."""
+        """Return the working directories of one directory: none known, one, or several with this name."""
         kept, today = self._all().paths, todays_name(name)
         typed = self._typed().get(today[:LONGEST], ())
         found = (*kept.get(name, ()), *kept.get(today, ()), *typed, *self._running.values())
         return tuple(dict.fromkeys(path for path in found if may_be_of(name, path)))
 
     def cwd(self, session: StoredSession | str, name: str) -> str:
-        """The working directory that a session in this directory names; empty where it is not known."""
+        """Return the working directory that a session in this directory names; empty where unknown."""
         session_id = session if isinstance(session, str) else session.id
         told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
         return told if told and may_be_of(name, told) else ""
 
     def title(self, session_id: str, updated_at: int | None = None) -> str:
-        """The title a session had when it was last read; with `updated_at` only if it did not change since.
-        Empty for none."""
+        """Return the title of a session when it was last read; empty for none.
+
+        With `updated_at`, only if the session did not change since.
+        """
         told = self._all().sessions.get(session_id, _NOTHING)
         return told.title if updated_at in (None, told.at) else ""
 
     def has_title(self, session: StoredSession) -> bool:
-        """Whether the title was read since the transcript changed last; it may have none."""
+        """Return whether the title was read since the transcript last changed; it may be empty."""
         told = self._all().sessions.get(session.id)
         return told is not None and told.at == session.updated_at
 
     def learn_missing(self, directories: Iterable[ProjectDirectory]) -> None:
-        """Find the working directories of these, as far as nothing names them yet.
+        """Find the working directories of those `directories` for which none is known.
 
-        First the newest transcript of each directory without one is read, then, as long as `HEADS_AT_ONCE`
-        lasts, older ones: of a directory that several working directories share each session counts, of any
-        other one the newest five. A transcript is not read twice in one process unless it changed.
+        First the newest transcript of each directory without one is read, then older ones, at most
+        `HEADS_AT_ONCE` in all: every session of a directory that several working directories share, and the
+        newest five of any other one. A transcript is not read twice in one process unless it changed.
         """
         directories = tuple(directories)
         self._running = {each.session_id: each.cwd for each in running_sessions(self._config)}
@@ -280,7 +289,7 @@ class ProjectCache:
         return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
 
     def _learn_head(self, session: StoredSession) -> bool:
-        """Read the beginning of one transcript. Whether it named its working directory."""
+        """Read the beginning of one transcript and return whether it named its working directory."""
 
         self._tried[session.id] = session.updated_at
         cwd = ""
@@ -297,7 +306,7 @@ class ProjectCache:
         return True
 
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
-        """Read the beginnings of the newest transcripts, and keep what they say of their directory."""
+        """Read the working directory from the beginnings of the newest transcripts, and store it."""
 
         for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
             with contextlib.suppress(OSError, UserError):
@@ -305,8 +314,10 @@ class ProjectCache:
         return self.paths(name)
 
     def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> bool:
-        """Keep what a transcript in a directory was found to say. Whether its title or its working directory
-        was not known before; that the transcript changed is not enough."""
+        """Store facts read from a transcript, and return whether its title or working directory is new.
+
+        A changed time of the transcript alone does not count as new.
+        """
         with self._lock:
             kept = self._all()
             new_path = may_be_of(name, cwd) and self._add_path(kept, name, cwd)
@@ -322,13 +333,13 @@ class ProjectCache:
         return new_path or (new_title and (before.title, before.cwd) != (title, cwd))
 
     def keep(self) -> None:
-        """Write what was learned to the cache, the titles of the last moment included."""
+        """Write the cache to disk, including the titles of the last moment."""
         with self._lock:
             self._save(self._all())
 
     @staticmethod
     def _add_path(kept: _CacheContents, name: str, cwd: str) -> bool:
-        """Whether this working directory is new; it is one of `name` already proven."""
+        """Add a working directory that is proven to be one of `name`; return whether it is new."""
         known = kept.paths.get(name, ())
         if not cwd or cwd in known:
             return False
@@ -368,8 +379,10 @@ class ProjectCache:
 
 @lru_cache(maxsize=8)
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
-    """The working directories in which prompts were typed last, by what their directory's name begins with.
-    Kept until the file changes; of the prompts nothing is."""
+    """Return the last working directories with typed prompts, by the start of their directory's name.
+
+    Cached until the file changes; the prompts themselves are not kept.
+    """
 
     try:
         with opened_transcript(path) as file:
@@ -404,23 +417,29 @@ def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]
 
 
 class ClaudeSessions:
-    """The sessions of one home. `projects` is its directory of project directories."""
+    """The sessions of one home, and the directory that each one belongs to if it is in two.
+
+    `projects` is the home's directory of project directories. Found places are remembered, and checked again
+    each time.
+    """
 
     def __init__(self, projects: Path) -> None:
         self._projects = projects
         self._places: dict[str, str] = {}
 
     def lies_in(self, session: StoredSession, one: ProjectDirectory) -> bool:
-        """Whether this is the directory that counts for a session that was listed."""
+        """Return whether this is the directory that counts for a listed session."""
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """The directories (of `only`) with their sessions, and from now on where each session belongs. What
-        cannot be read is added to `problems`."""
+        """Return the directories (of `only`) with their sessions, and remember where each session belongs.
+
+        Problems while reading are added to `problems`.
+        """
         found = listed(self._projects, problems, only)
         for one in found:
             for session in one.sessions:
-                # Of a session in two directories the place with notes counts, then the one used last.
+                # For a session in two directories, the one with notes counts, then the last used one.
                 place = self._places.get(session.id)
                 if place is None or (place != one.name and self._is_better(session, place)):
                     self._places[session.id] = one.name
@@ -433,7 +452,7 @@ class ClaudeSessions:
         return session.notes and not is_directory(other / session.id / NOTES)
 
     def newest_first(self, directories: Iterable[ProjectDirectory] | None = None) -> list[StoredSession]:
-        """Every session, the one used last first, each once."""
+        """Return every session once, the last used one first."""
         found = [
             session
             for one in (self.listed([]) if directories is None else directories)
@@ -443,8 +462,10 @@ class ClaudeSessions:
         return sorted(found, key=lambda session: (-session.updated_at, session.id))
 
     def place_of(self, session_id: str) -> str | None:
-        """The directory of a session. Found once and looked at again each time, since thousands are asked
-        for."""
+        """Return the directory of a session; None: no such session.
+
+        It is remembered and checked again each time, since callers ask for thousands.
+        """
         place = self._places.get(session_id)
         if place is not None and _holds(self._projects / place, session_id):
             return place
@@ -474,7 +495,10 @@ _ENDING = ".jsonl"
 
 
 def side_sources(projects: Path, session: StoredSession, owner: str) -> Iterator[TranscriptSource]:
-    """Those of one session, newest first; no file is opened. `owner`: the project of the session."""
+    """Yield the sub-agent transcripts of one session, newest first, without opening a file.
+
+    `owner`: the project of the session.
+    """
     try:
         with os.scandir(projects / session.directory / session.id / _PLACE) as entries:
             found = [
@@ -486,7 +510,10 @@ def side_sources(projects: Path, session: StoredSession, owner: str) -> Iterator
 
 
 def older_sources(one: ProjectDirectory, owner: str) -> Iterator[TranscriptSource]:
-    """Those beside the transcripts of a directory, newest first. `owner`: the project of the directory."""
+    """Yield the sub-agent transcripts beside those of sessions in a directory, newest first.
+
+    `owner`: the project of the directory.
+    """
     found = [_source(path, status, "", owner, one.name) for path, status in one.sidechains]
     yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
 
@@ -498,7 +525,7 @@ def _is(entry: os.DirEntry[str]) -> bool:
 def _source(
     path: Path, status: os.stat_result, session_id: str, owner: str, directory: str = ""
 ) -> TranscriptSource:
-    # Called by its file: what it was asked would have to be read.
+    # Named by its file: a better title would have to be read from it.
     name = path.name.removesuffix(_ENDING)
     return TranscriptSource(
         f"{session_id or directory}/{name}",

@@ -1,26 +1,29 @@
-"""What counts for a working directory of Claude Code: its settings, which files, in which order, and what
-their environment variables change (formats/claude-code.md sections 12.1.9 and 12.1.10); and its instruction
-files in the order in which it loads them, with what they import (sections 7 and 12.1).
+"""The settings and instruction files of Claude Code for a working directory.
+
+Settings are a list of files in an order, and their environment variables (formats/claude-code.md sections
+12.1.9 and 12.1.10); instruction files are listed in the order in which the agent loads them, with their
+imports (sections 7 and 12.1).
 
 Settings from strongest to weakest: the administrator's, the project's local ones, the project's shared ones,
 the user's. `settings.local.json` in the agent's home is none of them. Each file may hold an `env` block; its
 variables outrank those of the process, but a project may not use them to choose where memories lie.
 
 A memory directory that would also hold transcripts, credentials or a whole disk is not followed: Reverie
-would take everything in it for memories. A repository is written by others, so what its own settings name
-must also lie inside of the checkout, links resolved. The agent itself does use such a directory, and
+would take every file in it for a memory. A repository is written by others, so a directory from its own
+settings must also lie inside of the checkout, links resolved. The agent itself does use such a directory, and
 `refused` says so.
 
-Instructions: what administrators and the user set for every project, then from the root of the disk down to
-the working directory; then what sub-agents remember in the project. Later files are closer, and win. Imports
-follow the file that names them, at most four deep, each file once. `AGENTS.md` counts only where no CLAUDE
-file of a project says something. Of the main checkout around a nested worktree only `CLAUDE.local.md` counts.
-Rules come in the order of their directory, links to other places resolved. Files of a project belong to its
-repository and lie outside of the home. Files of the system and credentials are neither listed nor opened,
-whatever a file imports or links to; an import from outside of the project is listed and not opened.
+Instructions: those of administrators and the user for every project, then from the root of the disk down to
+the working directory; then the memories of sub-agents in the project. Later files are closer, and win.
+Imports follow the file that names them, at most four deep, each file once. `AGENTS.md` counts only where no
+CLAUDE file of a project has content. In the main checkout around a nested worktree only `CLAUDE.local.md`
+counts. Rules come in the order of their directory, links to other places resolved. Files of a project belong
+to its repository and lie outside of the home. Files of the system and credentials are neither listed nor
+opened, even if a file imports or links to them; an import from outside of the project is listed and not
+opened.
 
-Threading: any thread but the GUI's. Failure: what cannot be read is not there and imports nothing;
-`settings_problems` names broken files of the home.
+Threading: any thread but the GUI's. Failure: a file that cannot be read counts as missing and imports
+nothing; `settings_problems` names broken files of the home.
 """
 
 from __future__ import annotations
@@ -68,21 +71,16 @@ from reverie.files.directory import (
 )
 from reverie.values import Struct
 
-# The repository of a working directory (sections 2 and 12.1.11): its root, all worktrees taken together.
-#
-# Read without git: `.git`, and for a worktree the two small files that lead to the main one. A worktree is
-# believed only where the repository names it in turn, so that no file in a checkout can redirect Reverie to
-# the memory of another project.
-
-
 _POINTER_BYTES = 16 << 10
 _CACHE_BYTES = 4 << 20
 _MOST_KEPT = 5_000
 
 
 class Machine(Struct, frozen=True):
-    """What of the machine the agent looks at. `home_dir` is the user's; `managed` the directory of what
-    administrators set."""
+    """The parts of the machine that the agent reads.
+
+    `home_dir` is the user's; `managed` the directory of administrators' settings.
+    """
 
     env: Mapping[str, str]
     home_dir: Path
@@ -90,13 +88,13 @@ class Machine(Struct, frozen=True):
 
     @classmethod
     def this(cls) -> Machine:
-        """This machine and the person who runs Reverie."""
+        """Return this machine and the person who runs Reverie."""
         home = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
         return cls(os.environ, Path(home), managed_directory())
 
 
 def managed_directory() -> Path:
-    """Where an administrator's settings and instructions lie, by system."""
+    """Return where an administrator's settings and instructions lie on this system."""
     if sys.platform == "darwin":
         return Path("/Library/Application Support/ClaudeCode")
     if sys.platform == "win32":
@@ -105,8 +103,13 @@ def managed_directory() -> Path:
 
 
 def canonical_root(cwd: str) -> str:
-    """The root of the repository that a directory is in, for a worktree that of the main one; the directory
-    itself outside of one, or where it is not there."""
+    """Return the root of the repository that a directory is in; for a worktree, that of the main one.
+
+    Returns the directory itself outside of a repository, or where it does not exist. Reads no git: only
+    `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only
+    where the repository names it in turn, so that no file in a checkout can redirect Reverie to the memory of
+    another project (sections 2 and 12.1.11).
+    """
     path = Path(cwd)
     if not path.is_absolute() or not is_directory(path):
         return cwd
@@ -127,13 +130,15 @@ class NestedWorktree(Struct, frozen=True):
     """The main checkout."""
 
     def hides(self, place: Path) -> bool:
-        """Whether `place` is of the main checkout and not of the worktree: the agent does not load what the
-        repository holds there, as the worktree has a copy."""
+        """Return whether `place` is in the main checkout and not in the worktree.
+
+        The agent does not load the repository's files there, as the worktree has a copy.
+        """
         return place.is_relative_to(self.main) and not place.is_relative_to(self.root)
 
 
 def nested_worktree(cwd: str) -> NestedWorktree | None:
-    """The worktree that a directory is in, if it lies inside its main checkout."""
+    """Return the worktree that a directory is in, if it lies inside its main checkout."""
     for place in (Path(cwd), *Path(cwd).parents):
         git = place / ".git"
         if is_directory(git):
@@ -146,8 +151,11 @@ def nested_worktree(cwd: str) -> NestedWorktree | None:
 
 
 class Checkouts:
-    """The repository roots of working directories. Roots of worktrees are kept in `file` (None: not kept), as
-    a removed one cannot say where its repository is."""
+    """The repository roots of working directories.
+
+    Roots of worktrees are kept in `file` (None: not kept), since a removed one cannot say where its
+    repository is.
+    """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -155,7 +163,7 @@ class Checkouts:
         self._kept: dict[str, str] | None = None
 
     def root(self, cwd: str) -> str:
-        """As `canonical_root`, and for a worktree that is not there any more what it was before."""
+        """Return the repository root, as `canonical_root` does; for a removed worktree, its former root."""
         if is_directory(Path(cwd)):
             root = canonical_root(cwd)
             if not Path(cwd).is_relative_to(root):
@@ -192,7 +200,7 @@ class Checkouts:
 
 
 def _root_by_place(cwd: str) -> str:
-    """The repository of a removed worktree that the agent made, in `.claude/worktrees/`; else empty."""
+    """Return the repository of a removed worktree in `.claude/worktrees/` (made by the agent), or empty."""
     path = Path(cwd)
     for place in (path, *path.parents):
         if place.parent.name == "worktrees" and place.parent.parent.name == ".claude":
@@ -202,7 +210,7 @@ def _root_by_place(cwd: str) -> str:
 
 
 def _of_worktree(place: Path, git: Path) -> str | None:
-    """The main repository of a worktree; None for a submodule, and for what nothing confirms."""
+    """Return the main repository of a worktree; None for a submodule, and for an unconfirmed one."""
     pointer = _line(git)
     if not pointer.startswith("gitdir:"):
         return None
@@ -234,7 +242,7 @@ PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 REMOTE_BASE = "CLAUDE_CODE_REMOTE_MEMORY_DIR"
 _DISABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 _NOTHING = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_DISABLE_CLAUDE_MDS")
-"""Variables that keep every file from being loaded, instructions and memory."""
+"""Variables that keep every file from being loaded, both instructions and memory."""
 _NOT_BY_PROJECTS = frozenset({PATH_OVERRIDE, REMOTE_BASE})
 _REFUSED = (
     "{source} names {directory} for the memories, and Claude Code uses it. Reverie shows the usual place,"
@@ -247,16 +255,16 @@ _ADVICE_INSIDE = "Name a directory inside of the project, or one in your own set
 
 
 class MemorySettings(Struct, frozen=True):
-    """What settings say of the memory of one working directory."""
+    """The settings about the memory of one working directory."""
 
     directory: Path | None = None
-    """Where they put the memory; None for the usual place."""
+    """The directory that they put the memory in; None for the usual place."""
     off: str = ""
-    """What switches it off, in a few words; empty where it is on."""
+    """Why it is off, in a few words; empty where it is on."""
     refused: str = ""
     """A sentence on a setting that Reverie does not follow though the agent does; empty for none."""
     source: str = ""
-    """Which setting names `directory`; empty for none."""
+    """The setting that names `directory`; empty for none."""
     by_project: bool = False
     """Whether a file in the project itself names the directory, whether or not Reverie follows it."""
 
@@ -268,7 +276,7 @@ class _File(Struct, frozen=True):
 
 
 def memory_settings(config: Path, cwd: str | None, machine: Machine) -> MemorySettings:
-    """The settings that count in a working directory; None for those that count in each."""
+    """Return the settings in effect in a working directory; None: those in effect everywhere."""
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
     directory, source, by_project = _absolute(env.get(PATH_OVERRIDE), machine.home_dir), PATH_OVERRIDE, False
@@ -292,8 +300,10 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return why the agent keeps no session notes in a working directory: it runs remotely, or never compacts
-    by itself, which is what its notes are for. Empty where it may keep them."""
+    """Return why the agent keeps no session notes in a working directory; empty where it may.
+
+    It keeps none when it runs remotely, or never compacts by itself, which is the purpose of its notes.
+    """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
     if env.get("CLAUDE_CODE_REMOTE", "").strip().lower() in _TRUE:
@@ -305,13 +315,13 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
-    """The variable that keeps the agent from loading any instructions; empty for none."""
+    """Return the variable that keeps the agent from loading any instructions; empty for none."""
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
 
 
 def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[PathPattern, ...]:
-    """`claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded."""
+    """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded."""
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
         listed = file.data.get("claudeMdExcludes")
@@ -321,7 +331,7 @@ def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[
 
 
 def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Path, ...]:
-    """The files of settings, the strongest first."""
+    """Return the settings files, the strongest first."""
     parts = machine.managed / "managed-settings.d"
     managed = [parts / name for name in reversed(file_names(parts, [])) if name.endswith(".json")]
     found = [*managed, machine.managed / "managed-settings.json"]
@@ -331,7 +341,7 @@ def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Pat
 
 
 def settings_problems(config: Path) -> tuple[str, ...]:
-    """A sentence on the home's settings where they cannot be read."""
+    """Return a sentence on the home's settings if they cannot be read."""
     try:
         read_json(config / "settings.json", _SETTINGS_BYTES)
     except FileNotFoundError:
@@ -344,14 +354,16 @@ def settings_problems(config: Path) -> tuple[str, ...]:
 
 
 def memory_base(config: Path, machine: Machine) -> Path:
-    """The directory that holds `projects/` with the memories."""
+    """Return the directory that holds `projects/` with the memories."""
     env = _environment(list(_files(config, None, machine)), machine)
     return Path(env[REMOTE_BASE]) if env.get(REMOTE_BASE) else config
 
 
 class PathPattern:
-    """A pattern as settings have it, for whole absolute paths: see `Glob`. With `!` in front it is about
-    everything else. One that cannot be read, or is very long, matches nothing."""
+    """A pattern from settings, for whole absolute paths: see `Glob`.
+
+    With `!` in front it matches everything else. An invalid or very long one matches nothing.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._negated = pattern.startswith("!") and not pattern.startswith("!(")
@@ -361,7 +373,7 @@ class PathPattern:
                 self._glob = Glob(pattern[1:] if self._negated else pattern)
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern is about this path."""
+        """Return whether the pattern matches this path."""
         return self._glob is not None and self._glob.matches(path) is not self._negated
 
 
@@ -378,7 +390,7 @@ def _files(config: Path, cwd: str | None, machine: Machine) -> Iterator[_File]:
 
 
 def _environment(files: list[_File], machine: Machine) -> dict[str, str]:
-    """The environment of a session: that of the process, then the settings, the strongest last."""
+    """Return the environment of a session: that of the process, then the settings, the strongest last."""
     env = dict(machine.env)
     for file in reversed(files):
         block = file.data.get("env")
@@ -404,13 +416,13 @@ def _off(env: Mapping[str, str], files: list[_File]) -> str:
     for file in files:
         enabled = file.data.get("autoMemoryEnabled")
         if isinstance(enabled, bool):
-            # A variable that says no to switching it off outranks the setting.
+            # A variable that denies switching it off outranks the setting.
             return "" if enabled or switch in _FALSE else f"autoMemoryEnabled is false in {file.path.name}"
     return ""
 
 
 def _why_not(directory: Path, config: Path) -> str:
-    """Why Reverie does not take a directory for memories; empty where it does."""
+    """Return why Reverie does not accept a directory for memories; empty where it does."""
     if len(directory.parts) <= 2:
         return "everything below it would count as a memory"
     if never_opened(directory / "x", _real(directory) / "x"):
@@ -422,7 +434,7 @@ def _why_not(directory: Path, config: Path) -> str:
 
 
 def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
-    """Why Reverie does not take a directory that a file in the project names; empty where it does."""
+    """Return why Reverie does not accept a directory from a file in the project; empty where it does."""
     real, user, here = _real(directory), _real(machine.home_dir), Path(cwd)
     checkout = next((place for place in (here, *here.parents) if is_there(place / ".git")), here)
     places = {_real(place) for place in (here, checkout, canonical_root(cwd))}
@@ -442,23 +454,20 @@ def _real(path: Path | str) -> Path:
 
 
 def _absolute(value: object, home_dir: Path) -> Path | None:
-    """An absolute directory, `..` folded; None for anything else."""
+    """Return a value as an absolute directory, `..` resolved; None for anything else."""
     if not isinstance(value, str) or "\0" in value or value in ("", "~", "~/"):
         return None
     path = home_dir / value[2:] if value.startswith("~/") else Path(value)
     return Path(os.path.normpath(path)) if path.is_absolute() else None
 
 
-# Instruction files.
-
-
 DEEPEST = 4
-"""How deep imports are followed."""
+"""Maximum depth of imports."""
 MOST_BYTES = 4 << 20
 """A larger file is not loaded at all."""
 _MOST_FILES = 1000
 _MOST_JUDGED = 500
-"""Mentions of one file that may turn out to be imports that load nothing."""
+"""Maximum number of mentions in one file that are checked for failed imports."""
 _CLAUDE = ("CLAUDE.md", ".claude/CLAUDE.md")
 _AGENTS = ("AGENTS.md", ".claude/AGENTS.md")
 _LOCAL = "CLAUDE.local.md"
@@ -482,9 +491,11 @@ _ONE_AGENT = "Only this sub-agent reads it."
 def companions(
     config: Path, cwd: str | None, machine: Machine, added: Sequence[Path] = ()
 ) -> tuple[Companion, ...]:
-    """Every instruction file there is, and the ones that one would write first. `cwd`: the working directory,
-    None where there is none or nobody knows. `added`: the directories that a session gets by `--add-dir`, if
-    CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count."""
+    """Return every existing instruction file, and the missing ones that a person would write first.
+
+    `cwd`: the working directory, None for none or an unknown one. `added`: the directories that a session
+    gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
+    """
     return tuple(_ordered(config, cwd, machine, added, judging=False).found)
 
 
@@ -494,12 +505,12 @@ class FailedImport(Struct, frozen=True):
     file: Path
     """The file that names it."""
     label: str
-    """How people see that file."""
+    """The name of that file for people."""
     written: str
     """As it is written, with the `@`."""
     problem: ImportProblem
     line: int
-    """Where it is written in the file, from 1; 0 where that is not known."""
+    """Its line in the file, from 1; 0 where unknown."""
 
 
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
@@ -534,7 +545,7 @@ def _ordered(
 
 
 class _Origin(Struct, frozen=True):
-    """Whose a file is, and what follows from that."""
+    """The owner of a file, and the rules that follow from it."""
 
     scope: Scope
     note: str
@@ -544,7 +555,7 @@ class _Origin(Struct, frozen=True):
 
 
 class _Version(Struct, frozen=True):
-    """What the text of a file means for loading."""
+    """The parts of a file's text that matter for loading."""
 
     mentions: tuple[Mention, ...] = ()
     limited: bool = False
@@ -552,10 +563,10 @@ class _Version(Struct, frozen=True):
 
 
 class _Order:
-    """Collects each file once, with its imports behind it."""
+    """A collector of instruction files: each file once, followed by its imports."""
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
-        """`judging`: imports that load nothing are collected, too."""
+        """Start an empty list; with `judging`, imports that load nothing are collected, too."""
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
         self._judging = judging
@@ -602,7 +613,10 @@ class _Order:
         depth: int = 0,
         rule: bool = False,
     ) -> None:
-        """Add a file and its imports. `expected`: shown though it is not there."""
+        """Add a file and its imports.
+
+        `expected`: shown even if it does not exist.
+        """
         there = is_file(path)
         real = real_path(path)
         if not (there or expected):
@@ -626,7 +640,7 @@ class _Order:
                 self._import(origin, label, self._target(path, mention.target), depth + 1)
 
     def _note_failure(self, path: Path, label: str, mention: Mention, *, too_deep: bool) -> None:
-        """Keep what was meant to be an import and loads nothing."""
+        """Record an attempted import that loads nothing."""
 
         def is_there(target: str) -> bool:
             return is_file(self._target(path, target))
@@ -636,8 +650,10 @@ class _Order:
             self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
-        """List a file of the project that the agent loads and that may hold credentials, without opening
-        it. False where it is no such file."""
+        """List, without opening it, a project file that the agent loads and that may hold credentials.
+
+        Returns False for any other file.
+        """
         resolved = Path(real)
         if real in self._seen or not never_opened(path, resolved) or not may_be_named(path, resolved):
             return False
@@ -658,7 +674,7 @@ class _Order:
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
-        """Every rule in a directory and below, in the directory's own order."""
+        """Add every rule in a directory and below, in the directory's own order."""
         if self._excludes(origin, directory):
             return
         if is_link(directory):
@@ -668,14 +684,14 @@ class _Order:
         self._add_rules(origin, directory, {})
 
     def add_unread(self, scope: Scope, path: Path, label: str, note: str) -> None:
-        """Add a file that another part of the agent reads, or none of today."""
+        """Add a file that another part of the agent reads, or no part of today's agent."""
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
-        """Add a folder that could not be listed; one that is not there is no news."""
+        """Add a folder that could not be listed; a missing one is ignored."""
         if isinstance(error, FileNotFoundError | NotADirectoryError) or len(self.found) >= _MOST_FILES:
             return
         path = Path(error.filename)
@@ -683,7 +699,7 @@ class _Order:
         self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
 
     def called(self, path: Path) -> str:
-        """How people see a path: relative to the working directory, the agent's home or the user's."""
+        """Return a path as people see it: relative to the working directory, the agent's home or the user."""
         for place, before in ((self._cwd, ""), (self._config, ""), (self._machine.home_dir, "~/")):
             if place is not None and path.is_relative_to(place):
                 return before + path.relative_to(place).as_posix()
@@ -721,7 +737,7 @@ class _Order:
         self.add(origin, target, note=f"Imported by {label}.", depth=depth)
 
     def _forget_unread(self, path: Path) -> None:
-        """An AGENTS.md that was listed as not loaded is loaded after all."""
+        """Remove the "not loaded" entry of an AGENTS.md that is loaded after all."""
         self.found = [each for each in self.found if each.loading != "replaced" or each.path != path]
 
     def _add_rules(self, origin: _Origin, directory: Path, visited: dict[str, None]) -> None:
@@ -761,7 +777,7 @@ class _Order:
         return version, "start", ""
 
     def _says_something(self, path: Path) -> bool:
-        """Whether a CLAUDE file of the project is loaded and not empty."""
+        """Return whether a CLAUDE file of the project is loaded and not empty."""
         real = real_path(path)
         if real in self._seen or not is_file(path) or never_opened(path, Path(real)):
             return False
@@ -787,8 +803,11 @@ class _Order:
 
 
 def _agents_first(found: list[Companion]) -> list[Companion]:
-    """The order where AGENTS.md is loaded in a directory below some `.claude`, such as a worktree that the
-    agent made: what lies in its own `.claude` comes after every plain AGENTS.md."""
+    """Sort the files as they are loaded when AGENTS.md counts below some `.claude`.
+
+    In such a directory, for example a worktree that the agent made, the files in its own `.claude` come after
+    every plain AGENTS.md.
+    """
     early: list[Companion] = []
     late: list[Companion] = []
     place = early
@@ -813,8 +832,10 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:
-    """Every note at and below a directory, by path; links to directories are not followed. `closed` gets why
-    a folder could not be listed."""
+    """Yield every note at and below a directory, by path, without following links to directories.
+
+    `closed` gets the errors of folders that could not be listed.
+    """
     found: list[Path] = []
     for folder, folders, names in walk_paths(directory, onerror=closed.append):
         folders.sort()

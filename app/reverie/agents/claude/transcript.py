@@ -1,17 +1,17 @@
-"""Transcripts of Claude Code, `<session id>.jsonl`, a JSON object a line (formats/claude-code.md sections 8
-and 12.1): as records, as counts for session notes, as messages for a person, and for what was attached to the
-session.
+"""Transcripts of Claude Code, `<session id>.jsonl`, one JSON object a line.
 
-A value of any type may be anywhere, and nothing here fails over it; one of another shape says nothing. A
-record that was copied with its uuid counts once; so does the usage of an answer that is split over several
-lines.
+They are read as records, as counts for session notes, as messages for a person, and for the attachments of
+the session (formats/claude-code.md sections 8 and 12.1).
 
-Attached are the instruction files and the index that the agent loaded, the memories it recalled, and what it
-set the model up with. `recorded` reads one transcript for what the session has in its context now. The
-program records whole files. A list without `changed` holds everything that is loaded and replaces what came
-before (a start, a compaction). One with `changed` (a resumed session) holds only files that are new or
-differ, and names those that are gone in `removed`. Only lines that name one of these attachments are decoded,
-and at most `MOST_BYTES` of a transcript are read.
+Values may have any type, and no reader here fails over it; one of another shape is ignored. A record that was
+copied with its uuid counts once; so does the usage of an answer that is split over several lines.
+
+Attachments are the instruction files and the index that the agent loaded, the memories it recalled, and the
+parts of the model's setup. `recorded` reads one transcript for the present context of the session. The
+program records whole files. A list without `changed` holds everything that is loaded and replaces earlier
+lists (a start, a compaction). One with `changed` (a resumed session) holds only files that are new or differ,
+and names removed ones in `removed`. Only lines that name one of these attachments are decoded, and at most
+`MOST_BYTES` of a transcript are read.
 
 Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
 """
@@ -48,23 +48,20 @@ from reverie.resources import resource_table
 from reverie.text.summaries import estimate_tokens
 from reverie.values import Struct, field, replace
 
-# What was attached to a session (formats/claude-code.md sections 12.1.3, 12.1.4 and 12.1.14).
-
-
 INSTRUCTIONS = "instructions"
 RECALLED = "relevant_memories"
 NESTED = "nested_memory"
 AUTO_MEMORY = "AutoMem"
 """The kind of a loaded file that is the index of the project's memory."""
 RECALL_BYTES = 4096
-"""How much of a recalled memory reaches the model."""
+"""Maximum size of a recalled memory that reaches the model."""
 MOST_BYTES = 64 << 20
-"""How much of one transcript `recorded` reads; beyond it the record counts as unknown."""
+"""Maximum size of one transcript that `recorded` reads; beyond it the record counts as incomplete."""
 
 SET_UP: Mapping[str, str] = resource_table("transcripts.toml")["claude"]["set_up"]
-"""What the agent is set up with, by the attachment that says so, in words."""
+"""The parts of the agent's setup in words, by the attachment that records them."""
 QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
-"""Attachments that tell a reader nothing: the program's own prompt and tools, reminders to the model."""
+"""Attachments without content for a reader: the program's own prompt and tools, reminders to the model."""
 
 
 class LoadedFile(Struct, frozen=True):
@@ -72,7 +69,7 @@ class LoadedFile(Struct, frozen=True):
 
     path: str
     kind: str
-    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty where the record does not say."""
+    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty where the record has none."""
     text: str
 
 
@@ -82,9 +79,9 @@ class Instructions(Struct, frozen=True):
     files: tuple[LoadedFile, ...]
     """In the order in which the model gets them."""
     changed: bool = False
-    """Whether these are only the files that are new or other than before."""
+    """Whether these are only the files that are new or differ."""
     removed: tuple[str, ...] = ()
-    """With `changed`: the files that are not loaded any more."""
+    """With `changed`: the files that are no longer loaded."""
 
 
 class Recalled(Struct, frozen=True):
@@ -95,18 +92,18 @@ class Recalled(Struct, frozen=True):
 
 
 class LoadedContext(Struct):
-    """What one transcript records of its session's context, as it is at the end of the file."""
+    """The recorded context of one session, at the end of its transcript."""
 
     files: dict[str, LoadedFile] = field(default_factory=dict)
     """The files that the session has loaded, in order, by path."""
     at: int | None = None
     """When the last list was recorded, UTC ms."""
     lists: int = 0
-    """How many lists were recorded; 0: the version of the program records none, or nothing was asked yet."""
+    """Number of recorded lists; 0: this version of the program records none, or no prompt was sent yet."""
     recalled: dict[str, int] = field(default_factory=dict)
-    """How often each memory was recalled, by path."""
+    """Number of recalls of each memory, by path."""
     nested: tuple[str, ...] = ()
-    """Files of subdirectories that were loaded when the agent came there."""
+    """Files of subdirectories that were loaded when the agent entered them."""
     complete: bool = True
     """False where the transcript is too large, so that its end was not read."""
 
@@ -116,7 +113,7 @@ class LoadedContext(Struct):
         return any(each.kind == AUTO_MEMORY for each in self.files.values())
 
     def take(self, attachment: Mapping[str, Any], at: int | None) -> None:
-        """Count one attachment."""
+        """Apply one attachment."""
         instructions = instructions_in(attachment)
         if instructions is not None:
             self.lists += 1
@@ -125,7 +122,7 @@ class LoadedContext(Struct):
                 self.files.clear()
             for path in instructions.removed:
                 self.files.pop(path, None)
-            # A file that is there already keeps its place; its text is the new one.
+            # A known file keeps its place and gets the new text.
             self.files.update((each.path, each) for each in instructions.files)
         for memory in recalled_in(attachment):
             self.recalled[memory.path] = self.recalled.get(memory.path, 0) + 1
@@ -135,7 +132,7 @@ class LoadedContext(Struct):
 
 
 def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
-    """The instructions that an attachment records; None for any other."""
+    """Return the instructions that an attachment records; None for any other attachment."""
     if attachment.get("type") != INSTRUCTIONS:
         return None
     return Instructions(
@@ -146,19 +143,22 @@ def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
 
 
 def recalled_in(attachment: Mapping[str, Any]) -> tuple[Recalled, ...]:
-    """The memories that an attachment recalls; none for any other."""
+    """Return the memories that an attachment recalls; none for any other attachment."""
     if attachment.get("type") != RECALLED:
         return ()
     return tuple(Recalled(each.path, each.text) for each in _files(attachment.get("memories")))
 
 
 def nested_in(attachment: Mapping[str, Any]) -> str:
-    """The file of a subdirectory that an attachment loads; empty for any other."""
+    """Return the file of a subdirectory that an attachment loads; empty for any other attachment."""
     return as_text(attachment.get("path")) if attachment.get("type") == NESTED else ""
 
 
 def recorded(path: Path) -> LoadedContext:
-    """What a transcript records. Raises `FileNotFoundError`, `Unavailable`."""
+    """Read the recorded context from a transcript.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     found = LoadedContext()
     with reading_transcript(path) as file:
         found.complete = os.fstat(file.fileno()).st_size <= MOST_BYTES
@@ -179,7 +179,7 @@ _MARKS = tuple(f'"{kind}"'.encode() for kind in (INSTRUCTIONS, RECALLED, NESTED)
 
 
 def _may_count(line: bytes) -> bool:
-    """Whether a line may hold one of the attachments; most lines do not, and some are very long."""
+    """Return whether a line may hold one of the attachments; most lines do not, and some are very long."""
     head = line[:1000]
     return b'"attachment"' in head and any(mark in head for mark in _MARKS)
 
@@ -192,8 +192,11 @@ def _files(value: object) -> Iterator[LoadedFile]:
 
 
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
-    """What an attachment with files says to a person: one sentence with their names, relative to `cwd`
-    where they lie below it. `config`: the agent's home. Empty for any other attachment."""
+    """Describe an attachment with files in one sentence with their names.
+
+    Names are relative to `cwd` where they lie below it. `config`: the agent's home. Empty for any other
+    attachment.
+    """
     instructions = instructions_in(attachment)
     if instructions is not None:
         loaded = _names((each.path for each in instructions.files), cwd, config)
@@ -215,7 +218,7 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """A file as a sentence names it: relative to the working directory, or what tells it from others."""
+    """Return a file's name for a sentence: relative to the working directory, or enough to be unique."""
     if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     parts = path.replace("\\", "/").split("/")
@@ -226,18 +229,15 @@ def _name(path: str, cwd: str, config: str) -> str:
     return path
 
 
-# Records, counts and messages.
-
-
 KINDS = frozenset({"user", "assistant", "system", "attachment"})
-"""What belongs to the conversation."""
+"""Kinds of rows that belong to the conversation."""
 _TABLE = resource_table("transcripts.toml")["claude"]
 _SILENT = frozenset(_TABLE["silent"].split())
-"""Kinds that are known to say nothing in a conversation; others are counted as unknown."""
+"""Kinds that are known to be no part of a conversation; others are counted as unknown."""
 SYNTHETIC = "<synthetic>"
-"""The model's name where no model said it."""
+"""The model name of messages that no model wrote."""
 INJECTED = tuple(_TABLE["injected"])
-"""What a user message begins with that no person typed."""
+"""Beginnings of user messages that no person typed."""
 _TAGS = tuple(each for each in INJECTED if each.startswith("<"))
 _NOT_TYPED = ("recorded", "harness")
 """Sources of rows that no person typed."""
@@ -255,7 +255,7 @@ _TITLE_FILE_BYTES = 64 << 10
 
 
 class TranscriptEntry(Struct, frozen=True):
-    """One record of the conversation. Empty texts: it does not say; `timestamp` UTC ms."""
+    """One record of the conversation. Missing texts are empty; `timestamp` UTC ms."""
 
     kind: str
     row: dict[str, Any]
@@ -270,7 +270,7 @@ class TranscriptEntry(Struct, frozen=True):
 
     @property
     def response(self) -> str:
-        """The answer of the model that this line is a part of; empty for anything else."""
+        """The id of the model's answer that this line is a part of; empty for anything else."""
         return as_text(self.message.get("id")) if self.kind == "assistant" else ""
 
     @property
@@ -292,13 +292,16 @@ class Usage(Struct, frozen=True):
 
     @property
     def context(self) -> int:
-        """How much the model had before it with this answer at the end."""
+        """Total tokens of the context including this answer."""
         return self.input + self.output + self.cache_write + self.cache_read
 
 
 class SessionHead(Struct, frozen=True):
-    """What the beginning and the end of a transcript say. `cwd` is the first one; `title` follows the
-    agent's order: the person's, the generated one, the summary, else the first typed prompt."""
+    """Facts from the beginning and the end of a transcript.
+
+    `cwd` is the first one; `title` follows the agent's order: the person's, the generated one, the summary,
+    or else the first typed prompt.
+    """
 
     cwd: str = ""
     title: str = ""
@@ -310,8 +313,10 @@ class SessionHead(Struct, frozen=True):
 
 
 def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
-    """Every record of the conversation, each uuid once, in the order of the file. Raises
-    `FileNotFoundError`, `Unavailable`."""
+    """Yield every record of the conversation, each uuid once, in the order of the file.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     seen: set[int] = set()
     for row in rows_of(path, reading):
         entry = entry_of(row)
@@ -324,7 +329,7 @@ def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
 
 
 def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
-    """The record of a decoded line; None for what is no part of the conversation."""
+    """Return the record of a decoded line; None for one outside of the conversation."""
     kind = row.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
         return None
@@ -334,7 +339,7 @@ def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
 
 
 def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
-    """The content of a message, a plain string as one text block."""
+    """Yield the content blocks of a message; a plain string is one text block."""
     content = entry.message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
@@ -342,12 +347,12 @@ def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
 
 
 def message_text(entry: TranscriptEntry) -> str:
-    """What a message says in words; pictures and documents are told by their kind."""
+    """Return the words of a message; pictures and documents are named by their kind."""
     return "\n".join(filter(None, map(block_text, blocks_of(entry))))
 
 
 def block_text(block: dict[str, Any]) -> str:
-    """The words of a text block; a picture or document is told by its kind; empty for any other."""
+    """Return the words of a text block, the kind of a picture or document, or empty."""
     kind = block.get("type")
     if kind == "text":
         return as_text(block.get("text"))
@@ -355,15 +360,18 @@ def block_text(block: dict[str, Any]) -> str:
 
 
 def result_text(content: Any) -> str:
-    """What a tool answered: a string, a list of blocks, or nothing."""
+    """Return the answer of a tool as text; it may be a string, a list of blocks, or nothing."""
     if isinstance(content, str):
         return content
     return "\n".join(filter(None, map(block_text, objects_of(content))))
 
 
 def is_typed(entry: TranscriptEntry) -> bool:
-    """Whether a person typed it, in the session itself. Programs of today say so (`rowSource`); of a row of
-    theirs only the tags count that their commands leave in it."""
+    """Return whether a person typed the record, in the session itself.
+
+    Today's programs record the origin (`rowSource`); in their local rows only the tags count that their
+    commands leave.
+    """
     source = entry.row.get("rowSource")
     if source in _NOT_TYPED:
         return False
@@ -376,14 +384,14 @@ def is_typed(entry: TranscriptEntry) -> bool:
 
 
 def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
-    """The tool calls in a line of the model."""
+    """Return the tool calls in a line of the model."""
     if entry.kind != "assistant":
         return ()
     return tuple(block for block in blocks_of(entry) if block.get("type") == "tool_use")
 
 
 def usage_of(entry: TranscriptEntry) -> Usage | None:
-    """What the answer used, as this line says; None where no model said it, or nothing is told."""
+    """Return the usage of an answer in this line; None where no model answered, or none is given."""
     usage = entry.message.get("usage")
     if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
         return None
@@ -396,8 +404,11 @@ def usage_of(entry: TranscriptEntry) -> Usage | None:
 
 
 def first_cwd(path: Path) -> str:
-    """The working directory that a transcript names first: from its first 8 KiB, or, where a long prompt
-    stands before it, its first 256 KiB. Empty for none. Raises `OSError`, `Unavailable`."""
+    """Return the first working directory in a transcript; empty for none.
+
+    Reads the first 8 KiB, or, where a long prompt comes before it, the first 256 KiB. Raises `OSError`,
+    `Unavailable`.
+    """
     with opened_transcript(path) as file:
         head = file.read(_FIRST_BYTES)
         found = _CWD.search(head)
@@ -412,7 +423,10 @@ def first_cwd(path: Path) -> str:
 
 
 def session_head(path: Path) -> SessionHead:
-    """Read from the first 256 KiB and the last 64 KiB. Raises `FileNotFoundError`, `Unavailable`."""
+    """Read a session's facts from the first 256 KiB and the last 64 KiB of its transcript.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     titles: dict[str, str] = {}
     said = dict.fromkeys(("cwd", "gitBranch", "version", "prompt"), "")
     started: int | None = None
@@ -433,7 +447,7 @@ def session_head(path: Path) -> SessionHead:
 
 
 def title_by_hand(directory: Path) -> str:
-    """The title that a person gave a session, from the session's own directory; empty for none."""
+    """Return the title that a person gave a session, from its own directory; empty for none."""
     try:
         with opened_transcript(directory / "custom-title.json") as file:
             row = decoded_row(file.read(_TITLE_FILE_BYTES))
@@ -443,26 +457,26 @@ def title_by_hand(directory: Path) -> str:
 
 
 def session_title(transcript: Path) -> str:
-    """The title by hand, else what the transcript says; empty for none."""
+    """Return the title by hand, or else the transcript's; empty for none."""
     by_hand = title_by_hand(transcript.with_suffix(""))
     if by_hand:
         return by_hand
-    with contextlib.suppress(FileNotFoundError):  # it may go at any moment
+    with contextlib.suppress(FileNotFoundError):  # it may be deleted at any moment
         return session_head(transcript).title
     return ""
 
 
 def first_line(text: str) -> str:
-    """The first line that says something; empty for none."""
+    """Return the first line that is not blank; empty for none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Tells, asked for each entry in the order of the file, whether a rewind left it behind: it is not on the
-    way from the newest record up to the first one, and stands under a typed message that is not.
+    """Return a function that tells whether a rewind abandoned an entry; call it for each, in file order.
 
-    Whatever came before a place where that way breaks off counts as current; so nothing is greyed for want
-    of a parent. Raises `FileNotFoundError`, `Unavailable`.
+    An entry is abandoned if it is not on the path from the newest record up to the first one, and is below a
+    typed message that is not on it either. Entries before a place where that path breaks off count as
+    current, so that nothing is greyed out for lack of a parent. Raises `FileNotFoundError`, `Unavailable`.
     """
     parents: dict[int, int] = {}
     places: dict[int, int] = {}
@@ -494,8 +508,11 @@ def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
 
 
 def _links(line: bytes) -> tuple[str, str, bool]:
-    """uuid, parent and whether it is a sub-agent's. Parsing every line would cost most of the time until the
-    first message is there; where a name stands twice (in what a tool answered), it is needed."""
+    """Return uuid, parent and whether a line is a sub-agent's.
+
+    Parsing every line would take most of the time until the first message is shown; it is done only where a
+    name occurs twice (in a tool's answer).
+    """
     at = line.find(b'arentUuid"')  # of `logicalParentUuid` as well, which needs a closer look
     own = line.find(b'"uuid"')
     if at > 0 and line.find(b'arentUuid"', at + 1) < 0 and (own < 0 or line.find(b'"uuid"', own + 1) < 0):
@@ -509,8 +526,11 @@ def _links(line: bytes) -> tuple[str, str, bool]:
 
 
 def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """The rows of the head; the titles of head and tail go into `titles`, the last of each kind wins. Once it
-    `is_enough`, only lines that may be titles are decoded: a record of today may be 60 KB of one line."""
+    """Yield the rows of the head, and store the titles of head and tail in `titles`.
+
+    The last title of each kind wins. Once it `is_enough`, only lines that may be titles are decoded, since a
+    record may be one line of 60 KB.
+    """
     with reading_transcript(path) as file:
         head = file.read(_HEAD_BYTES)
         size = os.fstat(file.fileno()).st_size
@@ -544,9 +564,12 @@ def _count(value: Any) -> int:
 
 
 class SessionFacts(Struct):
-    """`messages` of people and the model; `context_tokens` the whole context with the last answer;
-    `calls_tools`: the last answer asks for tools, so that the model is in the middle of its work. `cwd`:
-    where the session began."""
+    """Counts for the thresholds of session notes.
+
+    Only the main thread counts: sub-agents and messages that no model wrote are skipped. `messages` of people
+    and the model; `context_tokens` the whole context with the last answer; `calls_tools`: the last answer
+    asks for tools, so the model is in the middle of its work. `cwd`: where the session began.
+    """
 
     messages: int = 0
     context_tokens: int = 0
@@ -560,14 +583,14 @@ class SessionFacts(Struct):
     _counted: bool = False
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """How many tools were called after this message; None: all; 0 where it is not there any more."""
+        """Return the number of tool calls after this message; None: all; 0 for a message that is missing."""
         if uuid is None:
             return self.tool_calls
         before = self._after.get(uuid)
         return 0 if before is None else self.tool_calls - before
 
     def take(self, entry: TranscriptEntry) -> None:
-        """Count one record; one that was counted already (it was copied) does not count again."""
+        """Count one record, unless a copy of it was counted already."""
         if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
             return
         if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):
@@ -589,13 +612,16 @@ class SessionFacts(Struct):
         usage = usage_of(entry)
         if usage is not None and usage.context:
             self.context_tokens, self._counted = usage.context, True
-        elif not self._counted:  # a service that does not count: what was said tells about how much it is
+        elif not self._counted:  # a service that does not count tokens: estimate them from the text
             self._estimated += estimate_tokens(message_text(entry))
             self.context_tokens = self._estimated
 
 
 class SessionScan:
-    """Follows one transcript."""
+    """An incremental reader of one transcript.
+
+    Later calls read only what was added. A file that was replaced or became shorter is read again.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -604,7 +630,7 @@ class SessionScan:
         self._facts = SessionFacts()
 
     def update(self) -> SessionFacts:
-        """Take in what was added since the last time; the facts as they are then."""
+        """Read what was added since the last call and return the current counts."""
         with reading_transcript(self._path) as file:
             status = os.fstat(file.fileno())
             place = (status.st_dev, status.st_ino)
@@ -630,14 +656,19 @@ class SessionScan:
 
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
-"""System records that tell a reader of the conversation nothing."""
+"""System records without content for a reader of the conversation."""
 
 
 _SET_UP_WITH = "What the agent was set up with: "
 
 
 class ClaudeReadable:
-    """Implements `agents.transcripts.ReadableTranscript` for one transcript file, a sub-agent's too."""
+    """Implements `agents.transcripts.ReadableTranscript` for one transcript file, including a sub-agent's.
+
+    One answer of the model takes several lines and becomes one message; text that nobody typed is `context`,
+    a compaction an event, a sub-agent's text `side`, text abandoned by a rewind `undone` (section 8). Two
+    passes: the first finds the current branch, the second makes the messages.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -652,13 +683,13 @@ class ClaudeReadable:
 
 
 def _config_of(path: Path) -> str:
-    """The agent's home that a transcript lies in; empty where it lies in none."""
+    """Return the agent's home that a transcript lies in; empty for none."""
     above = next((each.parent for each in path.parents if each.name == "projects"), None)
     return "" if above is None else str(above)
 
 
 class _Messages:
-    """Makes messages of entries, in order. The words of an answer wait for the rest of it."""
+    """A converter of entries into messages, in order. The words of an answer wait for the rest of it."""
 
     def __init__(self, config: str) -> None:
         self._config = config
@@ -691,7 +722,10 @@ class _Messages:
         yield from self._pairing.rest()
 
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
-        """Take what the program attached for itself; it waits for the others that stand beside it."""
+        """Store an attachment of the program; return whether it was one.
+
+        It is combined with the attachments beside it.
+        """
         kind = as_text(about.get("type"))
         if kind in QUIET:
             return True
@@ -769,7 +803,7 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Words of the model: those of one answer become one message."""
+        """Append words of the model: those of one answer become one message."""
         before = self._words
         if before is None or not before.id:
             yield from self._flush()

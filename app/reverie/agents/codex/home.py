@@ -1,14 +1,15 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
 The store of the version in use, `memories/` or `memories_v2/`, is global; the other version is shown and
-never written. Which of its memories belong to a project, their own lines say (`agents.codex.store`). Older
-generations may lie in `memories/`, since nobody migrates: buckets per working directory (64 hex digits, later
-16) are projects, read-only in homes of today. A bucket's name cannot be turned back: its directory is named
-by the trace files in it, or found among the directories that are known otherwise. Where a directory has both
-kinds of bucket, the older one is the project and the newer a project of its own. Threads are transcripts to
-open, not workspaces.
+never written. Lines in the memories name the project that they belong to (`agents.codex.store`). Older
+generations may lie in `memories/`, since no version migrates them: buckets per working directory (64 hex
+digits, later 16) are projects, read-only in homes of today. A bucket's name cannot be turned back into a
+path: its directory is named by the trace files in it, or found among the directories that are known
+otherwise. Where a directory has both kinds of bucket, the older one is the project and the newer a project of
+its own. Threads are transcripts to open, not workspaces.
 
 The home is only read; databases through copies in `cache`. Credentials are never opened.
+
 Failure: as `agents.base` says.
 """
 
@@ -116,7 +117,7 @@ _OF_FEBRUARY = "Codex of today does not read memories per working directory; the
 
 
 class CodexHome(Home):
-    """One Codex home; see `agents.base.Home` for what each member promises."""
+    """One Codex home; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
     caps = CAPS
@@ -129,7 +130,10 @@ class CodexHome(Home):
         now: Callable[[], float] = time.time,
         sqlite_home: Path | None = None,
     ) -> None:
-        """`sqlite_home`: where the agent's environment puts the databases, if it does."""
+        """Open the home at `root`.
+
+        `sqlite_home`: where the agent's environment puts the databases, if it names a place.
+        """
         super().__init__(root)
         self.transcripts = self
         self.jobs = self
@@ -211,7 +215,7 @@ class CodexHome(Home):
 
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
         if root is not None and not root.read_only:
-            # A root from a journal (undo, recovery) does not say whether it may be written today.
+            # A root from a journal (undo, recovery) does not record whether it may be written today.
             root = replace(root, read_only=self._why_read_only(root))
         refused = super().write_refusals(root)
         if root is None:
@@ -220,7 +224,10 @@ class CodexHome(Home):
         return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Sheet sections 2, 3 and 10: what phase one makes is made anew; the rest is for editing."""
+        """Return the rule of a file (sheet sections 2, 3 and 10).
+
+        Files that phase one makes are generated; the rest is editable.
+        """
         if root.read_only:
             return FileRule("read-only", root.read_only)
         first, _, below = rel.partition("/")
@@ -260,8 +267,11 @@ class CodexHome(Home):
 
     @property
     def extracts_to_notes(self) -> bool:
-        """Whether what an extraction finds goes into notes to Codex. The layout per working directory is for
-        homes of the first generation only: Codex of today never reads it."""
+        """Whether extracted memories go into notes to Codex.
+
+        The layout per working directory is for homes of the first generation only: Codex of today never reads
+        it.
+        """
         return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
 
     def extracted_at(self) -> Mapping[str, int]:
@@ -269,7 +279,7 @@ class CodexHome(Home):
         found = {**books.empty, **books.outputs}
         for thread_id, at in self._traces_at():
             found[thread_id] = max(at, found.get(thread_id, 0))
-        # Books and traces hold whole seconds: the end of each counts.
+        # Databases and traces hold whole seconds: the end of each second counts.
         return {thread_id: at + 999 for thread_id, at in found.items()}
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
@@ -283,8 +293,7 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """The threads of which traces of the first generations lie here, and how new each was then (UTC
-        ms)."""
+        """Yield the threads with traces of the first generations, and how new each one was then (UTC ms)."""
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -328,7 +337,7 @@ class CodexHome(Home):
         return model_services(self._root)
 
     def threads(self) -> tuple[Thread, ...]:
-        """Every thread, those of sub-agents too."""
+        """Return every thread, including those of sub-agents."""
         self._require_available()
         return self._threads()
 
@@ -392,8 +401,10 @@ class CodexHome(Home):
         return codex_store.version_of(self._root, root.directory) or "v1"
 
     def _global_root(self) -> ScopeRoot:
-        """The store of the version in use. Each version has a key of its own, so that the history of one is
-        never put into the other."""
+        """Return the store of the version in use.
+
+        Each version has a key of its own, so that the history of one never gets into the other.
+        """
         version = codex_store.version_in_use(self._root).name
         directory = self._root / codex_store.DIRECTORIES[version]
         why = codex_store.why_read_only(self._root, version)
@@ -417,7 +428,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Why nothing may be written into a root as the home is now; empty where it may."""
+        """Return why nothing may be written into a root in the home's present state; empty where it may."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""
@@ -427,8 +438,11 @@ class CodexHome(Home):
         return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
-        """A bucket of the first generations; those that are not there are not made any more by a Codex of
-        today, nor by Reverie."""
+        """Return a bucket of the first generations.
+
+        Missing buckets are created neither by a Codex of today nor by Reverie. Raises `ScopeUnavailable` for
+        those.
+        """
         root = self._bucket_root(bucket)
         if root.read_only == _OF_FEBRUARY and not is_directory(root.directory):
             raise ScopeUnavailable(
@@ -454,7 +468,7 @@ class CodexHome(Home):
         return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
-        """The bucket of a working directory, or the one that is named by its own directory."""
+        """Return the bucket of a working directory, or the one that is named by its own directory."""
         own = Path(project_path)
         if own.parent == self._memories and BUCKET.fullmatch(own.name):
             return own.name
@@ -470,7 +484,7 @@ class CodexHome(Home):
                 yield name
 
     def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
-        """The working directory of each bucket; its own directory where nobody knows."""
+        """Return the working directory of each bucket, or its own directory where that is unknown."""
         buckets = list(self._buckets(problems))
         if not buckets:
             return {}
@@ -503,7 +517,7 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Directories that the books and the settings of the agent name; without books, the rollouts."""
+        """Return the directories that the agent's databases and settings name; without rows, the rollouts."""
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
@@ -516,7 +530,7 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Directories of the newest rollouts that the books do not tell of, by their beginnings."""
+        """Return the directories of the newest rollouts without a database row, from their first lines."""
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd
@@ -530,7 +544,7 @@ class CodexHome(Home):
 
 @lru_cache(maxsize=4096)
 def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
-    """Return the header lines of a trace file by their names, as they are until the file changes."""
+    """Return the header lines of a trace file by their names, cached until the file changes."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         head = file.read(_HEADER_BYTES).decode("utf-8", "replace")
     pairs = (line.partition(":") for line in reversed(head.partition("\n\n")[0].splitlines()))
@@ -539,7 +553,10 @@ def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _rollout_cwd(path: Path, _size: int) -> str:
-    """The directory a person's rollout begins in; empty for none. Read anew while the file is short."""
+    """Return the directory that a person's rollout begins in; empty for none.
+
+    Read again while the file is short.
+    """
 
     try:
         head = rollout_head(path)
@@ -549,7 +566,7 @@ def _rollout_cwd(path: Path, _size: int) -> str:
 
 
 def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
-    """Working directories by the hash of what the agent takes for them, or of the path as it is given."""
+    """Return working directories by the hash of their normalised path, and of the path as given."""
     found: dict[str, str] = {}
     for cwd in cwds:
         for each in (cwd, normalised_cwd(cwd)):
@@ -558,17 +575,17 @@ def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
 
 
 def _hashed(by_hash: dict[str, str], bucket: str) -> str:
-    """The directory whose hash begins with a bucket's name; empty for none."""
+    """Return the directory whose hash begins with a bucket's name; empty for none."""
     return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
 def _failed(source: TranscriptSource) -> TranscriptSource:
-    """A transcript of which Codex could not extract a memory."""
+    """Mark a transcript as one that Codex could not extract a memory from."""
     return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
 
 
 def _named(given: str, directory: str) -> str:
-    """A name that a person gave a project, with its directory, which says which repository it is."""
+    """Return a person's name for a project with its directory, which identifies the repository."""
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 
@@ -577,14 +594,6 @@ def _name(path: str, bucket: str) -> str:
     if bucket and own.name == bucket:
         return f"unknown directory {bucket[:8]}…"
     return own.name or path
-
-
-# Models and services in `config.toml` (section 4).
-#
-# Only what is written there counts: without `extract_model` and `consolidation_model` in `[memories]` Codex
-# uses models that its versions do not agree on. Not offered are services that need Codex's own login, a
-# command that makes tokens, parameters in the address, or an unknown wire format. A token in the settings is
-# never used, and `auth.json` never opened.
 
 
 _USUAL_PROVIDER = "openai"
@@ -596,15 +605,18 @@ _WIRES: Mapping[str, Literal["openai", "openai-responses"]] = {
     "responses": "openai-responses",
     "chat": "openai",
 }
-"""`wire_api`; programs of today accept the first only, and take it when nothing is said."""
+"""`wire_api`; programs of today accept only the first, and use it as the default."""
 _OUT_OF_REACH = ("query_params", "auth", "env_http_headers", "aws")
-"""Settings of a service that Reverie cannot follow."""
+"""Settings of a service that Reverie does not support."""
 _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 
 
 def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
-    """Return the model that `[memories]` names for one of the two phases, as `provider:model`; None where the
-    home names none."""
+    """Return the model that `[memories]` names for one of the two phases, as `provider:model`, or None.
+
+    Only the written setting counts: without it Codex uses models that its versions do not agree on (section
+    4).
+    """
     data, _problem = config(root)
     memories = data.get("memories")
     model = _word(memories.get(name)) if isinstance(memories, dict) else ""
@@ -613,7 +625,12 @@ def named_model(root: Path, name: Literal["extract_model", "consolidation_model"
 
 
 def model_services(root: Path) -> tuple[ModelService, ...]:
-    """The services of `[model_providers]` that Reverie can ask, by name."""
+    """Return the services of `[model_providers]` that Reverie can use, by name.
+
+    Left out are services that need Codex's own login, a command that makes tokens, parameters in the address,
+    or an unknown wire format. A token in the settings is never used, and `auth.json` never opened (section
+    4).
+    """
     told = config(root)[0].get("model_providers")
     entries = told.items() if isinstance(told, dict) else ()
     found = (_service(name, entry) for name, entry in sorted(entries) if isinstance(entry, dict))
@@ -640,5 +657,5 @@ def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
 
 
 def _word(value: object) -> str:
-    """A name without white space; empty for anything else."""
+    """Return a name without white space; empty for anything else."""
     return value if isinstance(value, str) and value and not any(map(str.isspace, value)) else ""

@@ -1,6 +1,6 @@
-"""How Codex names what it keeps (formats/codex.md sections 1 to 3), and how to tell one of its homes.
+"""Names of Codex's files, and detection of its homes (formats/codex.md sections 1 to 3).
 
-Pure, but for looking at the disk in `detect` and `config`.
+Pure, but for reading the disk in `detect`, `config` and the functions that resolve or list paths.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from reverie.files.directory import is_directory, is_file, is_there, read_regula
 
 KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
-"""A directory in `memories/` that holds the memory of one working directory: 64 digits in the first
-generation, 16 in the one after it."""
+"""A directory in `memories/` with the memory of one working directory: 64 digits in the first generation, 16
+in the next one."""
 USER_BUCKET = "user"
 STATE_DATABASES = re.compile(r"state(?:_(\d+))?\.sqlite")
 MEMORY_DATABASES: Mapping[str, re.Pattern[str]] = {
     "v1": re.compile(r"memories(?:_(\d+))?\.sqlite"),
     "v2": re.compile(r"memories_v2(?:_(\d+))?\.sqlite"),
 }
-"""The database of memory jobs, by the version of the memory that it is about."""
+"""The database of memory jobs, by memory version."""
 _CONFIG_BYTES = 4 << 20
 _WINDOWS_DRIVE = re.compile(r"/mnt/[A-Za-z](?:/|$)")
 _YEAR = re.compile(r"\d{4}")
@@ -34,8 +34,10 @@ _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 
 
 def bucket_of(cwd: str) -> str:
-    """The directory in `memories/` for a normalised working directory, first generation; the next one uses
-    its first 16 digits."""
+    """Return the directory in `memories/` for a normalised working directory of the first generation.
+
+    The next generation uses its first 16 digits.
+    """
     try:
         name = cwd.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a character, which JSON may hold and no disk does
@@ -44,8 +46,10 @@ def bucket_of(cwd: str) -> str:
 
 
 def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
-    """Symlinks resolved; as given where it does not exist. On a drive of Windows, under WSL, lower-cased.
-    `wsl`: whether this is one; None: find out."""
+    """Resolve symlinks of a working directory; return it unchanged if it does not exist.
+
+    On a drive of Windows, under WSL, it is lower-cased. `wsl`: whether this is WSL; None: find out.
+    """
     try:
         real = real_path(cwd, strict=True)
     except (OSError, ValueError):
@@ -55,32 +59,35 @@ def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
 
 
 def slug_of(title: str) -> str:
-    """The part of a trace file's name that tells what it is about."""
+    """Return the part of a trace file's name that describes its subject."""
     slug = re.sub(r"[^a-z0-9]+", "_", _ascii_lower(title)).strip("_")
     # Cut after trimming, so that a slug may end in an underscore.
     return slug[:64] or "trace"
 
 
 def trace_name(thread_id: str, title: str) -> str:
-    """The name of a thread's file in `trace_summaries/`."""
+    """Return the name of a thread's file in `trace_summaries/`."""
     return f"{thread_id}_{slug_of(title)}.md"
 
 
 def thread_of_trace(name: str) -> str:
-    """The thread whose trace a file is; empty for a file that no pruning touches."""
+    """Return the thread of a trace file; empty for a file that no pruning touches."""
     stem, dot, suffix = name.rpartition(".")
     head, underscore, _slug = stem.partition("_")
     return head if dot and suffix == "md" and underscore else ""
 
 
 def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """The directory the agent uses under this environment; it need not exist."""
+    """Return the directory that the agent uses under this environment; it need not exist."""
     return Path(env["CODEX_HOME"]) if env.get("CODEX_HOME") else home_dir / ".codex"
 
 
 def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | None:
-    """Where this environment puts the databases of the home at `root`: it speaks of the home that the agent
-    uses under it, and of no other. None: it says nothing. A relative path is of wherever the agent runs."""
+    """Return where this environment puts the databases of the home at `root`, or None.
+
+    The variable applies only to the home that the agent uses under this environment. A relative path depends
+    on where the agent runs, so it is ignored.
+    """
     told = env.get("CODEX_SQLITE_HOME", "")
     if not told or "\0" in told or not Path(told).is_absolute():
         return None
@@ -88,17 +95,17 @@ def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | No
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Where a home may be: the one the agent would use, then the usual one."""
+    """Return where a home may be: the one the agent would use, then the usual one."""
     return tuple(dict.fromkeys((home_root(env, home_dir), home_dir / ".codex")))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Those of the usual places that exist."""
+    """Return the usual places that exist."""
     return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 
 def detect(root: Path) -> bool:
-    """Whether a directory is a home of this agent, judged by what only this agent keeps in one."""
+    """Return whether a directory is a home of this agent, judged by files that only this agent keeps."""
     if any(is_there(root / name) for name in _OWN_NAMES):
         return True
     for directory in (root, root / "sqlite"):
@@ -111,13 +118,15 @@ def detect(root: Path) -> bool:
         return True
     if any(is_there(store / name) for store in (memories, root / "memories_v2") for name in _MEMORY_NAMES):
         return True
-    # Credentials are never opened; that they are there says whose home it is.
+    # Credentials are never opened; their existence identifies the home.
     return is_file(root / "config.toml") and any(is_file(root / n) for n in ("auth.json", "history.jsonl"))
 
 
 def database_names(directory: Path) -> tuple[str, ...]:
-    """The files that change when the agent writes in its books of threads and jobs: of those in a directory,
-    and of those the newest generation has."""
+    """Return the files that change when the agent writes to its databases of threads and jobs.
+
+    These are the existing ones in a directory, and those of the newest generation.
+    """
     there = {"state_5.sqlite", "memories_1.sqlite", "memories_v2_1.sqlite"}
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
     there |= {name for name in _names(directory) if any(each.fullmatch(name) for each in patterns)}
@@ -125,7 +134,10 @@ def database_names(directory: Path) -> tuple[str, ...]:
 
 
 def config(home: Path) -> tuple[Mapping[str, Any], str]:
-    """What config.toml says, and a sentence where it cannot be read; nothing of either without the file."""
+    """Return the contents of config.toml, and a sentence if it cannot be read.
+
+    Both are empty without the file.
+    """
     path = home / "config.toml"
     try:
         status = path.stat()
@@ -138,7 +150,7 @@ def config(home: Path) -> tuple[Mapping[str, Any], str]:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[Mapping[str, Any], str]:
-    """Kept until the file changes."""
+    """Parse config.toml, cached until the file changes."""
     import tomllib  # late: the first names need no settings
 
     try:

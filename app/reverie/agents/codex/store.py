@@ -1,20 +1,21 @@
-"""The memories of Codex: which version is in use, who may change what in it, what Codex accepts, what lies
-beside it, which files are about a project, and what goes into a prompt of them and of the instructions
-(formats/codex.md sections 3, 4 and 10).
+"""The memory store of Codex: the version in use, write rules, and the parts that go into a prompt.
+
+Covers the rules for content that Codex accepts, memories beside the store, files about a project, and
+instructions (formats/codex.md sections 3, 4 and 10).
 
 `[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
-all, and version 2 otherwise. So whoever creates `memories/` in a home of today switches the person's memory
-off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
+all, and version 2 otherwise. So a program that creates `memories/` in a home of today switches the person's
+memory off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
 consolidated, Codex refuses a store whose summary breaks its rules; `refuse_content` refuses such a text.
 
-Of `memory_summary.md`, trimmed, about 2,500 tokens are loaded, a token being four bytes; from a longer one
-the middle is left out and a marker says how much. A summary that is not valid UTF-8 is not loaded at all. The
-instructions are the home's own file, trimmed, and after it one file of each directory from the root of the
-project down to the working directory, as they are, up to a budget in bytes. Bytes that are no UTF-8 become
+Of `memory_summary.md`, trimmed, about 2,500 tokens are loaded, a token being four bytes; the middle of a
+longer one is replaced by a marker with the amount. A summary that is not valid UTF-8 is not loaded at all.
+The instructions are the home's own file, trimmed, and after it one file of each directory from the root of
+the project down to the working directory, unchanged, up to a budget in bytes. Bytes that are no UTF-8 become
 U+FFFD there.
 
 Threading: any thread but the GUI's. Failure: `StoreError` for content to write; unreadable settings count as
-none, what cannot be listed is left out, and what a prompt is made of fails on no content.
+none, directories that cannot be listed are left out, and building a prompt accepts any content.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ LOCKS: Mapping[Version, str] = {"v1": "memories.lock", "v2": "memories_v2.lock"}
 SUMMARY = "memory_summary.md"
 HANDBOOK = "MEMORY.md"
 SUMMARY_BYTES = 9_999
-"""The largest summary that version 2 accepts (measured: one byte more is refused). Version 1 accepts any size
-and loads a part."""
+"""Maximum size of a summary in version 2 (measured: one byte more is refused). Version 1 accepts any size and
+loads a part."""
 HEADINGS = ("User Profile", "User preferences", "General Tips", "What's in Memory")
 """The second-level headings that version 2 requires, in any order."""
 SUMMARIES = r"rollout_summaries/[^/]+\.md"
-"""The files that are about one rollout each; their first heading says which."""
+"""The files about one rollout each, named by their first heading."""
 NOTES = "extensions/ad_hoc/notes"
-"""New files here are the accepted way to tell Codex something."""
+"""The directory for notes to Codex: new files here are its official way to receive them."""
 
 NO_STORE = "Codex has made no memory here yet. Start Codex once with its memory turned on."
 _LATER = re.compile(r"memories_v(?!1$|2$)\d{1,4}")
@@ -69,7 +70,7 @@ _MANIFEST = "Codex keeps the list of an extension's files in this file."
 
 
 class MemoryVersion(Struct, frozen=True):
-    """The version in use, and why as a sentence."""
+    """The version in use, and the reason as a sentence."""
 
     name: Version
     reason: str
@@ -80,7 +81,7 @@ class MemoryVersion(Struct, frozen=True):
 
 
 def version_in_use(home: Path) -> MemoryVersion:
-    """Which version Codex would use in this home now."""
+    """Return the version that Codex would use in this home now."""
     named = settings(home).get("version")
     if named == "v1" or named == "v2":
         return MemoryVersion(named, f"[memories] version in config.toml is {named}.")
@@ -90,7 +91,7 @@ def version_in_use(home: Path) -> MemoryVersion:
 
 
 def version_of(home: Path, directory: Path) -> Version | None:
-    """The version that a directory belongs to; None: it lies in neither."""
+    """Return the version that a directory belongs to; None: it lies in neither."""
     for version, name in DIRECTORIES.items():
         if directory == home / name or directory.is_relative_to(home / name):
             return version
@@ -98,7 +99,7 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Why nothing may be written into this version; empty where it may."""
+    """Return why nothing may be written into this version; empty where it may."""
     used = version_in_use(home)
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
@@ -110,18 +111,21 @@ def why_read_only(home: Path, version: Version) -> str:
 
 
 def settings(home: Path) -> Mapping[str, Any]:
-    """`[memories]` of config.toml; empty where it cannot be read."""
+    """Return `[memories]` of config.toml; empty where it cannot be read."""
     return _table(home, "memories")
 
 
 def features(home: Path) -> Mapping[str, Any]:
-    """`[features]` of config.toml; empty where it cannot be read."""
+    """Return `[features]` of config.toml; empty where it cannot be read."""
     return _table(home, "features")
 
 
 def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
-    """Whether a Codex with one store for all projects has worked in this home. `places`: where its databases
-    may lie. Such a Codex never reads what the first generation kept per working directory."""
+    """Return whether a Codex with one store for all projects has worked in this home.
+
+    `places`: where its databases may lie. Such a Codex never reads the first generation's memories per
+    working directory.
+    """
     if is_directory(home / DIRECTORIES["v2"]) or is_directory(home / DIRECTORIES["v1"] / ".git"):
         return True
     return any(
@@ -132,7 +136,7 @@ def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
 
 
 def file_rule(version: Version, rel: str) -> FileRule:
-    """Who may change a file of the store."""
+    """Return whether a file of the store may be changed."""
     first, _, below = rel.partition("/")
     if first.lower() == ".git" or first == ".codex-baseline":
         return FileRule("read-only", _BASELINE)
@@ -154,7 +158,7 @@ def file_rule(version: Version, rel: str) -> FileRule:
 
 
 def file_role(rel: str) -> FileRole:
-    """What a file of the store is to a consolidation of Reverie's."""
+    """Return how a consolidation by Reverie treats a file of the store."""
     if rel == NOTES or rel.startswith(f"{NOTES}/"):
         return "kept"
     if rel in (SUMMARY, HANDBOOK) or rel.startswith(("skills/", "extensions/")):
@@ -163,8 +167,11 @@ def file_role(rel: str) -> FileRole:
 
 
 def note_path(title: str, at_ms: int, source: str = "") -> str:
-    """Where a new note to Codex goes, below the store. `source`: the id of what it was made from, so that two
-    of one second and title have two names."""
+    """Return the path of a new note to Codex, below the store.
+
+    `source`: the id of what it was made from, so that two notes with the same second and title have different
+    names.
+    """
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
     # The end of an id: Codex's ids begin with the time, which two sessions may share.
     tail = re.sub(r"[^a-z0-9]+", "", source.lower())[-_SOURCE_CHARS:]
@@ -242,26 +249,20 @@ def _table(home: Path, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-# Memories beside the version in use (sections 4 and 10.1): the other version, and directories of an unknown
-# or older generation. Codex does not read them, or nobody knows what it does with them, so they are shown
-# and never written. Bounded, since such a directory may hold anything; links are not followed.
-
-
 MOST_DIRECTORIES = 8
 MOST_FILES = 60
-"""In all siblings together: they are shown in one list."""
+"""Maximum for all siblings together: they are shown in one list."""
 _MOST_ENTRIES = 2_000
 _DEPTH = 4
 _MEMORY_LIKE = re.compile(r"memor(?:y|ies)", re.IGNORECASE)
 _TEXTS = (".md", ".txt", ".json", ".jsonl", ".toml", ".yaml", ".yml")
 _CREDENTIALS = frozenset({"auth.json", "credentials.json"})
-"""Files that are never opened. Others may have any name: a note on secrets is a note."""
+"""Files that are never opened. Other files may have any name: a note about secrets is a note."""
 READ_ONLY = "Reverie does not know this kind of Codex memory: it is only shown, never changed."
 
 
 def sibling_names(home: Path, used: str) -> tuple[str, ...]:
-    """The directories in a home that look like memories, in order. `used`: the one that Codex uses, which is
-    none of them."""
+    """Return the directories in a home that look like memories, in order, without the one that Codex uses."""
     found = [
         entry.name
         for entry in entries_in(home)
@@ -274,7 +275,13 @@ def sibling_names(home: Path, used: str) -> tuple[str, ...]:
 
 
 def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
-    """Their files, each to be read only. `why`: the reason for directories that Reverie knows, by name."""
+    """Return the files beside the version in use, each read-only (sections 4 and 10.1).
+
+    They are those of the other version, and of directories of an unknown or older generation. Codex does not
+    read them, or its treatment of them is unknown, so they are shown and never written. Bounded, since such a
+    directory may hold anything; links are not followed. `why`: the reason for directories that Reverie knows,
+    by name.
+    """
     names = sibling_names(home, used)
     paths = (
         (path, why.get(name, READ_ONLY))
@@ -290,8 +297,11 @@ def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, 
 def _texts(
     directory: Path, depth: int, room: list[int], skip: re.Pattern[str] | None = None
 ) -> Iterator[Path]:
-    """Files before directories, by name; `room` counts down the entries that may still be looked at. `skip`:
-    directories of these names are shown elsewhere."""
+    """Yield text files before directories, by name.
+
+    `room` counts down the entries that may still be read. `skip`: directories with these names are shown
+    elsewhere.
+    """
     entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)
     entries = [entry for entry in entries if not entry.name.startswith(".")]
@@ -311,13 +321,8 @@ def _is(entry: os.DirEntry[str], *, directory: bool) -> bool:
         return False
 
 
-# Which files of the one store are about a project (sections 3 and 10.4). A rollout summary names its
-# directory in its `cwd:` line, a block of the handbook (version 1) in `applies_to: cwd=…`, the summary of
-# version 2 in a heading. The files are shown under the project, and edited where they are.
-
-
 MOST_SUMMARIES = 200
-"""Of one project; the newest by name."""
+"""Maximum for one project; the newest by name."""
 _HEAD_BYTES = 4096
 _DOCUMENT_BYTES = 4 << 20
 _HERE = "Shown here because it is about this project."
@@ -327,7 +332,12 @@ _APPLIES = re.compile(r"^applies_to:[^\n]*?\bcwd=([^;\n]+)", re.MULTILINE)
 
 
 def project_files(store: Path, project_path: str) -> Iterator[Companion]:
-    """The files about a project, each to be read only; the newest rollout summaries first."""
+    """Yield the files of the store about a project, each read-only; newest rollout summaries first.
+
+    A rollout summary names its directory in its `cwd:` line, a block of the handbook (version 1) in
+    `applies_to: cwd=…`, the summary of version 2 in a heading. The files are listed under the project, and
+    edited under Global (sections 3 and 10.4).
+    """
     wanted = {project_path, normalised_cwd(project_path)}
     for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):
         said = note(store / name, wanted)
@@ -351,7 +361,7 @@ def _shown(store: Path, path: Path, note: str) -> Companion:
 
 
 def _handbook_note(path: Path, wanted: set[str]) -> str:
-    """The task groups that apply to the project, by their lines."""
+    """Return a sentence naming the task groups of the project, by their lines."""
     found, first, title = [], 0, ""
     lines = _lines(path)
     for number, line in enumerate((*lines, "# Task Group: "), start=1):
@@ -364,7 +374,7 @@ def _handbook_note(path: Path, wanted: set[str]) -> str:
 
 
 def _summary_note(path: Path, wanted: set[str]) -> str:
-    """The lines of the summary below a heading with the project's path."""
+    """Return a sentence naming the lines of the summary below a heading with the project's path."""
     first = 0
     lines = _lines(path)
     for number, line in enumerate((*lines, "## "), start=1):
@@ -392,8 +402,10 @@ def _head(path: Path) -> tuple[str, str]:
 
 @lru_cache(maxsize=4096)
 def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
-    """The `cwd:` line in the head of a rollout summary and its first heading; empty for none. Kept until the
-    file changes."""
+    """Return the `cwd:` line and the first heading of a rollout summary; empty for none.
+
+    Cached until the file changes.
+    """
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         beginning = file.read(_HEAD_BYTES)
     head = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -401,33 +413,34 @@ def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
     return found[1] if found else "", first_heading(beginning)
 
 
-# What goes into a prompt.
-
-
 SUMMARY_TOKENS = 2_500
 INSTRUCTIONS = ("AGENTS.override.md", "AGENTS.md")
-"""Of these in the home the first that says anything is loaded."""
+"""Instruction files in the home; the first one with content is loaded."""
 
 PROJECT_DOC = "\n\n--- project-doc ---\n\n"
-"""Between the instructions of the home and those of the project."""
+"""The separator between the instructions of the home and those of the project."""
 PROJECT_BYTES = 32 << 10
-"""How much is loaded of the instructions of a project, unless the settings say otherwise."""
+"""Maximum size of a project's loaded instructions, unless the settings change it."""
 PIECE_BYTES = 8_900
 """Version 2 sends a longer memory block in two pieces."""
 
 _BYTES_PER_TOKEN = 4
 _AROUND_V2 = 2_034
 _PATHS_V2 = 3
-"""The size of what version 2 puts around the summary, without the path of the memory that it names."""
+"""The text that version 2 puts around the summary has `_AROUND_V2` bytes and this many times the memory's
+path."""
 _NOT_SPACE = "\x1c\x1d\x1e\x1f"
-"""Python takes these for white space; Codex does not."""
+"""White space to Python, but not to Codex."""
 _MOST_DIRECTORIES = 200
 _REPOSITORY = "It belongs to the project's repository: others may get the change."
 
 
 class Loaded(Struct, frozen=True):
-    """A text as it is loaded. `head` and `tail` are characters of the original at both ends that are in it,
-    `removed_tokens` what the marker says; all 0 for a text that is loaded in full."""
+    """A text as it is loaded.
+
+    `head` and `tail`: number of characters kept from both ends of the original; `removed_tokens`: the number
+    in the marker; all 0 for a text that is loaded in full.
+    """
 
     text: str
     head: int = 0
@@ -440,17 +453,17 @@ class Loaded(Struct, frozen=True):
 
 
 def tokens_of(text: str) -> int:
-    """Tokens as Codex estimates them: a quarter of the bytes, rounded up."""
+    """Return the number of tokens as Codex estimates it: a quarter of the bytes, rounded up."""
     return -(-len(text.encode()) // _BYTES_PER_TOKEN)
 
 
 def loaded_summary(text: str, tokens: int = SUMMARY_TOKENS) -> Loaded:
-    """What is loaded of the summary; empty text: nothing."""
+    """Return the loaded part of the summary; empty text: nothing."""
     return truncated_in_the_middle(trimmed(text), tokens)
 
 
 def trimmed(text: str) -> str:
-    """A text without the white space around it, as Codex trims."""
+    """Return a text without the white space around it, as Codex trims."""
     found = text.strip()
     if len(found) == len(text) or not any(char in text for char in _NOT_SPACE):
         return found
@@ -463,8 +476,10 @@ def trimmed(text: str) -> str:
 
 
 def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
-    """At most `tokens` of a text: half from its beginning, half from its end, no character cut, and a marker
-    between them."""
+    """Return at most `tokens` of a text: half from each end, with a marker between them.
+
+    No character is cut.
+    """
     data, budget = text.encode(), tokens * _BYTES_PER_TOKEN
     if len(data) <= budget:
         return Loaded(text)
@@ -478,22 +493,22 @@ def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
 
 
 class PromptSettings(Struct, frozen=True):
-    """What the settings of a home say of its prompt."""
+    """The settings of a home about its prompt."""
 
     off: str = ""
     """The setting that keeps Codex from loading memories; empty where it loads them."""
     version: Version = "v2"
     """The version of the memory in use."""
     project_bytes: int = PROJECT_BYTES
-    """How much of the project's instructions is loaded; 0 for none."""
+    """Maximum size of the project's loaded instructions; 0 for none."""
     names: tuple[str, ...] = INSTRUCTIONS
-    """Which file counts in a directory of the project: the first that exists."""
+    """Instruction file names in a directory of the project; the first existing one counts."""
     markers: tuple[str, ...] = (".git",)
-    """What the root of a project is known by."""
+    """Names that mark the root of a project."""
 
 
 def prompt_settings(root: Path) -> PromptSettings:
-    """The settings of the home at `root`. What cannot be read counts as not set."""
+    """Return the prompt settings of the home at `root`; unreadable ones count as not set."""
     data, _problem = config(root)
     markers, fallbacks = data.get("project_root_markers"), data.get("project_doc_fallback_filenames")
     limit = data.get("project_doc_max_bytes")
@@ -508,14 +523,17 @@ def prompt_settings(root: Path) -> PromptSettings:
 
 
 def was_reset(home: Path) -> bool:
-    """Whether the memory in use was reset and Codex has not started since: its directory is there and holds
-    nothing, although Codex has consolidated in it. When Codex makes the directory it fills it at once."""
+    """Return whether the memory in use was reset and Codex has not started since.
+
+    That is the case when its directory exists and is empty, although Codex has consolidated in it. When Codex
+    makes the directory it fills it at once.
+    """
     name = DIRECTORIES[version_in_use(home).name]
     return is_file(home / f"{name}.lock") and is_directory(home / name) and not any(entries_in(home / name))
 
 
 def memory_pieces(version: Version, directory: Path, summary: str) -> int:
-    """In how many pieces of one message Codex sends a summary with what it puts around it; 0 for none."""
+    """Return the number of pieces in which Codex sends a summary with its surrounding text; 0 for none."""
     if not summary:
         return 0
     size = _AROUND_V2 + _PATHS_V2 * len(os.fsencode(directory)) + len(summary.encode())
@@ -523,9 +541,11 @@ def memory_pieces(version: Version, directory: Path, summary: str) -> int:
 
 
 def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
-    """The instruction files of the project that a working directory is in, in the order in which they are
-    loaded: one of each directory from the root of the project on. In a directory that has an override only
-    that counts, even if it is empty."""
+    """Return the instruction files of a working directory's project, in loading order.
+
+    One file of each directory from the root of the project on. In a directory with an override only that
+    counts, even if it is empty.
+    """
     if not settings.project_bytes or not cwd.is_absolute():
         return ()
     places = [cwd, *cwd.parents][:_MOST_DIRECTORIES]
@@ -545,7 +565,7 @@ def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
 
 
 def project_companions(root: Path, project_path: str | None) -> tuple[Companion, ...]:
-    """The instruction files of a project as companions, in the order in which they are loaded."""
+    """Return the instruction files of a project as companions, in loading order."""
     if not project_path:
         return ()
     cwd = Path(project_path)
@@ -558,8 +578,10 @@ def project_companions(root: Path, project_path: str | None) -> tuple[Companion,
 
 
 def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int, ...]]:
-    """What is loaded of the project's instructions together, and how many bytes of each: as they are, until
-    the budget is used up. One that says nothing is left out."""
+    """Return the loaded text of the project's instructions, and how many bytes of each are used.
+
+    Texts are unchanged, until the budget is used up. Blank ones are left out.
+    """
     left = limit
     texts: list[str] = []
     used: list[int] = []
@@ -576,7 +598,10 @@ def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int,
 
 
 def instructions_text(home: str, project: str, cwd: str) -> str:
-    """The message that holds the instructions, as Codex sends it; empty for none. `home` is trimmed."""
+    """Return the message with the instructions, as Codex sends it; empty for none.
+
+    `home` is trimmed.
+    """
     if not home and not project:
         return ""
     of = f" for {cwd}" if project else ""
@@ -595,7 +620,7 @@ def _off(data: Mapping[str, Any]) -> str:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Plain file names out of a list of settings."""
+    """Return the plain file names in a list from the settings."""
     given = value if isinstance(value, list) else ()
     return tuple(
         name for name in given if isinstance(name, str) and name and "/" not in name and "\0" not in name

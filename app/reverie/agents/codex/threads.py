@@ -1,16 +1,17 @@
-"""The threads of a Codex home, rollouts on disk and what the agent's databases say of them; and its own
-tables of memory jobs, of all generations, with the doctor's checks of what they wait for (formats/codex.md
-sections 1, 2, 4, 5, 6 and 10).
+"""The threads of a Codex home, its memory jobs, and the doctor's checks of both.
+
+Threads are rollouts on disk with facts from the agent's databases; jobs come from the agent's own tables, of
+all generations (formats/codex.md sections 1, 2, 4, 5, 6 and 10).
 
 The databases are read through copies. They are a cache that may be missing, behind, or name files that were
-moved: what lies on disk counts, and they add titles, directories, the names of projects, and which of a
-reverted thread's files is the current one. No rollout is opened.
+moved: the files on disk decide, and the databases add titles, directories, the names of projects, and which
+of a reverted thread's files is the current one. No rollout is opened.
 
 The tables of jobs were in the state database before they had one of their own; the first generations kept
-locks and memories per working directory. All are looked for. Times in the tables are seconds.
+locks and memories per working directory. All are read. Times in the tables are seconds.
 
-Threading, failure: as `agents.base` says; what the databases cannot tell is a sentence in `problems` or of
-the check.
+Threading, failure: as `agents.base` says; what the databases lack is a sentence in `problems` or of the
+check.
 """
 
 from __future__ import annotations
@@ -38,30 +39,32 @@ from reverie.files.sqlite import Database, Row, stamp
 from reverie.text.summaries import phrase, plural, together
 from reverie.values import Struct, field, replace
 
-# The databases (sections 1, 2, 4 and 5). Versions give them different numbers: the highest number counts,
-# in the home, in its `sqlite/` or where settings or environment put it, whichever is newer.
-
-
 _OTHERWISE = "; the rollouts are read all the same"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """The database of threads; None where there is none, or no place for a copy. `elsewhere`: see
-    `database_places`."""
+    """Return the database of threads; None where there is none, or no place for a copy.
+
+    `elsewhere`: see `database_places`.
+    """
     return _newest(home, STATE_DATABASES, cache, elsewhere)
 
 
 def memory_database(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> Database | None:
-    """The database of memory jobs, of one version of the memory; early programs kept those in the state
-    database."""
+    """Return the database of memory jobs of one memory version.
+
+    Early programs kept the jobs in the state database.
+    """
     return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
 
 
 def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
-    """Where databases may lie; none of these need exist. `elsewhere`: where the agent's environment puts
-    them, if it does."""
+    """Return where databases may lie; none of these need exist.
+
+    `elsewhere`: where the agent's environment puts them, if it names a place.
+    """
     places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
     named = config(home)[0].get("sqlite_home")
     if isinstance(named, str) and named and "\0" not in named:
@@ -95,13 +98,13 @@ _THREAD_COLUMNS = (
 )  # fmt: skip
 _NAME_COLUMNS = ("id", "name")
 _PINNED = "Pinned"
-"""The section that Codex itself makes for pinned threads; `is_pinned` is of versions before it."""
+"""The section that Codex itself makes for pinned threads; earlier versions have `is_pinned`."""
 _ROOT_COLUMNS = ("project_id", "path", "position")
 _MOST_PROJECTS = 10_000
 
 
 class Books(Struct):
-    """What the agent's databases say."""
+    """The rows of the agent's databases."""
 
     threads: Mapping[str, Row] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -114,7 +117,10 @@ class Books(Struct):
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """The rows of threads, by thread id. `elsewhere`: see `codex.threads.database_places`."""
+    """Read the rows of threads, by thread id.
+
+    `elsewhere`: see `codex.threads.database_places`.
+    """
     books = Books()
     database = state_database(home, cache, elsewhere)
     if database is not None:
@@ -137,7 +143,7 @@ def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) ->
 
 
 def _named(database: Database, table: str) -> dict[str, str]:
-    """The names in a table by id; empty where there is no such table."""
+    """Return the names in a table by id; empty where there is no such table."""
     return {
         row["id"]: row["name"]
         for row in database.rows(table, _NAME_COLUMNS, limit=_MOST_PROJECTS)
@@ -146,7 +152,7 @@ def _named(database: Database, table: str) -> dict[str, str]:
 
 
 def threads(home: Path, books: Books) -> tuple[Thread, ...]:
-    """Every thread, the one touched last first; those of sub-agents too."""
+    """Return every thread, the last touched first; including those of sub-agents."""
     names = _names(home)
     found: dict[str, Thread] = {}
     for path, archived, status in _rollouts(home, books.problems):
@@ -176,8 +182,10 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
 
 
 def rollout_finder(home: Path) -> Finder:
-    """Finds the file of a rollout by its id. The home is listed when the answer is not known, or out of date:
-    a thread that is archived moves."""
+    """Return a function that finds the file of a rollout by its id.
+
+    The home is listed again when an id is unknown or its file is missing: a thread that is archived moves.
+    """
     known: dict[str, Path] = {}
 
     def find(rollout: str) -> Path | None:
@@ -196,7 +204,7 @@ def rollout_finder(home: Path) -> Finder:
 
 
 def source_of(thread: Thread) -> TranscriptSource | None:
-    """The thread as a transcript to open; None for one whose rollout is gone."""
+    """Return the thread as a transcript to open; None for one whose rollout is missing."""
     if thread.path is None:
         return None
     state = "sub-agent" if thread.subagent else "archived" if thread.archived else ""
@@ -221,8 +229,11 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 
 
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
-    """Whether of two files of one thread the first is the one to read: the one that the books call current,
-    else the newest segment; a plain rollout rather than the same one compressed."""
+    """Return whether the first of two files of one thread is the one to read.
+
+    That is the one that the database calls current, or else the newest segment; a plain rollout rather than
+    the same one compressed.
+    """
     current = Path(as_text(row.get("rollout_path"))).name.removesuffix(".zst")
 
     def rank(each: Path) -> tuple[bool, str, bool]:
@@ -259,7 +270,7 @@ def _described(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str],
 
 
 def _names(home: Path) -> dict[str, str]:
-    """Titles by thread id: the last line of `session_index.jsonl` wins."""
+    """Return titles by thread id: the last line of `session_index.jsonl` wins."""
     try:
         data = read_regular(home / "session_index.jsonl", _INDEX_BYTES)
     except OSError:
@@ -274,7 +285,7 @@ def _names(home: Path) -> dict[str, str]:
 
 
 def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.stat_result]]:
-    """Every file that may be a rollout, whether it is archived, and its status."""
+    """Yield every file that may be a rollout, whether it is archived, and its status."""
     count = 0
     for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):
         for entry in _files(str(directory), depth, problems):
@@ -306,18 +317,11 @@ def _files(directory: str, depth: int, problems: list[str]) -> Iterator[os.DirEn
                 yield from _files(entry.path, depth - 1, problems)
 
 
-# Memory jobs.
-
-
-# Older generations of the job tables (section 2), brought into rows as the newest one has them. Columns are
-# asked for by name, and none needs to be there.
-
-
 EXTRACTION = "memory_stage1"
 SCOPED_CONSOLIDATION = "memory_consolidate_scope"
 """Our own name for the consolidation of one scope; the key is `<scope kind>/<scope key>`."""
 _EXTRACTION_LEASE_S, _CONSOLIDATION_LEASE_S = 3600, 600
-"""How long a job that does not say it counts as running after its last sign of life."""
+"""How long (s) a job without a lease counts as running after its last sign of life."""
 _FIRST_COLUMNS = (
     "thread_id", "status", "owner_session_id", "started_at", "finished_at", "failure_reason", "lease_until",
 )  # fmt: skip
@@ -342,7 +346,10 @@ _FIRST_COUNTS = ("running", "error", "pending", "done")
 
 
 def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
-    """The jobs of these generations, as rows of the newest; one for each thread and each scope."""
+    """Return the jobs of older generations (section 2), as rows of the newest one.
+
+    One row for each thread and each scope. Columns are requested by name, and none needs to exist.
+    """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:
         found += _by_thread(database.rows("memory_phase1_jobs", _FIRST_COLUMNS, limit=limit))
@@ -355,7 +362,7 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
     if "memory_scope_dirty" in tables:
         for row in database.rows("memory_scope_dirty", _DIRTY_COLUMNS, limit=limit):
             known = scopes.get(_scope_of(row))
-            # What runs, or failed, says more than that something waits.
+            # A running or failed job says more than a waiting one.
             if row.get("dirty") and (known is None or known["status"] in ("done", "pending")):
                 scopes[_scope_of(row)] = {
                     "kind": SCOPED_CONSOLIDATION,
@@ -367,7 +374,7 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
 
 
 def older_locks(database: Database) -> tuple[Row, ...]:
-    """`memory_summary_locks` as rows of the locks that came after; `expires_at` says how long each counts."""
+    """Return `memory_summary_locks` as rows of the later lock table; `expires_at` limits each one."""
     return tuple(
         {
             "cwd": row.get("cwd"),
@@ -380,7 +387,7 @@ def older_locks(database: Database) -> tuple[Row, ...]:
 
 
 def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """One row of `thread_memory` for each thread, whatever its scopes: the newest that was not taken back."""
+    """Return the newest row of `thread_memory` for each thread that was not invalidated, in any scope."""
     found: dict[Any, Row] = {}
     for row in rows:
         known, at = found.get(row.get("thread_id")), row.get("updated_at")
@@ -392,7 +399,10 @@ def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _by_thread(rows: Iterable[Row]) -> list[Row]:
-    """A thread is extracted for each of its scopes: what is running counts, then what failed."""
+    """Return one extraction job for each thread: a running one first, then a failed one.
+
+    The older agent extracted a thread for each of its scopes.
+    """
     found: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         made = _as_job(
@@ -432,7 +442,7 @@ def _scope_of(row: Row) -> str:
 CONSOLIDATION = "memory_consolidate_global"
 _OF_DIRECTORY = f"{SCOPED_CONSOLIDATION}/cwd/"
 LOCK_SECONDS = 600
-"""How long a lock of the first generation counts."""
+"""Lifetime of a lock of the first generation."""
 _MOST = 100_000
 _JOB_COLUMNS = (
     "kind", "job_key", "status", "worker_id", "started_at", "finished_at", "lease_until", "retry_at",
@@ -443,15 +453,18 @@ _OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
 _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
 
 _READ_AT = ("last_success_watermark", "input_watermark", "finished_at")
-"""The columns of a job that say how new its transcript was, the best first."""
+"""The columns of a job that record how new its transcript was, the best first."""
 
 State = Literal["waiting", "running", "done", "failed", "stale"]
 
 
 class MemoryBooks(Struct):
-    """Rows of the memory tables. `outputs`: when the transcript that a thread's memory was made from had last
-    changed, UTC ms; `empty`: the same for threads in which the agent found nothing worth keeping; `locks`:
-    rows of locked working directories."""
+    """Rows of the memory tables.
+
+    `outputs`: when the transcript that a thread's memory was made from had last changed, UTC ms; `empty`: the
+    same for threads in which the agent found nothing worth keeping; `locks`: rows of locked working
+    directories.
+    """
 
     jobs: tuple[Row, ...] = ()
     outputs: dict[str, int] = field(default_factory=dict)
@@ -460,14 +473,16 @@ class MemoryBooks(Struct):
     there: bool = False
     problems: list[str] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=dict)
-    """How often answers cited each thread's memory."""
+    """Number of citations of each thread's memory in answers."""
 
 
 def read_memory_books(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> MemoryBooks:
-    """From the databases of threads and of one memory version; what the latter says counts. `elsewhere`: see
-    `codex.threads.database_places`."""
+    """Read the databases of threads and of one memory version; the latter outranks the former.
+
+    `elsewhere`: see `codex.threads.database_places`.
+    """
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
     for database in databases:
@@ -508,7 +523,7 @@ def read_memory_books(
 
 
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
-    """The jobs in the books, and the memories that are older than their threads; newest first."""
+    """Return the jobs in the tables, and the memories that are older than their threads; newest first."""
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]
     running = {job.source_id for job in found if job.state in ("running", "failed")}
@@ -531,7 +546,7 @@ def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple
 def status_lines(
     books: MemoryBooks, jobs: Iterable[AgentJob], cwd: str, now_ms: int
 ) -> tuple[StatusLine, ...]:
-    """What a footer says of them."""
+    """Return the state of the memory jobs for a footer."""
     lines = [StatusLine(None, "Databases", problem, "warn") for problem in books.problems]
     jobs = tuple(jobs)
     own = {cwd, normalised_cwd(cwd)} if cwd else set()
@@ -642,21 +657,19 @@ def _ms(value: Any) -> int | None:
     return int(value * 1000) if good and 0 < value < 1e11 else None
 
 
-# Checks for the doctor: what decides in Codex itself whether memories are made and loaded (sections 4 and
-# 10.2). Only what the program was seen to do counts; a missing setting has the default of Codex 0.169.
-
-
 IDLE_HOURS = 6
 AGE_DAYS = 10
 AT_ONCE = 2
-"""Sessions that Codex extracts at each start."""
+"""Number of sessions that Codex extracts at each start."""
 INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
 _SHOWN = 3
 
 
 class Due(Struct, frozen=True):
-    """When Codex extracts a thread by itself: after `idle_ms` without a change, up to `age_ms` old, `at_once`
-    at each start."""
+    """When Codex extracts a thread by itself.
+
+    After `idle_ms` without a change, up to `age_ms` old, `at_once` at each start.
+    """
 
     idle_ms: int
     age_ms: int
@@ -670,7 +683,11 @@ Standing = Literal[
 
 
 def due_of(settings: Mapping[str, Any]) -> Due:
-    """Return when threads are due by `[memories]` of config.toml."""
+    """Return when threads are due by `[memories]` of config.toml.
+
+    Here and in the checks only observed behaviour counts (sections 4 and 10.2); a missing setting has the
+    default of Codex 0.169.
+    """
     return Due(
         _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS,
         _number(settings, "max_rollout_age_days", AGE_DAYS) * DAY_MS,
@@ -681,8 +698,10 @@ def due_of(settings: Mapping[str, Any]) -> Due:
 def standings(
     threads: Iterable[Thread], made: Mapping[str, int], jobs: Iterable[AgentJob], due: Due, now_ms: int
 ) -> dict[str, Standing]:
-    """Return where Codex's own extraction of each thread stands, by thread id. `made`: how new (UTC ms) each
-    thread was when Codex extracted it."""
+    """Return the state of Codex's own extraction of each thread, by thread id.
+
+    `made`: how new (UTC ms) each thread was when Codex extracted it.
+    """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}
     for thread in threads:
@@ -706,13 +725,13 @@ def standings(
 
 
 def makes_memories(home: Path) -> bool:
-    """Whether the settings let Codex extract threads by itself."""
+    """Return whether the settings let Codex extract threads by itself."""
     on = codex_store.features(home).get("memories") is True
     return on and codex_store.settings(home).get("generate_memories") is not False
 
 
 class CodexFacts(Struct, frozen=True):
-    """What the checks judge. `made`: see `standings`."""
+    """The facts that the checks judge. `made`: see `standings`."""
 
     home: Path
     now_ms: int
@@ -724,7 +743,7 @@ class CodexFacts(Struct, frozen=True):
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
-    """In the order of the gates."""
+    """Return the checks in the order of the agent's gates."""
     settings = codex_store.settings(facts.home)
     return (
         _version(facts.home, settings),

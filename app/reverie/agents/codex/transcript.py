@@ -1,9 +1,11 @@
-"""Rollouts of Codex, `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst` (formats/codex.md sections 6 and
-10): as records, as the history of a thread, and as messages for a person.
+"""Rollouts of Codex, `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst`.
+
+They are read as records, as the history of a thread, and as messages for a person (formats/codex.md sections
+6 and 10).
 
 Several files may make one thread. Reverting a thread starts a new file, a segment, named
 `rollout-<time>-<thread id>_<segment id>.jsonl`; forking one starts a file that holds only what is new. The
-`session_meta` of either says in `history_base` which rollout came before, and how much of it still counts.
+`session_meta` of either names in `history_base` the rollout before it, and how much of that still counts.
 `history_of` follows these references; every reader that wants the whole thread reads its segments in order.
 
 A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
@@ -40,28 +42,28 @@ from reverie.values import Struct, field
 
 _TABLE = resource_table("transcripts.toml")["codex"]
 ITEMS = frozenset(_TABLE["items"].split())
-"""The kinds of response items that are known; others are read as `other`."""
+"""The known kinds of response items; others are read as `other`."""
 KINDS = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 _IGNORED = frozenset(_TABLE["ignored"].split())
-"""Kinds that are known to say nothing of the conversation."""
+"""Kinds that are known to be no part of the conversation."""
 INJECTED = tuple(_TABLE["injected"])
-"""What a user message begins with that no person typed. Versions of today name the kind of each message
-beside it, which outranks this."""
+"""Beginnings of user messages that no person typed. Versions of today record the kind of each message beside
+it, which outranks this."""
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _NAME = re.compile(rf"^rollout-.+-({_UUID})(?:_({_UUID}))?$")
 _ID = re.compile(_UUID)
 _HEAD_LINES = 50
 _META_LINES = 5
-"""How far into a file its `session_meta` is looked for; Codex writes it first."""
+"""Number of lines in which a file's `session_meta` is searched; Codex writes it first."""
 MOST_SEGMENTS = 1_000
 """A longer chain of references is not followed: each revert or fork adds one."""
 
 Finder = Callable[[str], Path | None]
-"""The file of a rollout, by its id: the thread id, or the segment id of a later segment."""
+"""Returns the file of a rollout, by its id: the thread id, or the segment id of a later segment."""
 
 
 class Record(Struct, frozen=True):
-    """One line. `timestamp` UTC ms. `payload` is untrusted: any of its values may be of any type."""
+    """One line. `timestamp` UTC ms. `payload` is untrusted: any of its values may have any type."""
 
     kind: str
     payload: dict[str, Any]
@@ -69,7 +71,7 @@ class Record(Struct, frozen=True):
 
 
 class RolloutHead(Struct, frozen=True):
-    """What the beginning of a rollout says of its thread. Empty texts: it does not say."""
+    """Facts about a thread from the beginning of a rollout. Missing texts are empty."""
 
     thread_id: str = ""
     cwd: str = ""
@@ -99,21 +101,25 @@ class RolloutHistory(Struct, frozen=True):
 
 
 def thread_id_of(path: Path) -> str:
-    """The thread of a rollout file, by its name; empty where that is no rollout's."""
+    """Return the thread of a rollout file, by its name; empty for another name."""
     return _ids(path)[0]
 
 
 def rollout_id_of(path: Path) -> str:
-    """What `history_base` calls a rollout file: the id of its segment, or of its thread for the first one;
-    empty where the name is no rollout's."""
+    """Return the id of a rollout file in `history_base`: its segment, or its thread for the first one.
+
+    Empty where the name is no rollout's.
+    """
     thread, segment = _ids(path)
     return segment or thread
 
 
 def history_of(path: Path, find: Finder) -> RolloutHistory:
-    """The files that Codex composes the thread of this rollout from. Reads the first line of each. Raises
-    `FileNotFoundError` and `Unavailable` for the file itself; whatever is wrong with an earlier one is the
-    `problem`."""
+    """Return the files of which Codex composes the thread of this rollout.
+
+    Reads the first line of each. Raises `FileNotFoundError` and `Unavailable` for the file itself; a failure
+    of an earlier one becomes the `problem`.
+    """
     found = [Segment(path)]
     seen = {rollout_id_of(path), str(path)}
     base = _history_base(path)
@@ -144,12 +150,18 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
 
 
 def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
-    """Every record of one file in order. Raises `FileNotFoundError`, `Unavailable`."""
+    """Yield every record of one file in order.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     return segment_records(Segment(path), reading)
 
 
 def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Record]:
-    """Every record of a segment that counts, in order. Raises `FileNotFoundError`, `Unavailable`."""
+    """Yield every valid record of a segment, in order.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     for row in rows_of(segment.path, reading, end=segment.end_bytes):
         ordinal = row.get("ordinal")
         if segment.end_ordinal is not None and isinstance(ordinal, int) and ordinal >= segment.end_ordinal:
@@ -162,7 +174,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """The record of a decoded line; None for a kind that is not known, or is known to say nothing."""
+    """Return the record of a decoded line; None for an unknown kind, or one outside of the conversation."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):
@@ -177,7 +189,10 @@ def record_of(row: dict[str, Any]) -> Record | None:
 
 
 def rollout_head(path: Path) -> RolloutHead:
-    """Read from the first lines only. Raises `FileNotFoundError`, `Unavailable`."""
+    """Read the facts about a thread from the first lines of its rollout.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     meta: dict[str, Any] | None = None
     cwd = prompt = ""
     started: int | None = None
@@ -203,7 +218,7 @@ def rollout_head(path: Path) -> RolloutHead:
 
 
 def is_typed(item: dict[str, Any]) -> bool:
-    """Whether a response item is what a person typed, and not what was put in front of the model."""
+    """Return whether a person typed a response item, rather than the agent adding it for the model."""
     if item.get("type") != "message" or item.get("role") != "user":
         return False
     about = as_object(item.get("internal_chat_message_metadata_passthrough"))
@@ -216,12 +231,12 @@ def is_typed(item: dict[str, Any]) -> bool:
 
 
 def message_text(item: dict[str, Any]) -> str:
-    """The text of a message item; pictures and sounds are told by their kind."""
+    """Return the text of a message item; pictures and sounds are named by their kind."""
     return content_text(item.get("content"))
 
 
 def content_text(content: Any) -> str:
-    """The text of a list of content items, or of a plain string."""
+    """Return the text of a list of content items, or of a plain string."""
     if isinstance(content, str):
         return content
     parts = []
@@ -235,7 +250,7 @@ def content_text(content: Any) -> str:
 
 
 def timestamp_ms(value: Any) -> int | None:
-    """RFC 3339 as UTC ms; None for anything else, and for a time without a zone."""
+    """Return an RFC 3339 time as UTC ms; None for anything else, and for a time without a zone."""
     if not isinstance(value, str):
         return None
     try:
@@ -246,7 +261,7 @@ def timestamp_ms(value: Any) -> int | None:
 
 
 class _Base(Struct, frozen=True):
-    """What `history_base` says. `rollout` empty: it cannot be understood."""
+    """The contents of `history_base`. `rollout` empty: it is invalid."""
 
     rollout: str
     end_bytes: int | None = None
@@ -254,7 +269,7 @@ class _Base(Struct, frozen=True):
 
 
 def _history_base(path: Path) -> _Base | None:
-    """The reference in a rollout's first `session_meta`; None where there is none."""
+    """Return the reference in a rollout's first `session_meta`; None where there is none."""
     for number, record in enumerate(records(path, ReadStatistics())):
         if record.kind == "session_meta":
             told = record.payload.get("history_base")
@@ -278,14 +293,6 @@ def _ids(path: Path) -> tuple[str, str]:
     return (found[1].lower(), (found[2] or "").lower()) if found else ("", "")
 
 
-# A thread as a person reads it (sections 6 and 10).
-#
-# Most rollouts hold everything twice, as a response item and as an event. Response items are the source;
-# events add what only they know: how a command ended, which memory an answer used. Where no item is a
-# message (the oldest files), events count instead. Two passes, so that memory is bounded by the longest
-# line: the first finds out whether events count and what was rolled back, the second makes the messages.
-
-
 _MARKS = (b"thread_rolled_back", b'"user"', b'"message"')
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
 _EVENTS: Mapping[str, str] = _TABLE["events"]
@@ -295,13 +302,13 @@ _TOOL_ITEMS: Mapping[str, Sequence[str]] = _TABLE["tool_items"]
 _OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
 _FAILED = frozenset({"failed", "declined", "error", "errored"})
 _KNOWN_CALLS = 10_000
-"""How many calls are remembered, to tell whether an event is of one of them."""
+"""Maximum number of remembered calls, for deciding whether an event belongs to one of them."""
 _ANSWER_HEADS = ("Chunk ID:", "Wall time:", "Process exited", "Exit code:", "Command:")
 _UNSUPPORTED = ("unsupported call: ", "unsupported custom tool call: ")
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 _STILL_RUNNING = re.compile(r"^Process running with session ID ", re.MULTILINE)
 _HEAD_CHARS = 400
-"""The lines that Codex puts above a command's own output are no longer."""
+"""Maximum length of the lines that Codex puts above a command's own output."""
 _ABORTED = re.compile(r"^Wall time: [\d.]+ seconds\naborted by user\s*\Z")
 _CITATION = re.compile(r"<oai-mem-citation>(.*?)(?:</oai-mem-citation>|\Z)", re.DOTALL)
 _ENTRIES = re.compile(r"<citation_entries>(.*?)(?:</citation_entries>|\Z)", re.DOTALL)
@@ -310,25 +317,34 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 
 
 class ReadingPlan(Struct):
-    """What the first look found: `events` whether the words of events count; `undone` the ranges of lines
-    (from, up to and without) that were rolled back."""
+    """The result of the first pass.
+
+    `events`: whether the texts of events count; `undone`: the ranges of lines (end exclusive) that were
+    rolled back.
+    """
 
     events: bool = True
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def is_undone(self, place: int) -> bool:
-        """Whether the record at this place was rolled back later."""
+        """Return whether the record at this place was rolled back later."""
         return any(start <= place < end for start, end in self.undone)
 
 
 def nowhere(_rollout: str) -> Path | None:
-    """Finds no other rollout: for a file on its own."""
+    """Find no other rollout: the `Finder` for a file on its own."""
     return None
 
 
 class CodexReadable:
     """Implements `agents.transcripts.ReadableTranscript` for one thread, given by its newest rollout file.
-    `find` leads to the files of earlier parts."""
+
+    `find` leads to the files of earlier parts. Most rollouts hold everything twice, as a response item and as
+    an event. Response items are the source; events add what only they hold: how a command ended, which memory
+    an answer used. Where no item is a message (the oldest files), events count instead. Two passes, so that
+    memory is bounded by the longest line: the first finds out whether events count and what was rolled back,
+    the second makes the messages (sections 6 and 10).
+    """
 
     def __init__(self, path: Path, find: Finder = nowhere) -> None:
         self._path = path
@@ -341,11 +357,14 @@ class CodexReadable:
 
 
 def planned(history: RolloutHistory) -> ReadingPlan:
-    """The first look at a thread. Raises `FileNotFoundError`, `Unavailable`."""
+    """Make the first pass over a thread.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
     items, spoken = _Turns(), _Turns()
     events = True
     for number, raw in enumerate(_lines(history), start=1):
-        # Parsing every line would cost most of the time until the first message is there.
+        # Parsing every line would take most of the time until the first message is shown.
         if not any(mark in raw for mark in (_MARKS if events else _MARKS[:2])):
             continue
         record = record_of(decoded_row(raw) or {})
@@ -376,7 +395,7 @@ class _Turns(Struct):
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def take_back(self, count: object, place: int) -> None:
-        """The last `count` turns, at the line `place`."""
+        """Mark the last `count` turns as rolled back at the line `place`."""
         if isinstance(count, int) and count > 0 and self.typed:
             first = max(0, len(self.typed) - count)
             self.undone.append((self.typed[first], place))
@@ -582,8 +601,11 @@ class _MessageReader:
             self._reading.unknown += 1
 
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
-        """What a tool call came to. Most calls are response items too; shown from here are the others, and
-        commands that went on after their first answer, where they ended and with what they printed."""
+        """Yield the outcome of a tool call from an event.
+
+        Most calls are response items too and are left out here; yielded are the others, and commands that
+        went on after their first answer, where they ended and with their output.
+        """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
             if failed:
@@ -618,7 +640,7 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """What is still held: what no event announced, and what only events said."""
+        """Yield held messages: answers without an event, and texts that only events have."""
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
         for message in (*((answer,) if answer is not None else ()), *spoken.values()):
@@ -642,8 +664,7 @@ class _MessageReader:
 
 
 def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
-    """An answer without the block in which it cites memory, what that names, and the threads behind it. Codex
-    itself shows the answer so."""
+    """Return an answer without its memory citations, as Codex shows it, the citations and the threads."""
     if "<oai-mem-citation>" not in text:
         return text, (), ()
     citations: list[Citation] = []
@@ -661,7 +682,7 @@ def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
 
 
 def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
-    """What a `memory_citation` names."""
+    """Return the citations and threads of a `memory_citation`."""
     told, found = as_object(value), []
     for entry in objects_of(told.get("entries")):
         if isinstance(entry.get("path"), str):
@@ -678,7 +699,7 @@ def _item_failed(item: dict[str, Any]) -> bool:
 
 
 def _command(item: dict[str, Any]) -> str:
-    """The command line of a command, without the shell around it."""
+    """Return the command line of a command, without the shell around it."""
     words = item.get("command")
     if isinstance(words, list):
         texts = texts_of(words)
@@ -705,7 +726,10 @@ def _tool(kind: str, item: dict[str, Any]) -> tuple[ToolUse, int]:
 
 
 def _output(value: Any) -> tuple[str, bool]:
-    """The text of a result, which may be a string, content items, or an object with `success`."""
+    """Return the text of a result, and whether it failed.
+
+    A result may be a string, content items, or an object with `success`.
+    """
     failed = False
     if isinstance(value, dict):
         failed, value = value.get("success") is False, value.get("content")
@@ -722,7 +746,7 @@ def _output(value: Any) -> tuple[str, bool]:
 
 
 def _says_it_failed(output: str) -> bool:
-    """Whether what Codex itself puts into a result says that the call failed."""
+    """Return whether Codex's own text in a result reports a failure of the call."""
     if not output.startswith(_ANSWER_HEADS):
         return output.startswith(_UNSUPPORTED)
     head = output.partition("\nOutput:\n")[0]

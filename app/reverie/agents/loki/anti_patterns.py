@@ -1,10 +1,9 @@
-"""The consolidated anti-patterns of loki-mode as memories that a consolidation may change (formats/loki.md
-sections 4, 11 and 13): each is shown as lines, a changed one goes back into the store's file without another
-byte of it changing, and duplicates can be merged.
+"""The consolidated anti-patterns of loki-mode as memories that a consolidation may change.
 
-Only they: plain patterns, entries without an id of their own, and all other files stay the agent's. A
-record's id, its category and the kind of each value cannot change. Pure, but for `lock`. Failure:
-`StoreError`, and everything stays as it is.
+Each one is shown as lines, a changed one goes back into the store's file without another byte changing, and
+duplicates can be merged (formats/loki.md sections 4, 11 and 13). Everything else stays the agent's: plain
+patterns, entries without an id of their own, and all other files. A record's id, its category and the type of
+each value cannot change. Pure, but for `lock`. Failure: `StoreError`, and everything stays as it is.
 """
 
 from __future__ import annotations
@@ -38,12 +37,15 @@ _DECODER = json.JSONDecoder()
 
 
 def record_text(record: dict[str, Any]) -> str:
-    """The lines of a record."""
+    """Write a record as lines."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
 def record_of(text: str) -> dict[str, Any]:
-    """The record that these lines tell. Raises `StoreError`."""
+    """Parse the lines of a record.
+
+    Raises `StoreError`.
+    """
     record: dict[str, Any] = {}
     listed: list[Any] | None = None
     opened = ""
@@ -102,7 +104,7 @@ def _may_be_json(text: str) -> bool:
 def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     lines = text.splitlines()
-    # What ends a line, or is half a character, is spelled out.
+    # Line separators and lone surrogates are escaped.
     return text if len(lines) == 1 and text.isprintable() else json.dumps(value)
 
 
@@ -139,7 +141,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class ListSpans(Struct, frozen=True):
-    """Where a list stands in a text: from `[` to behind `]`; `members` likewise."""
+    """The position of a list in a text, from `[` to behind `]`, and the positions of its `members`."""
 
     start: int
     end: int
@@ -147,7 +149,7 @@ class ListSpans(Struct, frozen=True):
 
 
 def patterns_in(text: str) -> ListSpans | None:
-    """The list of patterns; None where there is none."""
+    """Find the list of patterns; None where there is none."""
     at = _after_space(text, 1 if text.startswith("\ufeff") else 0)
     if text[at] == "[":
         return _list_at(text, at)
@@ -167,13 +169,13 @@ def patterns_in(text: str) -> ListSpans | None:
 
 
 def replaced(text: str, spans: ListSpans, place: int, record: dict[str, Any]) -> str:
-    """With another record at this place."""
+    """Return the text with the record at this place replaced."""
     start, end = spans.members[place]
     return text[:start] + _spelled(text, start, text[start:end], record) + text[end:]
 
 
 def removed(text: str, spans: ListSpans, place: int) -> str:
-    """Without the record at this place."""
+    """Return the text without the record at this place."""
     members = spans.members
     if len(members) == 1:
         return text[: spans.start] + "[]" + text[spans.end :]
@@ -183,7 +185,7 @@ def removed(text: str, spans: ListSpans, place: int) -> str:
 
 
 def inserted(text: str, spans: ListSpans, place: int, record: dict[str, Any]) -> str:
-    """With one more record, which comes to stand at this place, or last."""
+    """Return the text with one more record at this place, or last."""
     members = spans.members
     if not members:
         return text[: spans.start] + _first(text, spans, record) + text[spans.end :]
@@ -198,7 +200,7 @@ def inserted(text: str, spans: ListSpans, place: int, record: dict[str, Any]) ->
 
 
 def _usual(text: str, spans: ListSpans, lead: str) -> str:
-    """How a member of this list is spelled: as any that holds something is."""
+    """Return a member of this list as a model of their spelling: the first one with content."""
     told = (text[start:end] for start, end in spans.members)
     found = next((each for each in told if each[0] == "{" and each.strip("{} \t\r\n")), "")
     if found or "\n" not in lead:
@@ -209,7 +211,7 @@ def _usual(text: str, spans: ListSpans, lead: str) -> str:
 
 
 def _first(text: str, spans: ListSpans, record: dict[str, Any]) -> str:
-    """The only member of a list that was empty, as the agent itself would write it."""
+    """Return a list of one record, as the agent itself would write it in place of an empty list."""
     outer = _indent_of(text, spans.start)
     if "\n" not in text:
         return f"[{json.dumps(record, ensure_ascii=text.isascii())}]"
@@ -229,7 +231,7 @@ def _spelled(text: str, start: int, like: str, record: dict[str, Any]) -> str:
 
 
 def _indent_of(text: str, at: int) -> str:
-    """The white space that the line of this place begins with."""
+    """Return the indentation of the line at this position."""
     line = text.rfind("\n", 0, at) + 1
     found = re.match(r"[ \t]*", text[line:at])
     return found[0] if found is not None else ""
@@ -258,11 +260,11 @@ def _after_space(text: str, at: int) -> int:
 
 
 UNITED = ("conditions", "source_episodes", "links")
-"""Lists that a merge puts together."""
+"""Lists that a merge joins."""
 COUNTED = ("confidence", "importance", "access_count", "usage_count")
 """Figures of which a merge keeps the greatest."""
 OF_THE_RECORD = frozenset(["id", "created_at", "updated_at", "last_used", "last_accessed", *COUNTED])
-"""Keys that tell of the record, not of what was learned."""
+"""Keys about the record itself, not about the lesson."""
 _OWN = frozenset([*OF_THE_RECORD, *UNITED])
 _TEXTS_UNITED = ("conditions", "source_episodes")
 _MOST_USED = ("usage_count", "access_count")
@@ -273,7 +275,10 @@ _GROWTH = 0.05
 
 
 def repeated(records: Iterable[dict[str, Any]]) -> tuple[tuple[dict[str, Any], ...], ...]:
-    """Groups of two and more, in the order of the store."""
+    """Return groups of two or more equivalent anti-patterns, in the order of the store.
+
+    Groups only those whose merging loses no word.
+    """
     groups: list[list[dict[str, Any]]] = []
     known_by: dict[str, list[tuple[dict[str, str], list[dict[str, Any]]]]] = {}
     for record in records:
@@ -293,9 +298,11 @@ def repeated(records: Iterable[dict[str, Any]]) -> tuple[tuple[dict[str, Any], .
 
 
 def united(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The first of them with what the others know, by the agent's own rules of merging (formats/loki.md
-    section 11), whatever their `incorrect_approach` is: that it is empty is why they pile up. Doing it again
-    with one that went into it changes nothing."""
+    """Merge the others into the first record by the agent's own rules (formats/loki.md section 11).
+
+    Their `incorrect_approach` may differ: the agent's own merge never matches because it is empty. The
+    wordings of all are kept. Merging one of them again changes nothing.
+    """
     first = copy.deepcopy(records[0])
     for other in records[1:]:
         _take_over(first, other)
@@ -308,7 +315,10 @@ def united(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def loses_nothing(records: Sequence[dict[str, Any]]) -> bool:
-    """Whether `united` would keep all they say: only texts can be put side by side, and lists of texts."""
+    """Return whether `united` would keep all content.
+
+    Only texts can be put side by side, and lists of texts.
+    """
     first = united(records)
     listed = (record.get(key) for record in records for key in _TEXTS_UNITED)
     if not all(value is None or list(texts_of(value)) == value for value in listed):
@@ -322,7 +332,7 @@ def loses_nothing(records: Sequence[dict[str, Any]]) -> bool:
 
 
 def evidence(record: dict[str, Any]) -> tuple[float, ...]:
-    """How well a pattern is founded, for comparing."""
+    """Return sortable figures of how well a pattern is founded."""
     sources = len(texts_of(record.get("source_episodes")))
     figures = (number_of(record.get(key), 0) for key in ("confidence", "usage_count", "importance"))
     return (sources, *figures)
@@ -351,7 +361,7 @@ def _take_over(first: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def _keep_wordings(first: dict[str, Any], other: dict[str, Any]) -> None:
-    """Other words for the same stay: behind the first ones, and of the pattern itself as a condition."""
+    """Append the other record's differing texts, and its differing pattern as a condition."""
     for key in _JOINED:
         one, more = text_of(first.get(key)).strip(), text_of(other.get(key)).strip()
         if one and more and _folded(more) not in _folded(one):
@@ -364,7 +374,7 @@ def _keep_wordings(first: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def _said(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What it says under each key, however it is spaced and capitalised; nothing for what is empty."""
+    """Yield the normalised text of each key; nothing for empty ones."""
     for key, value in record.items():
         if key in _OWN or value in _NOTHING:
             continue
@@ -380,7 +390,7 @@ def _folded(value: Any) -> str:
 
 
 def _all_of(one: Any, other: Any) -> list[Any]:
-    """The members of two lists, each once."""
+    """Return the members of two lists, each once."""
     found: list[Any] = []
     for each in (*(one if isinstance(one, list) else ()), *(other if isinstance(other, list) else ())):
         if not any(_same(each, known) for known in found):
@@ -414,7 +424,7 @@ class _Named(Struct, frozen=True):
     """Its position in the list."""
     record: dict[str, Any]
     stays: bool = False
-    """It must not go before others with its name."""
+    """Whether it must not be deleted before others with its name."""
 
     @property
     def text(self) -> RecordText:
@@ -499,7 +509,7 @@ class AntiPatternRecords:
 
 
 def comparable_text(text: str) -> ComparableText:
-    """What an anti-pattern says, without its keys and figures; any other text as it is."""
+    """Return the content of an anti-pattern without its keys and figures; any other text as it is."""
     record = _anti_pattern(text)
     if record is None:
         return ComparableText(text)
@@ -517,8 +527,11 @@ def comparable_text(text: str) -> ComparableText:
 
 
 def index_updates(change: RootChange) -> dict[str, str]:
-    """What the anti-patterns that stay take over from those that say the same and are gone: figures, and
-    whatever else they know; and their links lead to the one that stays."""
+    """Return the anti-patterns that change so that the deleted ones merged into them lose nothing.
+
+    A remaining one takes over the figures and other content of its deleted equivalents, and their links lead
+    to the remaining one.
+    """
     shelf = AntiPatternRecords()
     texts = {rel: each.text for rel, each in change.files.items() if shelf.holder(rel) and _TWIN not in rel}
     heirs: dict[str, str] = {}
@@ -540,7 +553,7 @@ def index_updates(change: RootChange) -> dict[str, str]:
 
 
 def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str]) -> str:
-    """The record of the same file that says what this one said; empty for none."""
+    """Return the record of the same file that contains everything this one said; empty for none."""
     record = _anti_pattern(text)
     if record is None:
         return ""
@@ -575,7 +588,10 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
 
 
 def whole_document(data: bytes) -> Any:
-    """The document in a file that is to be written again. Raises `StoreError` for what must not be."""
+    """Parse a file that is to be written again.
+
+    Raises `StoreError` for one that must not be written.
+    """
     try:
         return parse_to_write(data)
     except ValueError as error:
@@ -587,8 +603,11 @@ def _found(document: Any, name: str) -> _Named | None:
 
 
 def _named_records(document: Any) -> list[_Named]:
-    """`_named`, and of each whether it stays: the first of an id while there are others, and of those that
-    hold the same all but the last. So no name ever comes to mean another record because one went."""
+    """Return the records of `_named`, each marked with whether it must stay.
+
+    The first record with an id stays while there are others with it; of those with equal content all but the
+    last stay. So deleting one never makes a name refer to another record.
+    """
     found = _named(document)
     names = {each.name for each in found}
     shared = {name.partition(_TWIN)[0] for name in names if _TWIN in name}
@@ -604,8 +623,10 @@ def _named_records(document: Any) -> list[_Named]:
 
 
 def _named(document: Any) -> list[_Named]:
-    """Each anti-pattern, named by its id, and by what it holds where that name is taken, so that it keeps
-    its name while others come and go."""
+    """Return each anti-pattern, named by its id.
+
+    Where that name is taken, the content is added to the name, so that it is stable while others come and go.
+    """
     listed = document.get("patterns") if isinstance(document, dict) else document
     found: list[_Named] = []
     turns: dict[str, int] = {}
@@ -622,7 +643,7 @@ def _named(document: Any) -> list[_Named]:
 
 
 def _name(record: Any) -> str:
-    """Empty for what no dream touches."""
+    """Return the name of a record; empty for one that no consolidation may change."""
     if not objects_of([record]) or record.get("category") != ANTI_PATTERN:
         return ""
     identity, said = record.get("id"), record.get("pattern")

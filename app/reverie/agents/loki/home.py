@@ -1,16 +1,12 @@
 """The home of one project of loki-mode: its `.loki` (formats/loki.md).
 
-One project, whose scope is `.loki/memory`, namespaces in it as folders. Records are shown as what they say
-(`agents.loki.rendering`) and changed field by field through `services.failures`, under the store's own locks;
-notes are edited as any memory. Housekeeping (locks, halves of writes, the log of errors) is not shown. Crash
-records lie beside the memories; `failures.crash` reads them.
+The home has one project, whose scope is `.loki/memory`, with namespaces in it as folders. Records are
+rendered as text (`agents.loki.rendering`) and changed field by field through `services.failures`, under the
+store's own locks; notes are edited like any memory. Housekeeping (locks, unfinished writes, the error log) is
+not shown. Crash records lie beside the memories; `failures.crash` reads them.
 
-Some builds keep an SQLite store beside the files (section 9): it is shown as what it holds, in words, merged
-by id with the files. Patterns and skills may stand in it alone; episodes stand in the files, too. It is read
-through a copy (`files.sqlite`) and never written. Every table may be missing, and any row odd: what is no
-record is told as such.
+The home is only read: opening the store with the agent's own library creates files, so it is not used.
 
-The home is only read: opening the store with the agent's own library creates files, and so it is not used.
 Threading: blocking. Failure: as `agents.base` says; an odd record hides no other.
 """
 
@@ -72,7 +68,7 @@ CAPS = Caps(
 """The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
 HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
-"""What is no memory: lock files and hidden files."""
+"""Files that are no memories: lock files and hidden files."""
 
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
 _RECORD = "This is a record of the agent in words; the file itself is not edited as text."
@@ -88,7 +84,7 @@ _RECORDS = AntiPatternRecords()
 
 
 class LokiHome(Home):
-    """The store of one project; see `agents.base.Home` for what each member promises."""
+    """The store of one project; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
     caps = CAPS
@@ -101,9 +97,12 @@ class LokiHome(Home):
         cache: Path | None = None,
         memory: Path | None = None,
     ) -> None:
-        """`claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy
-        of a database may lie; without it none is read. `memory`: the memory root that the agent's environment
-        names (sheet section 1)."""
+        """Open the store at `root`.
+
+        `claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy of a
+        database may lie; without it no database is read. `memory`: the memory root that the agent's
+        environment names (sheet section 1).
+        """
         super().__init__(root)
         self.transcripts = self
         self.jobs = self
@@ -128,7 +127,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Always the one project: the store is nothing but that."""
+        """Return the context of the only project, whatever was asked."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 
@@ -152,7 +151,7 @@ class LokiHome(Home):
         return (*refused, *refusals(root.key, found))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Sheet section 13. Markdown notes are for editing; what is not told here, too."""
+        """Return the rule of sheet section 13; notes and unknown files are editable."""
         if _RECORDS.holder(rel):
             return EDITABLE
         parts = rel.split("/")
@@ -173,7 +172,7 @@ class LokiHome(Home):
         return FileRule()
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """A dream looks after the consolidated anti-patterns, and after nothing else."""
+        """Return "memory" for consolidated anti-patterns, and "kept" for everything else."""
         return "memory" if _RECORDS.holder(rel) else "kept"
 
     def comparable(self, text: str) -> ComparableText:
@@ -186,17 +185,20 @@ class LokiHome(Home):
         return index_updates(change)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """The use of a record stands in the record."""
+        """Return None for a record, which holds its own usage."""
         return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """A database is told from a copy with what its write-ahead log holds, and so not from `data`."""
+        """Render a record or the database as Markdown.
+
+        A database is read from a copy that includes its write-ahead log, not from `data`.
+        """
         if _DATABASE.match(rel.rpartition("/")[2]):
             return rendered_database(root.directory / rel, self._cache)
         return rendered(rel, data)
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
-        """The patterns that stand in the store's database and in no file; none where there is no database."""
+        """Return the patterns that are in the store's database and in no file; none without a database."""
         if not is_file(self.memory / "memory.db"):
             return ()
         return database_patterns(self.memory, self._cache, problems)
@@ -227,7 +229,10 @@ class LokiHome(Home):
         return ()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """The transcript of Claude Code that the store names, where it is there: loki-mode keeps none."""
+        """Return the transcript of Claude Code that the store names, if it exists.
+
+        loki-mode keeps no transcripts of its own.
+        """
         self._require_available()
         session = read_object(self._root / "state" / "claude-session.json", []) or {}
         name = text_of(session.get("claude_session_uuid"))
@@ -268,7 +273,7 @@ class LokiHome(Home):
 
     @property
     def crashes(self) -> Path:
-        """Where the records of crashes lie."""
+        """The directory of crash records."""
         return self._root / "crash"
 
     @property
@@ -301,7 +306,10 @@ _MOST = 20_000
 
 
 def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
-    """The records of each table, as they are, oldest row first. Raises `Unavailable`."""
+    """Return the records of each table, unchanged, oldest row first.
+
+    Raises `Unavailable`.
+    """
     from reverie.files.sqlite import Database  # late: sqlite3 comes with it
 
     database = Database(path, cache / "databases", otherwise="; the files beside it are read all the same")
@@ -309,7 +317,7 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
 
 
 def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
-    """The patterns that stand in the database and in no file."""
+    """Return the patterns that are in the database and in no file."""
     path = memory / DATABASE
     if cache is None or not is_file(path):
         return ()
@@ -325,7 +333,7 @@ def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> 
 
 
 def rendered_database(path: Path, cache: Path | None) -> str:
-    """What the database holds, as Markdown."""
+    """Render the contents of the database as Markdown."""
     if path.name in _BESIDE_DATABASE:
         return f"# {path.name}\n\nThis file is part of {DATABASE}. Open that to see its contents.\n"
     if cache is None:
@@ -341,7 +349,7 @@ _COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome
 
 
 def _record(row: Any) -> Any:
-    """The record in a row: its `data`, else its columns."""
+    """Return the record in a row: its `data`, or else its columns."""
     data = row.get("data")
     if isinstance(data, str | bytes):
         try:
@@ -378,18 +386,18 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _rendered_record(rel: str, record: Any) -> str:
-    """As the file of this name would be told, its headings one level deeper."""
+    """Render a record as the file `rel` would be, with its headings one level deeper."""
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
 
 
 def _below_heading(text: str) -> str:
-    """Without the first heading, in whose place the table's own stands."""
+    """Return a text without its first heading, which the table's own heading replaces."""
     return text.partition("\n")[2].strip("\n")
 
 
 def _in_files(memory: Path) -> dict[str, dict[str, Any]]:
-    """What the files hold, by table and id."""
+    """Return the records in files, by table and id."""
     problems: list[str] = []
     skills = memory / "skills"
     names = (name for name in file_names(skills, problems) if name.endswith(".json"))

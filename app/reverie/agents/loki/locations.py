@@ -1,7 +1,7 @@
-"""How loki-mode names what it keeps, and how to tell one of its stores (formats/loki.md sections 1, 3, 10).
+"""Names of loki-mode's files, and detection of its stores (formats/loki.md sections 1, 3, 10).
 
-Pure, but for looking at the disk in `is_store`, `store_of` and `namespaces`. Imports little: a command that
-has to answer at once begins here.
+Pure, but for reading the disk in `is_store`, `store_of`, `namespaces` and `indexed_projects`. Imports little,
+because a command that has to answer at once begins here.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 CRASH_NAME = re.compile(r"(?:[0-9a-f]{64}|scruberror)-[0-9]+\.json")
 _LARGEST_LIST = 4 << 20
 FOLDERS = ("episodic", "semantic", "skills")
-"""Of a memory root: where records lie."""
+"""The folders of a memory root that hold records."""
 DERIVED = ("index.json", "timeline.json")
-"""What the agent makes from the records."""
+"""Files that the agent makes from the records."""
 _OWN_BOOKS = ("timeline.json", "index.json")
 
 
 def is_store(directory: Path) -> bool:
-    """Whether a directory is a project's store, judged by what only this agent keeps in one."""
+    """Return whether a directory is a project's store, judged by files that only this agent keeps."""
     memory = directory / "memory"
     if any(is_directory(memory / part) for part in ("episodic", "semantic")):
         return True
@@ -37,23 +37,23 @@ def is_store(directory: Path) -> bool:
 
 
 def store_of(directory: Path) -> Path | None:
-    """The store that a person means who names it, or the project it belongs to."""
+    """Return the store at `directory`, or the store of the project there; None for none."""
     return next((each for each in (directory, directory / STORE) if is_store(each)), None)
 
 
 def memory_root(project: Path, env: Mapping[str, str]) -> Path:
-    """Where the agent keeps a project's memories under this environment; it need not exist."""
+    """Return where the agent keeps a project's memories under this environment; it need not exist."""
     return memory_elsewhere(project, env) or project / STORE / "memory"
 
 
 def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
-    """The memory root that this environment names, if it does; a relative one is meant from the project."""
+    """Return the memory root that this environment names, or None; a relative one starts at the project."""
     named = env.get("LOKI_MEMORY_BASE_PATH")
     return Path(os.path.normpath(project / named)) if named else None
 
 
 def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
-    """The projects in the agent's own list (formats/loki.md section 12); none where it cannot be read."""
+    """Return the projects in the agent's own list (formats/loki.md section 12); none if unreadable."""
     path = home_dir / STORE / "knowledge" / "project-index.json"
     try:
         document = json.loads(read_regular(path, _LARGEST_LIST))
@@ -67,7 +67,7 @@ def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
 
 
 def namespaces(memory: Path) -> tuple[str, ...]:
-    """The namespaces below a memory root: each repeats its tree."""
+    """Return the namespaces below a memory root; each repeats its tree."""
     return tuple(
         name
         for name in sorted(_names(memory))
@@ -78,7 +78,7 @@ def namespaces(memory: Path) -> tuple[str, ...]:
 
 
 def safe_name(text: str) -> str:
-    """An id as part of a file's name: nothing in it can lead elsewhere."""
+    """Return an id as a safe part of a file name: no character of it can lead elsewhere."""
     return "".join(char if char.isalnum() or char in "-_" else "_" for char in text)
 
 

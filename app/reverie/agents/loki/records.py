@@ -1,9 +1,8 @@
-"""loki-mode's records as they are on disk: read whatever is there, and never let one hide another
-(formats/loki.md sections 2 to 6 and 8).
+"""Tolerant readers for loki-mode's records on disk (formats/loki.md sections 2 to 6 and 8).
 
-A file that cannot be read becomes one problem in words; a record with odd fields stays, with those fields
-taken as absent. Nothing here trusts a field: paths come from the disk alone. Pure but for reading; imports
-little, because a command that has to answer at once stands on it.
+A file that cannot be read becomes one problem in words; a record with odd fields stays, and those fields
+count as absent. No field is trusted: paths come from the disk alone. Pure but for reading; imports little,
+because a command that has to answer at once depends on it.
 """
 
 from __future__ import annotations
@@ -25,16 +24,18 @@ from reverie.files.directory import leads_to_directory, read_regular
 from reverie.values import Struct
 
 LARGEST = 32 << 20
-"""Bytes; more is no record."""
+"""Maximum size of a record, in bytes."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST_MS = 253_402_300_799_999
-"""The last moment that the agent's dates can name."""
+"""The last moment that the agent's dates can express, UTC ms."""
 ANTI_PATTERN = "anti-pattern"
 
 
 def moment(value: object) -> int | None:
-    """Microseconds since 1970 UTC of a date as any of the agent's writers spells it; None: no date. Without a
-    zone it is UTC."""
+    """Parse a date in any of the agent's spellings into microseconds since 1970 UTC; None: no date.
+
+    A date without a zone is UTC.
+    """
     if not isinstance(value, str):
         return None
     text = value.strip()
@@ -52,7 +53,7 @@ def moment(value: object) -> int | None:
 
 
 def text_of(value: object) -> str:
-    """A text field; null and what is no text read as empty. Numbers are spelt out."""
+    """Return a text field; a number becomes text, null and any other value become empty."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -61,7 +62,7 @@ def text_of(value: object) -> str:
 
 
 def number_of(value: object, absent: float) -> float:
-    """A number; null, no number and not finite read as `absent`."""
+    """Return a number; null, other types and values that are not finite become `absent`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return absent
     try:
@@ -71,13 +72,13 @@ def number_of(value: object, absent: float) -> float:
 
 
 def count_of(value: object) -> int:
-    """A count; null, negative, no number and booleans read as 0."""
+    """Return a count; null, negative numbers, booleans and other types become 0."""
     found = number_of(value, 0)
     return int(found) if found > 0 else 0
 
 
 class ErrorEntry(Struct, frozen=True):
-    """What went wrong in an episode. `index`: its place in the record's own list."""
+    """One error in an episode. `index`: its position in the record's own list."""
 
     type: str
     message: str
@@ -96,7 +97,7 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task. `at` is its start in µs UTC, None where nobody can tell; `when` as it is written."""
+    """One run of a task. `at` is its start in µs UTC, None where unknown; `when` as it is written."""
 
     id: str
     task_id: str
@@ -121,7 +122,7 @@ class Episode:
 
 
 def episode_of(record: dict[str, Any]) -> Episode:
-    """A record's fields under any of the names its writers gave them."""
+    """Read an episode from a record, whichever names its writers gave the fields."""
     context = _context_of(record)
     read = record.get("files_read")
     return Episode(
@@ -149,7 +150,7 @@ def episode_of(record: dict[str, Any]) -> Episode:
 
 
 def phase_of(record: dict[str, Any]) -> str:
-    """The phase in which an episode ran."""
+    """Return the phase in which an episode ran."""
     return text_of(_context_of(record).get("phase")) or text_of(record.get("phase"))
 
 
@@ -158,7 +159,7 @@ def _context_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
-    """The errors of an episode."""
+    """Return the errors of an episode."""
     listed = record.get("errors_encountered")
     if not isinstance(listed, list):
         return ()
@@ -187,15 +188,17 @@ def _actions_of(value: object) -> tuple[Action, ...]:
 
 
 def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
-    """The patterns in `patterns.json`, whose shape varies."""
+    """Return the patterns in `patterns.json`, whose shape varies."""
     if isinstance(document, dict):
         document = document.get("patterns")
     return objects_of(document)
 
 
 def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...]:
-    """Both stores as one, the legacy one first, as the agent's own search goes through them: what the other
-    store holds, too, is left out of it."""
+    """Return the anti-patterns of both stores, legacy ones first, without duplicates.
+
+    This is the order of the agent's own search. A legacy one that the other store holds as well is left out.
+    """
     consolidated = [
         AntiPattern(
             text_of(each.get("id")),
@@ -231,7 +234,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """What an anti-pattern says, however it is spaced and capitalised."""
+    """Return the texts of an anti-pattern, normalised for comparison."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )
@@ -239,7 +242,10 @@ def _said(each: AntiPattern) -> tuple[str, str, str]:
 
 
 def parse_record(data: bytes) -> Any:
-    """JSON as the agent accepts it. Raises `ValueError` with the cause in words."""
+    """Parse JSON as the agent accepts it.
+
+    Raises `ValueError` with the cause in words.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -255,8 +261,10 @@ def parse_record(data: bytes) -> Any:
 
 
 def parse_to_write(data: bytes) -> Any:
-    """As `parse_record`, of a file that is to be written again: of two equal keys one would be lost then.
-    Raises `ValueError`."""
+    """Parse a record that is to be written again, as `parse_record` does.
+
+    Raises `ValueError` for two equal keys as well, because one would be lost.
+    """
     document = parse_record(data)
     json.loads(data, object_pairs_hook=_each_key_once)
     return document
@@ -270,8 +278,10 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_record(path: Path, problems: list[str]) -> Any:
-    """The JSON in a file; None for a missing one, and for one that cannot be read, which adds a sentence to
-    `problems`."""
+    """Read the JSON in a file; None for a missing or unreadable one.
+
+    An unreadable file adds a sentence to `problems`.
+    """
     try:
         return parse_record(read_regular(path, LARGEST))
     except FileNotFoundError:
@@ -283,7 +293,7 @@ def read_record(path: Path, problems: list[str]) -> Any:
 
 
 def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
-    """`read_record` for a file that has to hold an object."""
+    """Read a file that has to hold an object, as `read_record` does."""
     found = read_record(path, problems)
     if found is None or isinstance(found, dict):
         return found
@@ -292,8 +302,10 @@ def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
 
 
 def episode_files(memory: Path) -> Iterator[tuple[str, Path]]:
-    """`(directory name, file)` of every episode, directories and files by name, last first. Directories need
-    not be named by a date; `index.json` is none."""
+    """Yield `(directory name, file)` of every episode, sorted by name, last first.
+
+    Directories need not be named by a date; `index.json` is no episode.
+    """
     for day in _names(memory / "episodic", directories=True):
         for name in _names(memory / "episodic" / day, directories=False):
             if name.endswith(".json") and not name.startswith(".") and name != "index.json":
@@ -301,12 +313,12 @@ def episode_files(memory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def episode_days(memory: Path) -> list[str]:
-    """The dates for which there are episodes, last first. Directories with other names are none."""
+    """Return the dates that have episodes, last first, ignoring directories with other names."""
     return [day for day in _names(memory / "episodic", directories=True) if _is_date(day)]
 
 
 def files_of_day(memory: Path, day: str, most: int) -> list[Path]:
-    """The episodes of one date in the agent's own order, by name, last first; at most this many."""
+    """Return at most `most` episodes of one date in the agent's own order: by name, last first."""
     directory = memory / "episodic" / day
     names = _names(directory, directories=False)
     episodes = (name for name in names if name.startswith("task-") and name.endswith(".json"))

@@ -1,9 +1,8 @@
-"""What loki-mode's records say, in words: Markdown made from JSON, for people (formats/loki.md sections 3
-to 7 and 11).
+"""Rendering of loki-mode's records as Markdown for people (formats/loki.md sections 3 to 7 and 11).
 
-Every record gets a text: what has a known shape is told in sentences and tables of its own, anything else as
-a list of its fields, and what cannot be read says why, followed by what is there. Pure. The texts in a record
-are untrusted; they stand on their own lines and begin no heading.
+Every record gets a text: known shapes get sentences and tables of their own, anything else becomes a list of
+its fields, and an unreadable one shows the reason followed by its content. Pure. The texts in a record are
+untrusted; they stay on their own lines and begin no heading.
 """
 
 from __future__ import annotations
@@ -27,9 +26,6 @@ from reverie.agents.loki.records import (
 from reverie.agents.reading import objects_of, texts_of
 from reverie.resources import resource_table
 
-# Fields of another kind than the agent writes (section 8): shown too, since nothing is hidden.
-
-
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 Fields = Mapping[str, tuple[str, ...]]
 _EPISODE, _PATTERN, _SKILL = (
@@ -39,7 +35,10 @@ _EPISODE, _PATTERN, _SKILL = (
 
 
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
-    """The fields, or what of them is not told, by key."""
+    """Return the fields that the sentences of an episode do not cover, by key.
+
+    Includes fields of another type than the agent writes (section 8), so that nothing is hidden.
+    """
     odd = _no_texts(record, _EPISODE["texts"]) | _no_lists(record, _EPISODE["lists"])
     for key in ("timestamp", "last_accessed"):
         if text_of(record.get(key)) and moment(record.get(key)) is None:
@@ -54,13 +53,13 @@ def of_episode(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_skill(record: dict[str, Any]) -> dict[str, Any]:
-    """As `of_episode`."""
+    """Return the fields that the sentences of a skill do not cover, as `of_episode` does."""
     told = _no_texts(record, _SKILL["texts"]) | _no_lists(record, _SKILL["lists"])
     return told | _objects(record, _SKILL, "common_errors")
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
-    """What stands among the patterns and is none."""
+    """Return the entries among the patterns that are no patterns."""
     if not isinstance(listed, list):
         return _unknown_values({"patterns": listed})
     return _unknown_values({"other_entries": [item for item in listed if not isinstance(item, dict)]})
@@ -87,7 +86,7 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """What of these lists of objects is of no object, or under a key that is not known."""
+    """Return the items of these lists that are no objects, and values under unknown keys."""
     found: dict[str, Any] = {}
     for key in lists:
         value = record.get(key)
@@ -99,7 +98,7 @@ def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, A
 
 
 def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Under other keys, or no text under these."""
+    """Return the values under unknown keys, and those under known keys that are no text."""
     return _unknown_values(
         {
             key: value
@@ -116,8 +115,10 @@ _OUTCOMES = {"success": "succeeded", "failure": "failed", "partial": "partly don
 
 
 def rendered(rel: str, data: bytes) -> str | None:
-    """The text for a file of the memory root, its path below it (or below a namespace); None for one that is
-    shown as it is."""
+    """Render a file of the memory root as Markdown; None for one that is shown as it is.
+
+    `rel`: its path below the root (or below a namespace).
+    """
     parts = rel.split("/")
     name = parts[-1]
     if name.endswith(".jsonl"):
@@ -351,7 +352,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """What nobody foresaw, and what is `odd` in the fields that were told: nothing is hidden."""
+    """Yield the fields not in `told`, and the `odd` values of those that are: nothing is hidden."""
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
     }
@@ -362,7 +363,7 @@ def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | N
 
 
 def _fields(value: Any, depth: int) -> Iterator[str]:
-    """Anything as a list in a list."""
+    """Yield any value as a nested list."""
     indent = "  " * depth
     items: Iterable[tuple[str, Any]]
     if isinstance(value, dict):
@@ -395,7 +396,7 @@ def _named(key: object) -> str:
 
 
 def _below(text: str) -> Iterator[str]:
-    """A text under its list item, its lines kept."""
+    """Yield a text as a quotation under its list item, line by line."""
     yield from (f"  > {line}" for line in text.splitlines() if line.strip())
 
 
@@ -404,7 +405,7 @@ def _line(text: str) -> str:
 
 
 def _when(value: object) -> str:
-    """A date in words; empty for what is none."""
+    """Format a date; empty for a value that is no date."""
     at = moment(value)
     return "" if at is None or len(str(value)) < len("2026-08-19T10:00:00") else _moment(at)
 

@@ -1,13 +1,15 @@
-"""Where mux keeps its home, how to recognise one, how it names files and directories; and its `config.json`
-as values: projects and workspaces, the model of a consolidation, the settings of the memory writer
-(formats/mux.md sections 1, 2, 3, 8, 10 and 14).
+"""Locations and configuration of mux homes.
 
-The environment and the user's home directory are arguments; the disk is only read. On the way to the first
+Finds and recognises homes, names files and directories, and reads `config.json` as values: projects and
+workspaces, the model of a consolidation, the settings of the memory writer (formats/mux.md sections 1, 2, 3,
+8, 10 and 14).
+
+The environment and the user's home directory are arguments; the disk is only read. Needed before the first
 paint, so it imports little. Reverie never writes `config.json`, so nothing here can lose a field. One bad
 entry never hides the others; each skipped one leaves a sentence in `problems`.
 
-Threading: any thread; the configuration is pure, JSON in and values out. Failure: what cannot be read is not
-there, and no content raises.
+Threading: any thread; the configuration is pure, JSON in and values out. Failure: files that cannot be read
+count as missing, and no content raises.
 """
 
 from __future__ import annotations
@@ -34,13 +36,6 @@ from reverie.values import Struct
 if TYPE_CHECKING:
     from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
 
-# Where a home is, and what is where in it.
-
-
-# Names (sections 3, 8 and 14). Two are made from a project path and must not be confused:
-# `project_dir_name` is the directory of the project's memories, `project_id` the file of the older one-file
-# store.
-
 
 SCRATCH_BUCKET = "_scratch"
 MULTI_PROJECT_BUCKET = "_multi"
@@ -54,17 +49,17 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def js_trim(text: str) -> str:
-    """What JavaScript's `String.prototype.trim` leaves."""
+    """Trim a text as JavaScript's `String.prototype.trim` does."""
     return text.strip(JS_SPACE)
 
 
 def strip_trailing_separators(path: str) -> str:
-    """A project path as the agent keys it: without trailing `/` and `\\`."""
+    """Return a project path as the agent keys it: without trailing `/` and `\\`."""
     return path.rstrip("/\\")
 
 
 def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
-    """The text after the last `/` (on Windows also `\\`); may be empty."""
+    """Return the text after the last `/` (on Windows also `\\`); may be empty."""
     cut = path.rfind("/")
     if windows:
         cut = max(cut, path.rfind("\\"))
@@ -73,8 +68,11 @@ def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
 
 @functools.lru_cache(4096)
 def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """`<base>-<hash12>`, the directory of a project's memories. The path is hashed exactly as config.json has
-    it: no realpath, no case folding."""
+    """Return `<base>-<hash12>`, the directory of a project's memories (section 3).
+
+    The path is hashed exactly as config.json has it: no realpath, no case folding. Not to be confused with
+    `project_id`.
+    """
     base = base_name(project_path, windows=windows) or "unknown"
     mapped = "".join(
         char if char.isascii() and (char.isalnum() or char in "._-") else "_" * _utf16_units(char)
@@ -84,7 +82,7 @@ def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
 
 
 def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """`<base>-<hash8>`, the name (without `.md`) of a project's file in the older one-file store."""
+    """Return `<base>-<hash8>`, the name (without `.md`) of a project's file in the older one-file store."""
     normal = _normalised(project_path, windows=windows)
     base = (js_trim(base_name(normal, windows=windows)) or "project").lower()
     base = re.sub("-+", "-", re.sub("[^a-z0-9_-]+", "-", base)).strip("-_")[:_ID_CHARS] or "project"
@@ -92,7 +90,7 @@ def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
 
 
 def is_plain_component(name: str) -> bool:
-    """Whether `name` can be exactly one directory or file name below its parent, on this system."""
+    """Return whether `name` can be exactly one directory or file name below its parent, on this system."""
     if name in ("", ".", "..") or _SEPARATOR.search(name):
         return False
     if _WINDOWS and (":" in name or name != name.rstrip(" .")):
@@ -130,7 +128,10 @@ _USUAL = (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux")
 
 
 def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """The directory the agent uses under this environment; it need not exist. `home_dir` is the user's."""
+    """Return the directory that the agent uses under this environment; it need not exist.
+
+    `home_dir` is the user's.
+    """
     explicit = _explicit(env)
     if explicit:
         return Path(explicit)
@@ -146,21 +147,21 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Where a home may be: what the environment says, then the usual ones; the disk is not asked."""
+    """Return where a home may be, without reading the disk: from the environment, then the usual places."""
     explicit = _explicit(env)
     named = (Path(explicit),) if explicit else ()
     return tuple(dict.fromkeys((*named, *(home_dir / name for name in _USUAL))))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Every home worth offering: the one the agent would use first, then the other usual ones that exist."""
+    """Return every home worth offering: the agent's own choice first, then other usual ones that exist."""
     usual = (home_dir / name for name in _USUAL)
     found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
     return tuple(found)
 
 
 def detect(root: Path) -> bool:
-    """Whether a directory is a home of this agent, judged by what is in it."""
+    """Return whether a directory is a home of this agent, judged by its contents."""
     if any(is_file(root / name) for name in (USAGE, COVERAGE, ACTIVITY)):
         return True
     if any(is_directory(root / "memory" / scope) for scope in ("global", "project")):
@@ -176,7 +177,7 @@ def detect(root: Path) -> bool:
         or any(isinstance(config.get(key), dict) for key in ("taskSettings", "migrations"))
     ):
         return True
-    # One that is damaged or lists no projects is still opened, where the rest fits no other agent.
+    # A damaged config, or one without projects, is still accepted if the rest fits no other agent.
     return is_directory(root / "sessions") and not is_directory(root / "projects")
 
 
@@ -194,7 +195,7 @@ def _has_entries(directory: Path) -> bool:
 
 
 def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
-    """The older home that a marker beside the canonical one names; only known names count."""
+    """Return the older home that a marker beside the canonical one names; only known names count."""
     try:
         content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)
     except OSError:
@@ -204,11 +205,8 @@ def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
     return home_dir / name if name in known else None
 
 
-# `config.json` as values.
-
-
 MetadataId = Callable[[str], str | None]
-"""Gives the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
+"""Returns the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
 
 _Raw = dict[str, Any]
 _WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
@@ -218,14 +216,14 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """Projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
+    """The projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
 
     projects: tuple[Project, ...]
     problems: tuple[str, ...]
 
 
 def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
-    """The projects of a decoded `config.json`."""
+    """Return the projects of a decoded `config.json`."""
     problems: list[str] = []
     taken: set[str] = set()
     projects = tuple(
@@ -238,13 +236,13 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 
 
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
-    """The workspace that `parse_config` would list under this id, without building the others."""
+    """Return the workspace that `parse_config` would list under this id, without building the others."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else _workspace(workspace_id, *found)
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """That workspace as the file has it."""
+    """Return the raw entry of the workspace that `find_workspace` finds."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]
 
@@ -258,7 +256,7 @@ def _find(data: object, workspace_id: str, metadata_id: MetadataId) -> tuple[_Ra
 
 
 def is_archived(raw: _Raw) -> bool:
-    """Archived and not brought back since."""
+    """Return whether a workspace is archived and was not unarchived since."""
     archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
     if not archived:
         return False
@@ -267,8 +265,10 @@ def is_archived(raw: _Raw) -> bool:
 
 
 def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
-    """Project path -> its raw configuration. A path listed twice keeps its first place and its last value, as
-    in the agent's map."""
+    """Return the raw configuration of each project path.
+
+    A path listed twice keeps its first place and its last value, as in the agent's map.
+    """
     if not isinstance(data, dict):
         problems.append("config.json does not hold a JSON object, so no project is known.")
         return {}
@@ -292,8 +292,11 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
 
 
 def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
-    """Path, raw configuration and raw workspaces of each project; a workspace comes with the path of the
-    sub-project that it was merged from. Sub-projects stay, without workspaces."""
+    """Yield path, raw configuration and raw workspaces of each project.
+
+    A workspace comes with the path of the sub-project that it was merged from. Sub-projects stay, without
+    workspaces.
+    """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}
     parents = _parents(buckets)
@@ -308,8 +311,10 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 
 
 def _parents(paths: Iterable[str]) -> dict[str, str]:
-    """Sub-project -> the topmost listed project above it. Decided by the paths alone: `parentProjectPath` in
-    the file is derived, and derived again on each load."""
+    """Return the topmost listed project above each sub-project.
+
+    Decided by the paths alone: `parentProjectPath` in the file is derived, and derived again on each load.
+    """
     by_normal: dict[str, str] = {}
     for path in paths:
         normal = _comparable(path)
@@ -425,12 +430,12 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """The text at `key`, empty where there is none."""
+    """Return the text at `key`, empty where there is none."""
     return as_text(raw.get(key))
 
 
 def _time(value: object) -> float:
-    """Seconds since the epoch as JavaScript's Date would read it, or NaN."""
+    """Return seconds since the epoch as JavaScript's Date would read a value, or NaN."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return value / 1000
@@ -450,9 +455,6 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")
 
 
-# The model that mux itself would let consolidate (section 10). A value of the wrong type counts as absent.
-
-
 _DREAM = "dream"
 _MODEL = re.compile(r"[^\s:]+:\S+")
 
@@ -460,15 +462,18 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 def dream_model(
     config: object, workspace_id: str | None, metadata_id: MetadataId = lambda _name: None
 ) -> str | None:
-    """The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's
-    model, the home's default model."""
+    """Return the model that mux itself would consolidate with (section 10), or None.
+
+    The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's model,
+    the home's default model. A value of the wrong type counts as absent.
+    """
     return next(
         (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None
     )
 
 
 def dream_enabled(config: object) -> bool:
-    """Whether the home lets its dream agent run; it does unless it says otherwise."""
+    """Return whether the home lets its dream agent run; the default is true."""
     return below(config, "agentAiDefaults", _DREAM).get("enabled") is not False
 
 
@@ -483,21 +488,17 @@ def _candidates(config: object, workspace_id: str | None, metadata_id: MetadataI
 
 
 def below(value: object, *keys: str) -> Mapping[str, Any]:
-    """The object at `keys`, empty where there is none."""
+    """Return the object at `keys`, empty where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def model_string(value: object) -> str | None:
-    """`value` as a model string."""
+    """Return `value` as a model string, or None."""
     if not isinstance(value, str) or not _MODEL.fullmatch(value.strip()):
         return None
     return value.strip()
-
-
-# The memory writer, System 1 (section 14). A value of the wrong type counts as absent, but for the
-# interval: it is handed on as it is, so that the scheduler can say what is wrong with it.
 
 
 AGENT = "system1_memory_writer"
@@ -508,7 +509,10 @@ _INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
 def writer_place(
     root: Path, workspace_id: str, project_path: str | None, listed: Workspace | None
 ) -> WriterPlace:
-    """`workspace_id` is a plain directory name."""
+    """Return the files of the memory writer, System 1, for a workspace (section 14).
+
+    `workspace_id` is a plain directory name.
+    """
     from reverie.agents.capabilities import WriterPlace  # late: no name that is listed needs it
 
     identity = project_id(project_path) if project_path else ""
@@ -525,7 +529,11 @@ def writer_place(
 
 
 def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
-    """What the config says of the memory writer for this workspace; its own settings before the defaults."""
+    """Return the config's settings of the memory writer for this workspace, its own before the defaults.
+
+    A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
+    the scheduler can report what is wrong with it.
+    """
     from reverie.agents.capabilities import AgentWriterConfig  # late, as above
 
     entry: Mapping[str, Any] = find_entry(config, workspace_id, metadata_id) or {}

@@ -1,11 +1,11 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Each call reads what it needs again, so that an instance never goes stale, and creates nothing. An id that is
-not a plain directory name is refused before it becomes a path, so no scope root ever lies outside the home.
-What the first paint does not need is imported by the methods that use it.
+Each call reads its data again, so that an instance never goes stale, and creates nothing. An id that is not a
+plain directory name is refused before it becomes a path, so no scope root ever lies outside the home. Modules
+that the first paint does not need are imported by the methods that use them.
 
-Failure: a home whose directory is gone raises `Unavailable`; a `config.json` that cannot be read is a
-sentence in `contents().problems`, and then nothing is called an orphan, since nobody knows what is listed.
+Failure: a home whose directory is missing raises `Unavailable`; a `config.json` that cannot be read is a
+sentence in `contents().problems`, and then nothing is reported as an orphan, since the list is unknown.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _ARRAY_INDEX_LIMIT = 2**32 - 1
 
 
 class MuxHome(Home):
-    """One mux or xum home; see `agents.base.Home` for what each member promises."""
+    """One mux or xum home; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
     caps = CAPS
@@ -182,7 +182,7 @@ class MuxHome(Home):
         contents = contents or self.contents()
         stores, owners = self._stores, owners_of(contents)
         found = [stores.global_root()] if is_directory(stores.global_root().directory) else []
-        # What cannot be listed is named by `contents()`; here it is only left out, and so left as it was.
+        # `contents()` reports directories that cannot be listed; here they are only left out.
         unlisted: list[str] = []
         found += [
             stores.project_root(name, owners.get(name)) for name in stores.project_stores(owners, unlisted)
@@ -207,7 +207,7 @@ class MuxHome(Home):
         if is_file(extra):
             found.append(Companion(Scope.GLOBAL, extra, extra.name, True))
         if context.project_path:
-            # The one file of older versions; those of today never load it, so nobody is invited to begin it.
+            # The one file of older versions. Today's never load it, so it is not offered for creation.
             path = self._root / "memories" / f"{project_id(context.project_path)}.md"
             exists = is_file(path)
             if exists or writer_in_use(self._root):
@@ -257,8 +257,10 @@ class MuxHome(Home):
         return memory_kinds(self._root, self._config()[0])
 
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
-        """Model cascade and prompt override of formats/mux.md section 10; definitions of a project are not
-        consulted for a dream."""
+        """Return model cascade and prompt override of formats/mux.md section 10.
+
+        Definitions of a project do not count for a consolidation.
+        """
         from reverie.agents.capabilities import AgentDreamConfig
 
         config, _readable, _problem = self._config()
@@ -350,7 +352,7 @@ class MuxHome(Home):
     # Reading
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
-        """The file that overrides a built-in agent, and why it cannot be read."""
+        """Return the file that overrides a built-in agent, and why it cannot be read."""
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
@@ -360,8 +362,10 @@ class MuxHome(Home):
             return None, f"agents/{agent}.md cannot be read ({error.strerror or error})."
 
     def _config(self) -> tuple[dict[str, Any], bool, str]:
-        """The decoded config.json; whether it was readable, so that what it lacks is indeed not listed; and
-        what is wrong with it."""
+        """Return the decoded config.json, whether it was readable, and its problem.
+
+        Only if it was readable are missing entries known to be unlisted.
+        """
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)
         except FileNotFoundError:
@@ -442,24 +446,23 @@ def _recencies(entries: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _js_key_order(key: str) -> tuple[bool, int]:
-    """JavaScript lists keys that are array indexes first, in ascending order, then the others as written."""
+    """Return a sort key for JavaScript's order: array indexes first, ascending, then the others."""
     is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
     index = int(key) if is_index else _ARRAY_INDEX_LIMIT
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)
-
-
-# Which version of the agent the home belongs to, and so which memories are loaded. It is written nowhere,
-# so it is judged by what only one version writes (sections 14 and 17): the one with the memory writer names
-# it in `config.json` and copies each written memory to `debug_obj/memories`; the ones with stores keep
-# pins, coverage and `memory/`. What Reverie writes itself counts for neither.
 
 
 _COPIES = "debug_obj/memories"
 
 
 def writer_in_use(root: Path) -> bool:
-    """Whether the agent of this home is of a version that loads one file a project. Asked for each project:
-    `config.json` is read again only after it changed."""
+    """Return whether the agent of this home is of a version that loads one file per project.
+
+    The version is written nowhere, so it is judged by data that only one version writes (sections 14 and 17):
+    the one with the memory writer names it in `config.json` and copies each written memory to
+    `debug_obj/memories`; the ones with stores keep pins, coverage and `memory/`. Data that Reverie writes
+    counts for neither. This is called for each project: `config.json` is read again only after it changed.
+    """
     try:
         status = (root / CONFIG).stat()
         signs = _config_signs(root / CONFIG, status.st_mtime_ns, status.st_size, status.st_ino)
@@ -477,7 +480,7 @@ def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tupl
 
 
 def memory_kinds(root: Path, config: object) -> MemoryKinds:
-    """Judged by `config.json` and by what lies in the home."""
+    """Return which memories the agent loads, judged by `config.json` and the files in the home."""
     from reverie.agents.capabilities import MemoryKinds  # late: no name that is listed needs it
 
     writer = _writer_signs(root, config)
@@ -508,54 +511,56 @@ def _signs_in(config: object) -> list[str]:
     return found
 
 
-# Where mux keeps memories as roots of scopes, its trace dumps, and the stores that nobody is listed for
-# (formats/mux.md sections 2, 3, 8, 9 and 14).
-#
-# Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: as
-# `agents.base` says; what cannot be listed is a sentence in `problems`.
-
-
 _OLD_PROJECT_STORES = "project-memory"
 
 
 class MuxStores:
-    """The stores of one home."""
+    """The memory stores of one home (formats/mux.md sections 2, 3, 8, 9 and 14).
+
+    Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: as
+    `agents.base` says; a directory that cannot be listed adds a sentence to `problems`.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def global_root(self) -> ScopeRoot:
-        """The memories that every workspace sees."""
+        """Return the root of the memories that every workspace sees."""
         return ScopeRoot(Scope.GLOBAL, "global", self._root / "memory" / "global", "global:")
 
     def project_root(self, name: str, owner: str | None) -> ScopeRoot:
-        """The memories of the project directory `name`. `owner`: the project's path; None where nobody is
-        known to own it, and nothing is counted then."""
+        """Return the root of the project directory `name`.
+
+        `owner`: the project's path; None where the owner is unknown, and then nothing is counted.
+        """
         prefix = None if owner is None else f"project:{escape_key(owner)}:"
         return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)
 
     def workspace_root(self, name: str) -> ScopeRoot:
-        """The memories of one workspace."""
+        """Return the root of the memories of one workspace."""
         directory = self._root.joinpath("sessions", name, "memory")
         return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
 
     def project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
-        """Names below memory/project, sorted. Dot-names that nobody owns are of tools (.git), not stores."""
+        """Return the sorted names below memory/project.
+
+        Dot-names without an owner belong to tools (.git) and are left out.
+        """
         names = directory_names(self._root / "memory" / "project", problems)
         return [name for name in names if name in owners or not name.startswith(".")]
 
     def sessions(self, listed: set[str], problems: list[str]) -> list[str]:
-        """Names below sessions, sorted, again without those of tools."""
+        """Return the sorted names below sessions, without those of tools."""
         names = directory_names(self._root / "sessions", problems)
         return [name for name in names if name in listed or not name.startswith(".")]
 
     def has_memory(self, name: str) -> bool:
-        """Whether a workspace has a memory directory."""
-        # Asked thousands of times, where a Path costs more than the question.
+        """Return whether a workspace has a memory directory."""
+        # Called thousands of times, where a Path costs more than the check.
         return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """The stores that nobody in the config owns. What cannot be read is added to `problems`."""
+        """Yield the stores without an owner in the config; adds what cannot be read to `problems`."""
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
         for name in self.project_stores(owners, problems):
@@ -577,7 +582,7 @@ class MuxStores:
                 )
 
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """What versions of June 2026 left behind; no migration was ever shipped."""
+        """Yield the stores that versions of June 2026 left behind; no migration was ever shipped."""
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]
         if loose:
@@ -592,8 +597,10 @@ class MuxStores:
 
 
 def owners_of(contents: HomeContents) -> dict[str, str]:
-    """Store directory name -> the project path it was made from. The names are one-way, so every path that
-    config.json mentions is tried."""
+    """Return the project path for each store directory name.
+
+    The names are one-way hashes, so every path that config.json mentions is tried.
+    """
     paths = {project.path for project in contents.projects}
     for workspace in contents.workspaces():
         paths.update(workspace.project_paths)
@@ -608,17 +615,16 @@ def _is_note(name: str) -> bool:
     return name.endswith(".md") and not name.startswith(".")
 
 
-# Trace dumps of the memory writer: `debug_obj/<workspace>/system1_memory_writer/*.json` (section 14).
-
-
 DUMPS = "debug_obj"
-# Not workspaces: copies of memories, and errors of the agent's own interface.
 _OTHERS = frozenset({"memories", "orpc"})
 _MOST = 2_000
 
 
 def dump_places(root: Path) -> DumpPlaces:
-    """The directories of dumps there are now."""
+    """Return the existing directories of the memory writer's trace dumps.
+
+    Dumps are `debug_obj/<workspace>/system1_memory_writer/*.json` (section 14).
+    """
     from reverie.agents.capabilities import DumpPlaces  # late: no name that is listed needs it
 
     found = [(name, root / DUMPS / name / AGENT) for name in _workspaces(root)]
@@ -626,7 +632,7 @@ def dump_places(root: Path) -> DumpPlaces:
 
 
 def watched_dumps(root: Path) -> tuple[WatchedPlace, ...]:
-    """What to watch so that a new dump is seen, also the first of a workspace."""
+    """Return the places to watch for new dumps, including the first one of a workspace."""
     names = _workspaces(root)
     return (
         WatchedPlace(root / DUMPS),
@@ -640,12 +646,6 @@ def _workspaces(root: Path) -> list[str]:
     return [name for name in names if name not in _OTHERS and is_plain_component(name)][:_MOST]
 
 
-# Orphaned stores, and what the home still knows of them (sections 2, 3, 8, 9 and 14). A store directory is
-# named by a one-way hash of its project's path; sidecars and traces still name paths, and hashing those
-# tells which store belonged to which. Of a project's own directory only its existence and that of its
-# `.mux/memory` is looked at.
-
-
 _KEY_PREFIX = "project:"
 _DUMP_BYTES = 8 << 20
 _MOST_DUMPS = 200
@@ -655,8 +655,13 @@ _CHECKOUT_STORE = (".mux", "memory")
 def lost_stores(
     root: Path, contents: HomeContents, roots: Sequence[ScopeRoot], owners: Mapping[str, str]
 ) -> tuple[LostStore, ...]:
-    """In the order of `contents.orphans`, then those of missing projects, then those left in checkouts.
-    `owners`: store directory name -> the listed project path it was made from."""
+    """Return the orphaned stores with what the home still knows of them (sections 2, 3, 8, 9 and 14).
+
+    In the order of `contents.orphans`, then those of missing projects, then those left in checkouts. A store
+    directory is named by a one-way hash of its project's path; sidecars and traces still name paths, and
+    their hashes identify the owner of a store. Of a project's own directory only its existence and that of
+    its `.mux/memory` is checked. `owners`: store directory name -> the listed project path it was made from.
+    """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)
     found = [
@@ -709,7 +714,7 @@ def _of_orphan(
 def _of_missing_projects(
     roots: Mapping[Path, ScopeRoot], owners: Mapping[str, str], contents: HomeContents
 ) -> Iterator[LostStore]:
-    """Stores of listed projects that were moved or deleted."""
+    """Yield the stores of listed projects that were moved or deleted."""
     checkouts: dict[str, list[str]] = {}
     for workspace in contents.workspaces():
         if workspace.memory_project is not None and workspace.path:
@@ -727,7 +732,7 @@ def _of_missing_projects(
 
 
 def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
-    """What the version of 12 June 2026 left in the repositories themselves."""
+    """Yield the stores that the version of 12 June 2026 left in the repositories themselves."""
     for path in sorted(owners.values()):
         directory = Path(path).joinpath(*_CHECKOUT_STORE)
         problems: list[str] = []
@@ -740,7 +745,7 @@ def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
 
 
 class _FormerPaths:
-    """Paths that projects of this home once had. Read on first use, once."""
+    """Paths that projects of this home once had. Read once, on first use."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -748,13 +753,13 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """The path that a store directory was named after and the file that tells; empty if none does."""
+        """Return the path that a store directory was named after, and the file with it; empty for none."""
         if self._stores is None:
             self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}
         return self._stores.get(name, ("", ""))
 
     def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
-        """The project path of a workspace, the file that tells, and where its repository was checked out."""
+        """Return the project path of a workspace, the file that names it, and its repository's checkouts."""
         metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
         path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")
         source = f"sessions/{workspace_id}/metadata.json"
@@ -764,7 +769,7 @@ class _FormerPaths:
         return path, source if path else "", tuple(each for each in (checkout, path) if each)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Weakest first: what comes later counts."""
+        """Yield paths with the file that names them, weakest first: later ones count."""
         for path, _checkout in self._of_dumps().values():
             if path:
                 yield path, "debug_obj"
@@ -777,7 +782,7 @@ class _FormerPaths:
                 yield path, USAGE
 
     def _of_dumps(self) -> dict[str, tuple[str, str]]:
-        """Workspace id -> the project and workspace paths in its newest trace."""
+        """Return the project and workspace paths in the newest trace of each workspace, by its id."""
         if self._dumps is None:
             self._dumps = {}
             for workspace_id, directory in dump_places(self.root).directories[:_MOST_DUMPS]:
@@ -789,7 +794,7 @@ class _FormerPaths:
 
 
 def _base(store: str) -> str:
-    """What a store's directory name tells of its project's name."""
+    """Return the part of a store's directory name that comes from its project's name."""
     return store.rpartition("-")[0] or store
 
 
@@ -797,5 +802,5 @@ def _read(path: Path, limit: int) -> Mapping[str, Any]:
     try:
         data = read_json(path, limit)
     except (OSError, ValueError):
-        return {}  # it tells nothing; whoever shows the file itself says what is wrong with it
+        return {}  # its own view reports what is wrong with the file
     return data if isinstance(data, dict) else {}

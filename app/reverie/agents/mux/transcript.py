@@ -1,11 +1,13 @@
-"""Transcripts of mux, `chat-archive.jsonl`, then `chat.jsonl` (formats/mux.md section 13): as turns, as
-messages for a person, as events while they grow, and the calls of memory tools in them.
+"""Transcripts of mux, `chat-archive.jsonl`, then `chat.jsonl` (formats/mux.md section 13).
+
+They are read as turns, as messages for a person, as events while they grow, and for calls of memory tools.
 
 Read as a stream, a row at a time, since rows may carry whole files. A row that is in both files (after a
 crash of the agent) counts once. Lines that are no row, have no place in the order (`historySequence`), or are
 longer than 16 MiB are skipped and counted.
 
 Only read, never locked: the agent may be writing; a half line at the end is skipped like any other damage.
+
 Threading: any thread but the GUI's, one reader each. Failure: a missing file is an empty one; `Unavailable`
 for one that cannot be read.
 """
@@ -50,21 +52,21 @@ from reverie.files.directory import is_directory
 from reverie.values import Struct, field
 
 LARGEST = 1 << 30
-"""The largest transcript that is read from its beginning, bytes: some seconds' work."""
+"""The largest transcript that is read from its beginning, in bytes: some seconds' work."""
 FILES = ("chat-archive.jsonl", "chat.jsonl")
 _BOUNDARY_MARKS = (b"compactionBoundary", b"compaction-request")
 _COMPACTED = ("user", "idle", "heartbeat")
 
 
 class MuxTranscript:
-    """The transcript of one session. `skipped` counts the lines the last reading passed over."""
+    """The transcript of one session. `skipped` counts the lines that the last reading skipped."""
 
     def __init__(self, session_directory: Path) -> None:
         self._directory = session_directory
         self.skipped = 0
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
-        """Every row with `after` < sequence <= `up_to`, in order."""
+        """Yield every row with `after` < sequence <= `up_to`, in order."""
         seen: set[int] = set()
         for row in self.rows():
             turn = turn_of(row)
@@ -77,11 +79,11 @@ class MuxTranscript:
                 yield turn
 
     def boundaries(self) -> tuple[Boundary, ...]:
-        """Every compaction, oldest first."""
+        """Return every compaction, oldest first."""
         found: dict[int, Boundary] = {}
         previous: int | None = None
         request: str | None = None
-        # Most rows of a long transcript are neither, and parsing them would cost most of the time.
+        # Most rows of a long transcript have no mark, and parsing them would take most of the time.
         for row in self.rows(marks=_BOUNDARY_MARKS):
             turn = turn_of(row)
             if turn is None or turn.sequence in found:
@@ -97,7 +99,7 @@ class MuxTranscript:
         return tuple(found.values())
 
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
-        """Decoded rows of both files; with `marks` only those whose line has one of them."""
+        """Yield decoded rows of both files; with `marks`, only those whose line has one of them."""
         self.skipped = 0
         for name in FILES:
             for line in self._lines(self._directory / name):
@@ -109,7 +111,7 @@ class MuxTranscript:
 
     def _lines(self, path: Path) -> Iterator[bytes]:
         size = 0
-        with contextlib.suppress(OSError):  # reading it tells
+        with contextlib.suppress(OSError):  # reading it reports the error
             size = path.stat().st_size
         if size > LARGEST:
             raise Unavailable(
@@ -125,7 +127,7 @@ class MuxTranscript:
 
 
 def turn_of(row: dict[str, Any]) -> Turn | None:
-    """The row as a turn; None for one without id, role or place."""
+    """Return the row as a turn; None for one without id, role or sequence."""
     metadata = row_metadata(row)
     identity, role, sequence = row.get("id"), row.get("role"), as_count(metadata.get("historySequence"))
     if not isinstance(identity, str) or not identity or sequence is None:
@@ -165,17 +167,13 @@ def _is_boundary(metadata: dict[str, Any]) -> bool:
 
 
 def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row says of itself; empty where it says nothing."""
+    """Return the metadata of a row; empty where it has none."""
     return as_object(row.get("metadata"))
 
 
 def _timestamp(value: Any) -> int | None:
     good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
     return int(value) if good else None
-
-
-# The transcript as a person reads it: one message for each part of a row. Pictures and other files are
-# named by their kind and not loaded.
 
 
 _KINDS: dict[TurnKind, MessageKind] = {
@@ -188,7 +186,10 @@ _KINDS: dict[TurnKind, MessageKind] = {
 
 
 class MuxReadable:
-    """Implements `agents.transcripts.ReadableTranscript` for one session directory."""
+    """Implements `agents.transcripts.ReadableTranscript` for one session directory.
+
+    Each part of a row becomes one message. Pictures and other files are named by their kind and not loaded.
+    """
 
     def __init__(self, session_directory: Path) -> None:
         self._directory = session_directory
@@ -245,15 +246,6 @@ def _tool(part: dict[str, Any]) -> ToolUse:
     )
 
 
-# The growing end as typed events, each row once and at the cost of its own bytes.
-#
-# A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
-# rows to the archive), reading goes on from its beginning, or from its last 8 MiB, and rows that are not
-# younger than the newest one announced are not announced again. The agent appends an empty row when the
-# model begins to answer and later rewrites the file with the whole answer in that place; so an empty row
-# announces nothing, and while it is the last one the tail's position stays before it.
-
-
 FILE = "chat.jsonl"
 _BLOCK_BYTES = 1 << 20
 _REREAD_BYTES = 8 << 20
@@ -262,7 +254,7 @@ _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 
 class _Announced(Struct):
-    """Which rows were announced, so that none is announced twice when the file is read again."""
+    """The rows that were announced, so that none is announced twice when the file is read again."""
 
     sequence: int
     timestamp: int
@@ -274,7 +266,7 @@ class _Announced(Struct):
             return False
         if turn.id in self.begun:
             return True
-        # A history that was cleared counts from the start again, but its rows are younger.
+        # A cleared history counts from the start again, but its rows have later times.
         older = turn.sequence <= self.sequence
         return not older or (turn.timestamp or 0) > self.timestamp
 
@@ -294,15 +286,24 @@ class _Announced(Struct):
 
 
 class TranscriptTail:
-    """The tail of one session. Without `position` it begins at the end of what is there now, and announces
-    only what comes after; `TailPosition()` announces everything."""
+    """The growing end of one session as typed events, each row once and at the cost of its own bytes.
+
+    Without `position` it begins at the present end, and announces only later rows; `TailPosition()` announces
+    everything.
+
+    A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
+    rows to the archive), reading continues from its beginning, or from its last 8 MiB, and rows that are not
+    younger than the newest announced one are not announced again. The agent appends an empty row when the
+    model begins to answer and later rewrites the file with the whole answer in that place; so an empty row
+    announces nothing, and while it is the last one the tail's position stays before it.
+    """
 
     def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:
         self._path = session_directory / FILE
         self.skipped = 0
-        """Lines that were no row, so far."""
+        """Number of lines so far that were no row."""
         self.bytes_read = 0
-        """What polling has cost so far."""
+        """Number of bytes that polling has read so far."""
         self._skipping = False
         self._half = self._edge_before = b""
         start = position or TailPosition()
@@ -314,7 +315,7 @@ class TranscriptTail:
 
     @property
     def position(self) -> TailPosition:
-        """How far it has read."""
+        """The end of what was read."""
         known = self._announced
         ids = (tuple(known.recent), tuple(known.begun))
         return TailPosition(
@@ -322,7 +323,7 @@ class TranscriptTail:
         )
 
     def poll(self) -> tuple[TailEvent, ...]:
-        """What was appended since the last poll, in order."""
+        """Return the rows appended since the last poll, in order."""
         try:
             with reading_transcript(self._path) as file:
                 self._require_same(file)
@@ -350,7 +351,7 @@ class TranscriptTail:
             self._offset, self._edge = self._offset - last_begun, self._edge_before
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
-        """Complete lines from where we stand; what is half-written is kept, so that it is read once."""
+        """Yield complete lines from the present position; a half-written one is kept and read once."""
         file.seek(self._offset + len(self._half))
         while piece := file.readline(LINE_BYTES):
             self.bytes_read += len(piece)
@@ -373,7 +374,7 @@ class TranscriptTail:
         self._edge = (self._edge + line[-_EDGE_BYTES:])[-_EDGE_BYTES:]
 
     def _require_same(self, file: BinaryIO) -> None:
-        """Go on where we stood, or from the beginning of a file that is another one, or was cut."""
+        """Continue at the present position, or restart if the file was replaced or cut."""
         status = os.fstat(file.fileno())
         same = status.st_ino == self._inode or self._inode == 0 or bool(self._edge)
         if same and status.st_size >= self._offset + len(self._half) and self._edge_holds(file):
@@ -397,7 +398,7 @@ class TranscriptTail:
         self._skipping, self._half = False, b""
 
     def _to_the_end(self) -> None:
-        """Stand behind the last complete line, and know the newest rows."""
+        """Move behind the last complete line, and remember the newest rows."""
         rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
         for event in rows.events:
             self._announced.note(event.turn)
@@ -407,8 +408,11 @@ class TranscriptTail:
 
 
 class NewestRows(Struct, frozen=True):
-    """The newest rows of a transcript, oldest first, and the ids of the answers that have only begun. `end`:
-    behind the last complete line, with the bytes before it. `more`: whether the file holds older rows."""
+    """The newest rows of a transcript, oldest first, and the ids of the unfinished answers.
+
+    `end`: behind the last complete line, with the bytes before it in `edge`. `more`: whether the file holds
+    older rows.
+    """
 
     events: tuple[TailEvent, ...] = ()
     begun: tuple[str, ...] = ()
@@ -419,8 +423,10 @@ class NewestRows(Struct, frozen=True):
 
 
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
-    """Read backwards from the end: about `most_bytes`, or as many as the newest row needs (32 MiB at most),
-    however long the transcript is. Raises `UserError`."""
+    """Read the newest rows backwards from the end, however long the transcript is.
+
+    Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most). Raises `UserError`.
+    """
     path = session_directory / FILE
     try:
         with reading_transcript(path) as file:
@@ -460,7 +466,7 @@ def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
 
 
 def event_of(line: bytes) -> TailEvent | None:
-    """One line as an event; None for one that is no row."""
+    """Return one line as an event; None for one that is no row."""
     row = decoded_row(line)
     turn = None if row is None else turn_of(row)
     if row is None or turn is None:
@@ -507,11 +513,6 @@ def _hex(text: str) -> str:
     return text
 
 
-# Calls of memory tools in the newest rows (sections 6, 13 and 14), successful ones only. The answer that is
-# being streamed is in `partial.json`; a compaction moves rows to the archive, whose end is read for what is
-# left of the byte limit. What cannot be read yields nothing: a transcript must not prevent a snapshot.
-
-
 _log = logging.getLogger("reverie.transcripts")
 
 STREAMED = "partial.json"
@@ -520,7 +521,12 @@ _MARK = b'"memory'
 
 
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
-    """Oldest first, each once; a call of which nobody knows when it was made is left out."""
+    """Return the newest successful calls of memory tools (sections 6, 13 and 14), oldest first, each once.
+
+    A call without a time is left out. The answer that is being streamed is in `partial.json`; a compaction
+    moves rows to the archive, whose end is read with the rest of the byte limit. An unreadable file yields
+    nothing: a transcript must not prevent a snapshot.
+    """
     found: dict[str, MemoryCall] = {}
     left = most_bytes
     for name in (STREAMED, *reversed(FILES)):
@@ -534,7 +540,7 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
 
 
 def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...]:
-    """When the files of a transcript changed last (ns), their sizes and identities."""
+    """Return time of change (ns), size and inode of each file of a transcript."""
     found = []
     for name in (*FILES, STREAMED):
         with contextlib.suppress(OSError):
@@ -544,7 +550,7 @@ def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...
 
 
 def _end_of(path: Path, most: int) -> bytes:
-    """Its last bytes, from the beginning of a line on."""
+    """Return the last bytes of a file, from the beginning of a line on."""
     if most <= 0:
         return b""
     try:
@@ -588,20 +594,17 @@ def _call_parts(value: object, name: str) -> list[Mapping[str, Any]]:
     return [part for part in objects_of(value) if name in part]
 
 
-# Sessions whose transcripts may still grow, and those that have a transcript.
-
-
 # A watch each; a home with more live workspaces than this is in use in the newest of them.
 _MOST_IN_USE = 256
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
-    """Where a workspace's transcript lies, and what its files are called."""
+    """Return where a workspace's transcript lies, and the names of its files."""
     return SessionPlace(workspace_id, root / "sessions" / workspace_id, FILES)
 
 
 def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> tuple[SessionPlace, ...]:
-    """At most 256 sessions that exist, of workspaces that are listed and not archived, used last first."""
+    """Return at most 256 existing sessions of listed, unarchived workspaces, last used first."""
     live = [
         workspace.id
         for workspace in contents.workspaces()
@@ -613,8 +616,10 @@ def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> 
 
 
 def sources(root: Path, contents: HomeContents, project_path: str | None) -> tuple[TranscriptSource, ...]:
-    """The sessions of listed workspaces that have a transcript, the newest first; each under the project that
-    lists its workspace."""
+    """Return the sessions of listed workspaces that have a transcript, newest first.
+
+    Each is under the project that lists its workspace.
+    """
     found = []
     names = {project.path: project.name for project in contents.projects}
     for workspace in contents.workspaces():
