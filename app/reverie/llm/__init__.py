@@ -1,1 +1,1 @@
-"""One conversation with a model: providers over httpx, guarded tools, limits, the secret vault, traces."""
+"""Conversations with models: providers over HTTP, the guarded agent loop, the secret vault and traces."""

@@ -1,11 +1,18 @@
-"""Which model services there are, how to reach each, and whether a model works.
+"""The available model services, the keys for them, and a test of a model.
 
 Built-in services can be overridden by the settings. A model is named `provider:model`. Local services need no
-key and get no proxy; nothing is asked of any before a person or a run wants it. Whether text leaves this
-machine is decided by the address, not by the name.
+key and use no proxy; no service gets a request before a person or a run needs it. Whether text leaves this
+machine depends on the address, not on the name.
 
-Threading: `known` and `provider` may ask the keyring, so not on the GUI thread. Failure: `ProviderError` with
-fault `settings` or `key`; a service that is down is noticed only when it is asked.
+Keys come from the environment, else from the system's keyring; never from a file of Reverie's. The keyring is
+imported on first use, because its back ends take long to load and most commands need no key. It may ask its
+owner to unlock it, so it is called from a worker thread, and has `ASK_S` seconds to answer, in a thread of
+its own. A keyring that is locked or does not answer is reported and left alone for a while; `never_unlock` is
+for processes without a person to answer its prompt. A machine without a keyring counts as one without keys;
+only storing a key raises `UserError`. No key gets into a message.
+
+Threading: `known` and `provider` may call the keyring, so not on the GUI thread. Failure: `ProviderError`
+with fault `settings` or `key`; a service that is down is noticed only at the first request.
 """
 
 from __future__ import annotations
@@ -52,48 +59,39 @@ if TYPE_CHECKING:
     from reverie.settings import ProviderSettings
 
 
-# Keys of model services: from the environment, else from the system's keyring; never in a file of Reverie's.
-#
-# The keyring is imported on first use, because its back ends take long to load and most commands need no
-# key. It may ask its owner to unlock it, so it is called from a worker thread, and has `ASK_S` seconds to
-# answer, in a thread of its own. A keyring that is locked or does not answer is reported and not asked again
-# for a while; `never_unlock` is for processes without anybody to answer its prompt. A machine without a
-# keyring simply has no keys in it; only storing one raises `UserError`. No key gets into a sentence.
-
-
 SERVICE = "reverie"
 KeyringProblem = Literal["", "locked", "not answering"]
 ASK_S = 20.0
-"""How long a keyring may take to answer: long enough for a person to unlock it."""
+"""Seconds that a keyring may take to answer: long enough for a person to unlock it."""
 NETWORK_VARIABLES = frozenset(
     spelled
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
     for spelled in (name, name.lower())
 )
-"""What the environment says of the way to a service; a proxy may be named with its password."""
+"""Environment variables that affect the connection to a service; a proxy's may contain its password."""
 _AGAIN_S = 30.0
-"""For so long a keyring that was in trouble is not asked again, or each service would open a prompt."""
+"""Seconds until a keyring in trouble is tried again; otherwise each service would open a prompt."""
 
 
 class KeyStore(Protocol):
     """Keys by provider name."""
 
     def get(self, provider: str) -> str | None:
-        """The key, or None; never raises for a store that cannot be read."""
+        """Return the key, or None; never raises for a store that cannot be read."""
 
     @property
     def trouble(self) -> KeyringProblem:
-        """Why `get` could not look; empty: it could."""
+        """The reason why `get` could not read the store; empty: it could."""
 
     def set(self, provider: str, key: str) -> None:
-        """Keep it. Raises `UserError`."""
+        """Store the key. Raises `UserError`."""
 
     def delete(self, provider: str) -> None:
-        """Forget it; nothing to forget is fine. Raises `UserError`."""
+        """Delete the key if there is one. Raises `UserError`."""
 
 
 class _Ring:
-    """What this process knows of the system's keyring."""
+    """This process's access to the system's keyring, with its last trouble."""
 
     def __init__(self) -> None:
         self.may_unlock = True
@@ -106,7 +104,7 @@ class _Ring:
         return self._trouble if self._asked is _keyring() else ""
 
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
-        """The answer to a question, within `ASK_S`; None where it has none, or is in trouble."""
+        """Return the result of `question` within `ASK_S`; None if there is none or in case of trouble."""
         ring = _keyring()
         if self.trouble and time.monotonic() < self._until:
             return None
@@ -117,7 +115,7 @@ class _Ring:
         return text
 
     def forget(self) -> None:
-        """Ask the keyring again next time: a person changed something."""
+        """Forget the trouble, so that the next call tries the keyring again: a person changed something."""
         self._asked = None
 
 
@@ -133,12 +131,15 @@ def _answer(
     except keyring.errors.KeyringLocked:
         return None, "locked"
     except (keyring.errors.KeyringError, OSError, RuntimeError):
-        # No backend, or its service is gone: then there is no key in it.
+        # No backend, or its service has ended: then there is no key in it.
         return None, ""
 
 
 def _is_locked(ring: KeyringBackend) -> bool:
-    """Whether asking would open a prompt. Only the Secret Service does so; this check does not unlock it."""
+    """Return whether reading a key would open a prompt, without unlocking anything.
+
+    Only the Secret Service opens prompts.
+    """
     from keyring.backends import SecretService, chainer
 
     rings = ring.backends if isinstance(ring, chainer.ChainerBackend) else (ring,)
@@ -159,7 +160,7 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """This process must not open a prompt of the keyring, because nobody may be there to answer it."""
+    """Never open the keyring's prompt in this process, because there may be no person to answer it."""
     _RING.may_unlock = False
 
 
@@ -167,7 +168,7 @@ class SystemKeys:
     """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
 
     def get(self, provider: str) -> str | None:
-        """The key of this provider; None where there is none, or the keyring cannot be asked."""
+        """Return the key of this provider; None if there is none or the keyring is in trouble."""
         return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
 
     @property
@@ -175,7 +176,7 @@ class SystemKeys:
         return _RING.trouble
 
     def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `UserError` for one that is none, and where the keyring refuses."""
+        """Store the key. Raises `UserError` for an unusable key, and if the keyring refuses."""
         import keyring.errors
 
         key = key.strip()
@@ -192,7 +193,7 @@ class SystemKeys:
             raise _no_keyring("The key was not stored.") from error
 
     def delete(self, provider: str) -> None:
-        """Forget the key; one that is not there is no error. Raises `UserError`."""
+        """Delete the key if there is one. Raises `UserError`."""
         import keyring.errors
 
         _RING.forget()
@@ -200,21 +201,21 @@ class SystemKeys:
             if _keyring().get_password(SERVICE, provider) is not None:
                 _keyring().delete_password(SERVICE, provider)
         except keyring.errors.PasswordDeleteError:
-            # Someone else was faster.
+            # Another program was faster.
             return
         except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
             raise _no_keyring("The key was not removed.") from error
 
 
 class TypedKey:
-    """A store in which one provider has a key that is not kept anywhere yet."""
+    """A store with a newly typed key for one provider, which is not stored yet."""
 
     def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
         self._kept, self._provider, self._key = kept, provider, key
         self.set, self.delete = kept.set, kept.delete
 
     def get(self, provider: str) -> str | None:
-        """What was typed for this provider, else what is kept."""
+        """Return the typed key for its provider, else the stored one."""
         return self._key if provider == self._provider else self._kept.get(provider)
 
     @property
@@ -225,9 +226,7 @@ class TypedKey:
 def find_key(
     provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
 ) -> tuple[str | None, KeySource]:
-    """The key of a provider and where it comes from; `names` are its environment variables, first one
-    first.
-    """
+    """Return the key of a provider and its source; `names` are its environment variables, in order."""
     for name in names:
         key = env.get(name, "").strip()
         if key:
@@ -241,7 +240,7 @@ def find_key(
 
 
 def usable(key: str) -> bool:
-    """Whether `key` can be sent in a header."""
+    """Return whether `key` can be sent in a header."""
     return bool(key) and all("!" <= character <= "~" for character in key)
 
 
@@ -262,13 +261,13 @@ def _no_keyring(title: str) -> UserError:
 _CONNECT_S = 10.0
 _IDLE_S = 120.0
 _IDLE_LOCAL_S = 600.0
-"""A model on this machine may read a long prompt for minutes before its first word."""
+"""Longer, because a local model may read a long prompt for minutes before its first word."""
 _LIST_S = 10.0
 _OLLAMA_CLOUD = "https://ollama.com"
 
 
 class ModelName(Struct, frozen=True):
-    """`provider:model`."""
+    """A model of a provider, written `provider:model`."""
 
     provider: str
     model: str
@@ -296,7 +295,7 @@ _KNOWN: Mapping[str, _KnownService] = {
 
 
 def parse_model(name: str) -> ModelName:
-    """The two parts of `provider:model`; the model's name may hold more colons. Raises `ProviderError`."""
+    """Return the parts of `provider:model`; the model may contain more colons. Raises `ProviderError`."""
     provider, colon, model = name.strip().partition(":")
     if not colon or not provider or not model or any(character.isspace() for character in provider + model):
         raise problem("model-name", name=name, known=", ".join(_KNOWN))
@@ -304,8 +303,9 @@ def parse_model(name: str) -> ModelName:
 
 
 class Catalogue:
-    """The services of the settings and the known ones. `env` is the environment to look for keys in, `sleep`
-    how pauses between tries are made.
+    """The built-in services and those of the settings.
+
+    Keys are read from `env` and `keys`; `sleep` makes the pauses between attempts.
     """
 
     def __init__(
@@ -322,7 +322,7 @@ class Catalogue:
         self._sleep = sleep
 
     def known(self) -> tuple[ProviderInfo, ...]:
-        """Every service, known ones first. One whose settings are incomplete has no base URL."""
+        """Return every service, built-in ones first. One with incomplete settings has no base URL."""
         names = dict.fromkeys([*_KNOWN, *self._settings])
         return tuple(
             ProviderInfo(name, entry.wire, _shown(entry.base_url), self._key(name, entry)[1], entry.local)
@@ -330,12 +330,12 @@ class Catalogue:
         )
 
     def variables(self) -> frozenset[str]:
-        """The environment variables that may hold a key, or say how a service is reached."""
+        """Return the environment variables that may hold a key or affect the connection to a service."""
         names = (*_KNOWN, *self._settings)
         return NETWORK_VARIABLES.union(*(self._entry(name).key_names for name in names))
 
     def provider(self, name: str) -> Provider:
-        """The model called `name`, ready to be asked; nothing is sent yet. Raises `ProviderError`."""
+        """Return the model called `name`, ready for requests; nothing is sent yet. Raises `ProviderError`."""
         wanted = parse_model(name)
         entry, key = self._reachable(wanted.provider)
         # Late: only a request needs httpx, which takes 0.15 s to import.
@@ -353,7 +353,7 @@ class Catalogue:
         )
 
     async def models(self, name: str) -> tuple[str, ...]:
-        """The models that the service `name` offers now. Raises `ProviderError`."""
+        """Return the models that the service `name` offers now. Raises `ProviderError`."""
         entry, key = self._reachable(name)
         wanted = ModelName(name, "models")
         service = self._service(wanted, entry, key)
@@ -377,7 +377,7 @@ class Catalogue:
         return models
 
     def _reachable(self, name: str) -> tuple[_KnownService, str | None]:
-        """The definition of a service and its key. Raises `ProviderError` where it cannot be asked so."""
+        """Return the definition of a service and its key. Raises `ProviderError` if it is not usable."""
         entry = self._checked(name)
         key, source = self._key(name, entry)
         hint = _key_hint(name, entry)
@@ -391,7 +391,7 @@ class Catalogue:
         return entry, key
 
     def _entry(self, name: str) -> _KnownService:
-        """The definition of a service: the settings over the built-in one."""
+        """Return the definition of a service: the settings over the built-in one."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
         configured = self._settings.get(name)
         if configured is None:
@@ -409,13 +409,13 @@ class Catalogue:
         if not _is_address(entry.base_url):
             raise problem("no-address", name=name)
         if _shown(entry.base_url) != entry.base_url:
-            # The HTTP library logs addresses, and people are shown them.
+            # The HTTP library logs addresses, and the window shows them.
             raise problem("secret-in-address", name=name)
         return entry
 
     def _key(self, name: str, entry: _KnownService) -> tuple[str | None, KeySource]:
         configured = self._settings.get(name)
-        # Headers of one's own, or a local kind of server, may stand in for a key.
+        # Configured headers, or a local type of server, make a key unnecessary.
         free = entry.local or (name in _KNOWN and _KNOWN[name].local)
         needed = not free and not (configured is not None and configured.headers)
         return find_key(name, entry.key_names, needed=needed, env=self._env, keys=self._keys)
@@ -435,7 +435,7 @@ class Catalogue:
         headers = {**_wire(wanted.provider, entry).headers(key), **(configured.headers if configured else {})}
         base_url = entry.base_url.rstrip("/")
         if entry.wire == "anthropic":
-            # The format's own path begins with the version; both ways of writing the address are common.
+            # The format's own path begins with the version; addresses with and without it are common.
             base_url = base_url.removesuffix("/v1")
         endpoint = Endpoint(base_url, headers, idle, min(_CONNECT_S, idle))
         return Transport(self._service(wanted, entry, key), endpoint)
@@ -454,8 +454,8 @@ def _destination(wanted: ModelName, entry: _KnownService) -> str:
         return origin(entry.base_url)
     if not wanted.model.endswith(("-cloud", ":cloud")):
         return ""
-    # Ollama hands such models on to its own service. Another server on this machine may hand them on as well,
-    # and only it knows where to.
+    # Ollama passes such models on to its own service. Another server on this machine may pass them on as
+    # well, to an unknown destination.
     return _OLLAMA_CLOUD if wanted.provider == "ollama" else origin(entry.base_url)
 
 
@@ -477,22 +477,18 @@ def _is_address(url: str) -> bool:
 
 
 def _shown(url: str) -> str:
-    """`url` without user and password."""
+    """Return `url` without user and password."""
     return re.sub(r"//[^/]*@", "//", url)
 
 
 def _models(listed: Any) -> tuple[str, ...] | None:
-    """The ids in a list of models; None for a document that is none."""
+    """Return the ids in a list of models; None for a document that is not one."""
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
-        # Ollama without a model says null.
+        # Ollama without a model sends null.
         return () if isinstance(listed, dict) and listed.get("object") == "list" else None
     ids = [row.get("id") for row in rows if isinstance(row, dict)]
     return tuple(name for name in ids if isinstance(name, str))
-
-
-# The test of a model: one real request with one tool, reported step by step. Steps after a failed one are
-# skipped. The request holds no text of memories. What a person can fix is a failed step, never an exception.
 
 
 StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]
@@ -532,13 +528,17 @@ class ProbeStep(Struct, frozen=True):
 
 
 class ProbeReport(Struct, frozen=True):
-    """The steps in order, all of them always."""
+    """All steps of a test, in order."""
 
     steps: tuple[ProbeStep, ...]
 
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Ask `provider` to call one tool. What a person can fix is a failed step, not an exception."""
+    """Test a model with one real request to call a tool; return the result of each step.
+
+    Steps after a failed one are skipped. The request contains no memory text. An error that a person can fix
+    is a failed step, never an exception.
+    """
     seen: list[StreamProgress] = []
     request = ModelRequest(
         system="You test whether tool calls work. Answer with a tool call only.",
@@ -583,7 +583,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
 
 
 def _tool_trouble(turn: ModelTurn) -> str:
-    """What is wrong with how the model called the tool; "" for nothing."""
+    """Return the error in the model's tool call; "" for none."""
     if not turn.message.tool_calls:
         return "The model answered with text instead of a tool call."
     call = turn.message.tool_calls[0]

@@ -1,26 +1,25 @@
-"""The one agent loop: a model, guarded tools and limits in; one result and a trace out. Secrets of memory
-text stay here: what goes to a model holds placeholders in their place.
+"""The agent loop: runs a model with guarded tools and limits, and returns one result and a trace.
 
-Every kind of run that a model does is this loop with a prompt, tools and a guard of its own. Invariants, each
-enforced here: exactly one outcome; every tool call gets exactly one answer, in order; no text leaves without
-having been through the vault, and no placeholder reaches a tool; nothing goes on past the deadline, the
-steps, the output allowed or a cancel, which is looked for every 50 ms beside the model's task and ends that
-task at once.
+Every kind of run that uses a model is this loop with a prompt, tools and a guard of its own. Secrets in
+memory text stay here: the model gets placeholders instead. Invariants, each enforced here: exactly one
+outcome; every tool call gets exactly one answer, in order; no text is sent that has not been through the
+vault, and no placeholder reaches a tool; nothing continues past the deadline, the steps, the allowed output
+or a cancel, which is checked every 50 ms beside the model's task and ends that task at once.
 
-`Vault.hide` replaces every secret that `text.redact` knows by a token such as `{{REVERIE_SECRET_3}}`;
-`restore` puts the secrets back into what a model wants written. One vault serves one run: the same secret has
-the same token throughout, and a secret once seen is hidden wherever it turns up again, also without the name
-or header that gave it away (`learn` the memories first, so that a view of half a key is covered too).
-Invariants, each with a test: `restore(hide(text)) == text` for every text, also one that looks like a token
-(look-alikes get a token of their own); `find_secrets(hide(text))` is empty; `restore` gives exact text or
+`Vault.hide` replaces every secret that `text.redact` finds by a token such as `{{REVERIE_SECRET_3}}`;
+`restore` puts the secrets back into text that a model writes. One vault serves one run: the same secret has
+the same token throughout, and a secret once seen is hidden wherever it appears again, even without the name
+or header that revealed it (`learn` the memories first, so that a view of half a key is covered too).
+Invariants, each with a test: `restore(hide(text)) == text` for every text, even one that looks like a token
+(look-alikes get a token of their own); `find_secrets(hide(text))` is empty; `restore` returns exact text or
 raises, so that no placeholder is ever written into a memory. A secret of several lines is hidden line by
-line, line numbers in front of it left out, so that every line of a numbered view restores to the line in the
+line, without line numbers in front of it, so that every line of a numbered view restores to the line in the
 file.
 
-Threading: one event loop, tools run in it; one run, one vault. Failure: what a model does wrong (broken JSON,
-unknown tools, wrong arguments, too many calls, a placeholder that cannot be restored) is answered, so that it
-can recover. Faults of a provider end the run as `failed` and never raise. Bugs, and a cancelled task, are
-raised after the trace is complete.
+Threading: one event loop, in which the tools run too; one run, one vault. Failure: a model's mistakes (broken
+JSON, unknown tools, wrong arguments, too many calls, a placeholder that cannot be restored) are answered, so
+that it can recover. Faults of a provider end the run as `failed` and never raise. Bugs, and a cancelled task,
+are raised after the trace is complete.
 """
 
 from __future__ import annotations
@@ -58,19 +57,16 @@ from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import estimate_tokens
 from reverie.values import Struct, astuple, field, replace
 
-# The vault of one run.
-
-
 EXAMPLE = "{{REVERIE_SECRET_0}}"
-"""For prompts that explain tokens: it has the form of one and never stands for anything."""
+"""A token for prompts that explain tokens: it never stands for anything."""
 
 _TOKEN = re.compile(r"\{\{REVERIE_SECRET_(\d{1,9})\}\}")
-# Anything that could be taken for a token, by us or by a model; also as Markdown escapes it.
+# Anything that we or a model could mistake for a token, including its form with Markdown escapes.
 _LOOK_ALIKE = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}|reverie[\\_-]{1,3}secret", re.IGNORECASE | re.ASCII)
-# What `view` puts before a line.
+# A line of text, with the line number that `view` puts in front of it.
 _LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>[^\S\n]*)(?:\n|\Z)")
-# A shorter value would be found inside ordinary words.
 _LEAST_KNOWN = 6
+"""Length from which a secret is hidden everywhere: a shorter one would be found inside ordinary words."""
 _ROUNDS = 20
 _REMEMBERED_TEXTS = 2_000
 _SHOWN_TOKEN_CHARS = 60
@@ -86,41 +82,43 @@ class Vault:
         self._tokens: dict[str, str] = {}
         self._known: dict[str, None] = {}
         self._secrets: dict[str, None] = {}
-        # Texts without secrets -> how many were known then: the same text is asked for again and again.
+        # Texts without secrets, each with the number of known secrets then: texts are checked repeatedly.
         self._clean: dict[str, int] = {}
 
     @property
     def secrets_hidden(self) -> int:
-        """How many different secrets (lines of keys count one by one) have a token."""
+        """Number of different secrets that have a token; each line of a key counts."""
         return len(self._secrets)
 
     def learn(self, value: Any) -> None:
-        """Remember the secrets in the texts of a JSON value, which is not sent itself, or only as JSON, whose
-        escapes may hide them.
+        """Record the secrets in the texts of a JSON value without using the result.
+
+        For a value that is not sent, or only as JSON text, whose escapes may hide them.
         """
         self.hide_in(value)
 
     def hide_in(self, value: Any) -> Any:
-        """`hide` for every text in a JSON value, names of fields too."""
+        """Apply `hide` to every text in a JSON value, including the keys."""
         return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
-        """`text`, as it stands in a memory or prompt, with a token for every secret and every look-alike."""
-        # Nothing looks like a token without this word, and to search in all memories for the rest takes long.
+        """Return `text`, from a memory or prompt, with a token for every secret and every look-alike."""
+        # Every look-alike contains this word, and the full pattern is slow on all memories.
         has_word = "secret" in text.lower()
         look_alikes = [match.span() for match in _LOOK_ALIKE.finditer(text)] if has_word else []
         if not look_alikes:
-            # One look at most texts: as good as scrubbed, and remembered as such.
+            # Most texts are checked only once, because the result is cached.
             return self._settled(text)
         return self._settled(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
 
     def scrub(self, text: str) -> str:
-        """`text` that comes from a model, and may hold tokens, with one for every secret besides."""
+        """Return `text`, from a model, which may contain tokens, with tokens for its other secrets."""
         return self._settled(text)
 
     def restore(self, text: str) -> str:
-        """`text` with every token replaced by what it stands for. Raises `StoreError` for a token that is
-        unknown or damaged.
+        """Return `text` with every token replaced by the text that it stands for.
+
+        Raises `StoreError` for an unknown or damaged token.
         """
         pieces: list[str] = []
         position = 0
@@ -130,7 +128,7 @@ class Vault:
         return "".join([*pieces, _plain(text[position:])])
 
     def restore_in(self, value: Any) -> Any:
-        """`restore` for every text in a JSON value; its keys must hold no tokens."""
+        """Apply `restore` to every text in a JSON value; its keys must contain no tokens."""
         if isinstance(value, str):
             return self.restore(value)
         if isinstance(value, list):
@@ -140,7 +138,7 @@ class Vault:
         return value
 
     def holds_token(self, value: Any) -> bool:
-        """Whether a text in a JSON value is, or looks like, a token."""
+        """Return whether a text in a JSON value is or resembles a token."""
         if isinstance(value, str):
             return _LOOK_ALIKE.search(value) is not None
         if isinstance(value, dict):
@@ -148,8 +146,9 @@ class Vault:
         return isinstance(value, list) and any(map(self.holds_token, value))
 
     def _settled(self, text: str) -> str:
-        """`text`, whose tokens are ours, with all secrets hidden. What a token leaves beside it may come out
-        as a secret in its turn; such a span takes the token in.
+        """Hide all secrets in `text`, whose tokens are all our own, until there are none left.
+
+        The text around a token may then be detected as a secret in turn; its span is extended by the token.
         """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):
@@ -166,7 +165,7 @@ class Vault:
         return self._token(self._as_it_was(text), secret=True)
 
     def _found(self, text: str) -> Iterator[_Span]:
-        """Spans of secrets by their form, and of those known from elsewhere; none inside a token."""
+        """Yield the spans of secrets, detected or known from elsewhere; none inside a token."""
         tokens = [match.span() for match in _TOKEN.finditer(text)]
         for secret in find_secrets(text):
             if (secret.start, secret.end) not in tokens:
@@ -179,7 +178,10 @@ class Vault:
                     yield match.span()
 
     def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
-        """`exact`: `text` is as the memory has it; else its tokens are ours."""
+        """Return `text` with tokens for the spans.
+
+        `exact`: `text` is the text of a memory; otherwise its tokens are our own.
+        """
         pieces: list[str] = []
         position = 0
         for start, end in _united(spans):
@@ -212,7 +214,7 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """`restore` for text that a model had a hand in: what is no token of ours stays as it is."""
+        """Restore text that a model may have changed; unknown tokens stay as they are."""
         return _TOKEN.sub(lambda match: self._known_original(match) or match[0], text)
 
     def _known_original(self, match: re.Match[str]) -> str | None:
@@ -249,7 +251,7 @@ def _overlap(one: _Span, other: _Span) -> bool:
 
 
 def _united(spans: list[_Span]) -> Iterator[_Span]:
-    """Overlapping spans as one, in order."""
+    """Yield the spans in order, overlapping ones merged."""
     current: _Span | None = None
     for start, end in sorted(spans):
         if current is not None and start < current[1]:
@@ -262,27 +264,20 @@ def _united(spans: list[_Span]) -> Iterator[_Span]:
         yield current
 
 
-# The loop.
-
-
-# Sanitises what a model sent: no half characters, calls with ids of their own, plausible token counts.
-# Arguments that cannot be parsed stay as they are.
-
-
 _MOST_TOKENS = 10**12
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Counts that can be added up and written down, whatever a service says."""
+    """Return the counts limited to plausible values, whatever a service reports."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
 
 
 def decoded(call: ToolCall) -> Any:
-    """The arguments as the trace and observers see them: with placeholders; as text where unusable."""
+    """Return the arguments for the trace and observers: with placeholders; as text if unusable."""
     try:
         return decode_arguments(call.arguments)
     except StoreError:
@@ -290,8 +285,10 @@ def decoded(call: ToolCall) -> Any:
 
 
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
-    """The turn without half characters, its calls with ids that are unique in the whole conversation;
-    `call_ids` are those that it has, and get those of the turn.
+    """Return the turn without unpaired surrogates and with unique call ids.
+
+    `call_ids` holds the ids of the whole conversation, to which those of the turn are added. Token counts
+    become plausible; arguments that cannot be parsed stay as they are.
     """
     message = turn.message
     calls: list[ToolCall] = []
@@ -309,35 +306,40 @@ def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
 
 MAX_CALLS_PER_TURN = 64
 _POLL_S = 0.05
-# A connection that does not let go is left to the event loop's end; a person is not kept waiting for it.
 _GRACE_S = 0.1
-# Times the usual length of a token: the longest there are stand for rows of blanks.
+"""Longest wait for a cancelled request; a connection that does not end is left to the event loop's end."""
 _LONG_TOKEN = 8
+"""The length of the longest tokens, which stand for rows of blanks, in multiples of the usual length."""
 _NOT_RUN = "This call was not run: "
 
 _log = logging.getLogger(__name__)
 
 
 class AgentLimits(Struct, frozen=True):
-    """`max_steps`: answers of the model, `attempt_steps` those before `follow_up` is asked whatever the model
-    does (0: no such limit). `deadline` is on `time.monotonic`'s clock. Output tokens are counted
-    by the provider, or estimated where it does not count.
-    """
+    """Limits of one run of the loop."""
 
     max_steps: int
+    """Answers of the model."""
     deadline: float
+    """On `time.monotonic`'s clock."""
     max_output_tokens: int = 8_192
+    """Output tokens per answer, counted by the provider or estimated."""
     max_total_output_tokens: int = 65_536
+    """Output tokens of the run, counted by the provider or estimated."""
     attempt_steps: int = 0
+    """Answers before `follow_up` is called even if the model makes calls; 0: no such limit."""
 
 
 class AgentEvent(Struct, frozen=True):
-    """Progress. `text`: a piece of the answer in `text`; `tool-begins`: the model starts a call of `tool`;
-    `retry`: why a request is made again; `turn`: an answer is complete, `usage` is that of the run so far;
-    `tool`: a call was answered with `text`. Texts and arguments hold placeholders.
-    """
+    """One item of progress. Texts and arguments contain placeholders."""
 
     kind: Literal["text", "tool-begins", "retry", "turn", "tool"]
+    """The kind of progress.
+
+    `text`: a piece of the answer, in `text`. `tool-begins`: the model starts a call of `tool`. `retry`: a
+    request is repeated, for the reason in `text`. `turn`: an answer is complete; `usage` is that of the run
+    so far. `tool`: a call was answered with `text`.
+    """
     step: int
     text: str = ""
     tool: str = ""
@@ -347,15 +349,16 @@ class AgentEvent(Struct, frozen=True):
 
 
 class AgentResult(Struct, frozen=True):
-    """`text`: the last words of the model, with placeholders. `usage` None: no answer said. `error`: what a
-    person is told of a `failed` run.
-    """
+    """The result of a run of the loop."""
 
     outcome: AgentOutcome
     text: str
+    """The model's last text, with placeholders."""
     usage: TokenUsage | None
+    """None: no answer reported it."""
     steps: int
     error: ProviderError | None
+    """The reason of a `failed` outcome, for people."""
     trace: Trace
 
 
@@ -373,13 +376,13 @@ async def run_agent(
     trace: Trace | None = None,
     answer_schema: Mapping[str, Any] | None = None,
 ) -> AgentResult:
-    """Let the model work until it makes no more calls, or a limit ends it.
+    """Run the model until it makes no more calls, or a limit ends the run.
 
-    The loop hides the secrets of what it sends. `messages` are as the memories have them; `system` holds
-    instructions only, which may explain placeholders (`vault.EXAMPLE`).
-    `cancelled` may raise, which ends the run with that exception. `follow_up` gets the words of an answer
-    without calls and returns one more thing to say to the model (a new attempt), or None to be done. Give a
-    `trace` to have it also when a bug ends the run.
+    The loop hides the secrets in everything that it sends. `messages` contain memory text as it is; `system`
+    contains instructions only, which may explain placeholders (`EXAMPLE`). `cancelled` may raise, which ends
+    the run with that exception. `follow_up` gets the text of an answer without calls and returns one more
+    message for the model (a new attempt), or None to finish. Pass a `trace` to have it even when a bug ends
+    the run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
@@ -388,7 +391,7 @@ async def run_agent(
 
 
 class _Stop(Exception):
-    """The run ends here, with this outcome."""
+    """The end of a run, with its outcome."""
 
     def __init__(self, outcome: AgentOutcome, error: ProviderError | None = None) -> None:
         super().__init__(outcome)
@@ -397,7 +400,7 @@ class _Stop(Exception):
 
 
 class _Run:
-    """One `run_agent`."""
+    """The state of one `run_agent` call."""
 
     def __init__(
         self,
@@ -468,7 +471,7 @@ class _Run:
             self._trace.attempt(self._messages)
 
     async def _turn(self) -> ModelTurn:
-        """One answer of the model, sanitised and recorded in the trace."""
+        """Return one answer of the model, sanitised and recorded in the trace."""
         self._check()
         if self._steps >= self._limits.max_steps:
             raise _Stop("step-limit")
@@ -493,7 +496,7 @@ class _Run:
         return turn
 
     async def _complete(self, request: ModelRequest) -> ModelTurn:
-        """The provider's answer, unless a cancel or the deadline comes first."""
+        """Return the provider's answer, unless a cancel or the deadline comes first."""
         task = asyncio.ensure_future(self._provider.complete(request, progress=self._progress))
         try:
             while not task.done():
@@ -521,7 +524,7 @@ class _Run:
             raise _Stop("time-limit")
 
     async def _answer(self, turn: ModelTurn) -> None:
-        """Every call of the turn gets its one answer; after a stop the rest are answered without running."""
+        """Answer every call of the turn once; after a stop the remaining calls are not run."""
         stop: _Stop | None = None
         for number, call in enumerate(turn.message.tool_calls):
             if stop is None:
@@ -544,13 +547,16 @@ class _Run:
         return None
 
     def _executed(self, call: ToolCall, *, cut: bool) -> ToolOutcome:
-        """`cut`: the answer ended at its length limit, perhaps in the middle of this call."""
+        """Run a call and return its outcome.
+
+        `cut`: the answer ended at its length limit, perhaps in the middle of this call.
+        """
         self._trace.call_begins()
         try:
             tool, arguments = self._prepared(call)
         except UserError as error:
             hint = " Your answer was cut at its length limit: do it in smaller pieces." if cut else ""
-            # Our own words on the model's: placeholders in them are tokens, not text of a memory.
+            # Our message quotes the model: placeholders in it are tokens, not text of a memory.
             outcome = ToolOutcome(self._vault.scrub(str(error) + hint), is_error=True)
         else:
             try:
@@ -562,7 +568,7 @@ class _Run:
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        """The tool and its arguments. Raises `UserError` for what the model can correct."""
+        """Return the tool and its arguments. Raises `UserError` for errors that the model can correct."""
         tool = self._tools.get(call.name)
         if tool is None:
             raise unknown_tool(call.name, list(self._tools.values()))
@@ -588,7 +594,7 @@ class _Run:
         return ready
 
     def _give(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """`outcome` holds no secrets by now."""
+        """Add the answer to a call to the conversation and the trace; `outcome` contains no secrets."""
         result = ToolResult(call.id, call.name, outcome.content, outcome.is_error)
         self._messages.append(result)
         self._trace.result(result)
@@ -611,7 +617,7 @@ class _Run:
             self._output += estimate
             return
         self._usage = turn.usage if self._usage is None else self._usage + turn.usage
-        # A service that counts wrongly or lies must not flood us: no token stands for that many characters.
+        # A lower bound, in case a service counts wrongly: no token is longer than `_LONG_TOKEN` usual ones.
         counted = turn.usage.output
         self._output += max(counted, estimate // _LONG_TOKEN) if counted else estimate
 
@@ -636,21 +642,10 @@ def _too_many() -> str:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """For a request that was given up: its provider error is ignored, a bug is still logged."""
+    """Log a bug of a request that was abandoned; its provider errors are ignored."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)
-
-
-# Tools as the loop knows them: a description for the model, and a function behind a check.
-#
-# What a model sends is text from outside: `decode_arguments` makes an object of it or says what is wrong, and
-# `argument_problem` compares it with the tool's own JSON schema (types, required names, fixed choices; names
-# that the schema does not know pass, because the commands accept aliases). A tool is synchronous and cheap: a
-# guarded command on the copy that a run works on.
-#
-# Failure: everything a model can mend is an error result (`ToolOutcome.is_error`), never an exception; a tool
-# that raises anything but `UserError` has a bug, which ends the run.
 
 
 _SHOWN_CHARS = 80
@@ -658,28 +653,35 @@ _MAX_DEPTH = 20
 
 
 class Tool(Protocol):
-    """One tool of a run."""
+    """One tool of a run: synchronous and fast, such as a guarded command on the copy that the run edits.
+
+    Errors that a model can correct are results (`ToolOutcome.is_error`) or `UserError`s; any other exception
+    is a bug, which ends the run.
+    """
 
     @property
     def spec(self) -> ToolSpec: ...
 
     @property
     def restored(self) -> frozenset[str]:
-        """Arguments that carry memory text: placeholders in them are replaced by the secrets they hide."""
+        """Arguments with memory text: placeholders in them are replaced by the secrets they hide."""
 
     @property
     def remarks(self) -> frozenset[str]:
-        """Arguments in the model's own words, which are recorded and written nowhere: placeholders stay. One
-        in any other argument (a path would carry the secret into records) is an error."""
+        """Arguments in the model's own words, which are only recorded: placeholders in them stay.
+
+        A placeholder in any other argument is an error (in a path it would carry the secret into records).
+        """
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Execute the call. `arguments` fit the schema of `spec`. Raises `UserError` for what the model can
-        correct.
+        """Run the call. `arguments` match the schema of `spec`.
+
+        Raises `UserError` for errors that the model can correct.
         """
 
 
 class FunctionTool(Struct, frozen=True):
-    """A tool made of a function."""
+    """A tool that calls a function."""
 
     spec: ToolSpec
     function: Callable[[Mapping[str, Any]], ToolOutcome]
@@ -687,12 +689,12 @@ class FunctionTool(Struct, frozen=True):
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """What `function` does; what it raises, the loop tells the model."""
+        """Call `function`; the loop reports its `UserError` to the model."""
         return self.function(arguments)
 
 
 def tool_spec(name: str) -> ToolSpec:
-    """A tool as `resources/tools.toml` describes it."""
+    """Return the description of a tool from `resources/tools.toml`."""
     row = _table()[name]
     return ToolSpec(name, row["description"], row["parameters"])
 
@@ -703,7 +705,7 @@ def _table() -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """The object that a model sent as arguments; nothing at all is an empty one. Raises `StoreError`."""
+    """Return the object that a model sent as arguments; for empty text, an empty one. Raises `StoreError`."""
     if not text.strip():
         return {}
     try:
@@ -721,9 +723,10 @@ def decode_arguments(text: str) -> dict[str, Any]:
 
 
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
-    """What is wrong with `value` as `schema` (a JSON schema: `type`, `enum`, `required`, `properties`,
-    `items`) describes it, as a sentence; None when nothing is. A null stands for an absent optional
-    argument.
+    """Return a sentence on how `value` violates `schema`; None if it does not.
+
+    `schema` is a JSON schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does
+    not contain pass, because the commands accept aliases. A null counts as an absent optional argument.
     """
     shown = name or "The arguments"
     types = schema.get("type")
@@ -741,7 +744,7 @@ def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> s
 
 
 def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
-    """The refusal of a tool that the model made up; it names those there are."""
+    """Return the error for a tool that does not exist; it lists those that do."""
     known = ", ".join(tool.spec.name for tool in tools) or "none"
     return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
 
@@ -770,7 +773,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Refuse lone surrogates, which no file can hold, and deep nesting."""
+    """Raise `StoreError` for lone surrogates, which no file can hold, and for deep nesting."""
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

@@ -3,6 +3,15 @@
 A provider turns one `ModelRequest` into one `ModelTurn`, streaming meanwhile. It retries where that may help,
 never longer than `ModelRequest.deadline`, and raises `ProviderError` for everything a person can fix.
 Cancelling the task ends the connection at once. Threading: one event loop at a time.
+
+Messages are in no provider's own format: immutable data that providers translate, the loop passes on and
+traces record. They never hold a key or a header. Their text has been through the vault (`llm.loop`): it has
+placeholders in place of the secrets in memories.
+
+Statuses, a service's messages and broken connections become `ProviderError`s only here, so that no key,
+header or memory text gets into a message: a service's own message is shortened, cleared of secrets, and left
+out if it quotes the request. Exceptions of the HTTP library are never quoted, because they may contain a
+proxy's password.
 """
 
 from __future__ import annotations
@@ -26,16 +35,11 @@ from reverie.resources import load_table
 from reverie.text.redact import redact
 from reverie.values import Struct, field
 
-# Messages in no provider's own format: immutable data that providers translate, the loop passes on and traces
-# record. They never hold a key or a header. Their text has been through the vault (`llm.loop`): it has
-# placeholders where the memories have secrets.
-
-
 FinishReason = Literal["stop", "tool-calls", "length", "content-filter", "other"]
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool, as described to a model; `parameters` is a JSON schema of an object."""
+    """The description of a tool for a model; `parameters` is a JSON schema of an object."""
 
     name: str
     description: str
@@ -43,7 +47,7 @@ class ToolSpec(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """One call a model made. `arguments` is the text as it came, which need not be JSON."""
+    """One call by a model. `arguments` is the text as received, which need not be JSON."""
 
     id: str
     name: str
@@ -51,19 +55,18 @@ class ToolCall(Struct, frozen=True):
 
 
 class UserMessage(Struct, frozen=True):
-    """What is put to the model: the task, or a reminder."""
+    """A message to the model: the task, or a reminder."""
 
     text: str
 
 
 class AssistantMessage(Struct, frozen=True):
-    """A model's answer. `extra` holds what its provider wants back unchanged (signed thinking), by provider
-    name.
-    """
+    """A model's answer."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    """Data that a provider wants back unchanged (signed thinking), by provider name."""
 
 
 class ToolResult(Struct, frozen=True):
@@ -79,16 +82,19 @@ Message = UserMessage | AssistantMessage | ToolResult
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What a tool answers. `wrote`: a memory was changed (or would be, in a dry run)."""
+    """The answer of a tool."""
 
     content: str
     is_error: bool = False
     wrote: bool = False
+    """Whether a memory was changed (or would be, in a dry run)."""
 
 
 class TokenUsage(Struct, frozen=True):
-    """Tokens as the provider counted them. `input` includes `cached_input` (read from the provider's cache)
-    and `cache_write`; `output` includes `reasoning`.
+    """Tokens as counted by the provider.
+
+    `input` includes `cached_input` (read from the provider's cache) and `cache_write`; `output` includes
+    `reasoning`.
     """
 
     input: int = 0
@@ -108,7 +114,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 class ModelTurn(Struct, frozen=True):
-    """One complete answer of a model. `usage` None: the provider did not say."""
+    """One complete answer of a model. `usage` None: the provider did not report it."""
 
     message: AssistantMessage
     finish: FinishReason
@@ -134,8 +140,9 @@ ProviderFault = Literal[
 
 
 class ProviderError(UserError):
-    """A model service did not give a usable answer. `fault` says in which way; title, cause and next step
-    hold no key, no header and no text of a memory.
+    """A model service that did not give a usable answer.
+
+    `fault` is the kind of failure; title, cause and next step hold no key, no header and no text of a memory.
     """
 
     reason = "provider"
@@ -147,27 +154,28 @@ class ProviderError(UserError):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One question to a model. `deadline` is on `time.monotonic`'s clock; `max_output_tokens` caps the
-    answer. `answer_schema`: the JSON schema that the words of the answer shall follow, for services that can
-    be held to one; others are only asked.
-    """
+    """One request to a model."""
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     max_output_tokens: int
+    """The maximum length of the answer."""
     deadline: float
+    """On `time.monotonic`'s clock."""
     answer_schema: Mapping[str, Any] | None = None
+    """The JSON schema for the text of the answer; not every service can enforce it."""
 
 
 class StreamProgress(Struct, frozen=True):
-    """The answer so far: the newest piece of text, or the name of a tool whose call begins. `retry` says in
-    words that the request is being made again.
-    """
+    """The progress of an answer."""
 
     text: str = ""
+    """The newest piece of text."""
     tool_name: str = ""
+    """The name of a tool whose call begins."""
     retry: str = ""
+    """A sentence saying that the request is being repeated."""
 
 
 class Provider(Protocol):
@@ -179,27 +187,23 @@ class Provider(Protocol):
 
     @property
     def destination(self) -> str:
-        """Where text goes: scheme, host, port; also of a server on this machine that may hand it on. Empty:
-        it does not leave this machine."""
+        """The scheme, host and port to which text goes; empty if it does not leave this machine.
+
+        A server on this machine that may pass it on counts as a destination.
+        """
 
     async def complete(
         self, request: ModelRequest, *, progress: Callable[[StreamProgress], None] = lambda _progress: None
     ) -> ModelTurn:
-        """One answer, complete. Raises `ProviderError`."""
+        """Return one complete answer. Raises `ProviderError`."""
 
     async def close(self) -> None:
-        """Let the connections go."""
-
-
-# Errors of a model service, in words that say what to do. Statuses, a service's messages and broken
-# connections become `ProviderError`s only here, so that no key, header or memory text gets into a sentence: a
-# service's message is cut short, cleared of secrets, and left out if it quotes the request. Exceptions of the
-# HTTP library are never quoted, because they may contain a proxy's password.
+        """Close the connections."""
 
 
 _LONGEST_QUOTE = 240
 _TELLING = 24
-"""So many characters of the request in a row make a service's message a quotation of it."""
+"""Consecutive characters of the request that make a service's message a quotation of it."""
 
 
 _LEAST_KEY = 8
@@ -208,7 +212,7 @@ _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """What sentences need to know of a service and its model."""
+    """The facts about a service and its model that messages need."""
 
     name: str
     model: str
@@ -216,7 +220,7 @@ class Service:
     key_hint: str
     local: bool
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    """What is sent as its key, in each form."""
+    """Values sent as its key, in each form."""
 
     @property
     def called(self) -> str:
@@ -224,14 +228,18 @@ class Service:
 
     @property
     def telling_secrets(self) -> tuple[str, ...]:
-        """Those that are nothing but a key. Servers on one's own machine take any word ("ollama", "none"),
-        and such a word means in an answer what it means."""
+        """The secrets that can only be a key.
+
+        Servers on one's own machine accept any word ("ollama", "none"), which may occur in an answer with its
+        ordinary meaning.
+        """
         return tuple(each for each in self.secrets if len(each) >= _LEAST_KEY and not _WORDS.fullmatch(each))
 
 
 class ServiceRefusal(Exception):
-    """A service refused the request, by a status or inside a stream. `message` is its own text, not yet fit
-    to be shown; `wait_s` how long it asked to wait.
+    """A request that the service refused, by a status or inside a stream.
+
+    `message` is its own text, not yet fit to be shown; `wait_s` the seconds that it asked to wait.
     """
 
     def __init__(
@@ -245,12 +253,13 @@ class ServiceRefusal(Exception):
 
 
 class Malformed(Exception):
-    """The answer violates the wire format; the text (ours) says how."""
+    """An answer that violates the wire format; the text (ours) says how."""
 
 
 class ServiceProblem(Exception):
-    """One attempt failed. `again`: whether another may go better; `wait_s`: how long the service asked to
-    wait.
+    """A failed attempt.
+
+    `again`: whether another attempt may succeed; `wait_s`: the seconds that the service asked to wait.
     """
 
     def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
@@ -261,7 +270,7 @@ class ServiceProblem(Exception):
 
 
 class _Rule(Struct, frozen=True):
-    """The texts for one kind of problem: templates over a service, its model and what else is known."""
+    """The texts for one kind of problem: templates over a service, its model and further values."""
 
     fault: ProviderFault
     title: str
@@ -284,8 +293,9 @@ def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
 
 
 def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
-    """The error that the tables have under `name`. `addition` follows its cause; `words` are what its
-    templates name.
+    """Return the error that the tables have under `name`.
+
+    `addition` is appended to its cause; `words` are the values for its templates.
     """
     rule = _rules()[name]
     return ProviderError(
@@ -297,7 +307,10 @@ def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
 
 
 def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
-    """The same for an error of `service`. `more`: what the templates name besides the service."""
+    """Return the error that the tables have under `name`, for `service`.
+
+    `more`: values for the templates besides those of the service.
+    """
     online = "Check the connection, and base_url in the settings."
     start = f"Start the server {service.name}, or correct its base_url in the settings."
     return problem(
@@ -339,7 +352,10 @@ _NO_MODEL = re.compile(
 
 
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
-    """`quoted`: the request's text, which must not come back in a sentence."""
+    """Return the problem for a refusal by the service.
+
+    `quoted`: the request's text, which must not be repeated in a message.
+    """
     name = _rule_name(refusal)
     addition = _own_words(service, refusal.message, quoted)
     error = _error(name, service, addition, status=refusal.status)
@@ -367,33 +383,33 @@ def _rule_name(refusal: ServiceRefusal) -> str:
 
 
 def malformed_error(service: Service, what: str) -> ProviderError:
-    """An answer that is no answer. `what` follows the name of the service: "sent ..."."""
+    """Return the error for an unusable answer. `what` follows the name of the service: "sent ..."."""
     return _error("malformed", service, what=what)
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """An answer above the limit of bytes, which is not read on."""
+    """Return the error for an answer above the limit of bytes, the rest of which is not read."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 
 def cut_off_error(service: Service) -> ProviderError:
-    """The connection ended in the middle of an answer."""
+    """Return the error for a connection that ended in the middle of an answer."""
     return _error("cut-off", service)
 
 
 def silence_error(service: Service, idle_s: float) -> ProviderError:
-    """Nothing came for `idle_s` seconds."""
+    """Return the error for a service that sent nothing for `idle_s` seconds."""
     return _error("silence", service, idle_s=idle_s)
 
 
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
-    """The time limit is over; `last` is what went wrong on the way."""
+    """Return the error for a passed time limit; `last` is the last error before it."""
     before = f" Before that: {last.title} {last.cause}" if last else ""
     return _error("deadline", service, before=before)
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
-    """The service asks to wait longer than the time limit allows."""
+    """Return the error for a service that asks to wait longer than the time limit allows."""
     return ProviderError(
         error.fault,
         error.title,
@@ -403,27 +419,27 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 
 
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
-    """Why no connection came about, from the causes of the HTTP library's exception."""
+    """Return the error for a failed connection, from the causes of the HTTP library's exception."""
     return _error("proxy" if proxy else _why_unreachable(list(_causes(error))), service)
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
-    """The environment names a proxy that cannot be one: no request was made."""
+    """Return the error for an invalid proxy in the environment: no request was made."""
     return _error("proxy-settings", service)
 
 
 def address_error(service: Service) -> ProviderError:
-    """No request can be made of what the settings say."""
+    """Return the error for settings from which no request can be made."""
     return _error("request-settings", service)
 
 
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
-    """Redaction does not work in this process (`text.redact`), so nothing is sent to anybody."""
+    """Return the error for redaction that fails in this process (`text.redact`): nothing is sent at all."""
     return _error("redaction", service, missed=", ".join(failed))
 
 
 def web_page_error(service: Service) -> ProviderError:
-    """HTML where an API was expected: another address, or a network's sign-in page."""
+    """Return the error for HTML instead of an API's answer: a wrong address, or a network's sign-in page."""
     return _error("web-page", service)
 
 
@@ -445,7 +461,7 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """The service's message as an addition to a cause; "" if none of it may be shown."""
+    """Return the service's message as an addition to a cause; "" if it must not be shown."""
     text = " ".join(message.split())
     for secret in service.telling_secrets:
         text = text.replace(secret, "…")
@@ -458,30 +474,24 @@ def _own_words(service: Service, message: str, quoted: str) -> str:
     return f" It says: “{text}”"
 
 
-# Wire formats of model services: their interface, streams of events, and reading untrusted answers.
-#
-# A format (`Wire`) makes the body of a request, and a `ReplyReader`, which makes a `ModelTurn` of the answer.
-# Connections are the business of `llm.transport`. Pure; any thread.
-
-
-# Server-sent events from bytes that may be cut anywhere. Not `httpx_sse`, because it cannot tell a stream
-# that ends inside an event from one that ends after it. Lines end in LF, CRLF or CR; invalid UTF-8 becomes
-# U+FFFD. Time is linear in the bytes, however they are cut.
-
-
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
 class ServerEvent(Struct, frozen=True):
-    """One event: its name ("" when it has none) and its data lines, joined by newlines."""
+    """One event: its name ("" if it has none) and its data lines, joined by newlines."""
 
     name: str
     data: str
 
 
 class EventParser:
-    """Bytes in, complete events out."""
+    """A parser for server-sent events, from bytes that may be split anywhere.
+
+    Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear in the bytes, however they are
+    split. Not `httpx_sse`, because it cannot distinguish a stream that ends inside an event from one that
+    ends after it.
+    """
 
     def __init__(self) -> None:
         self._line: list[bytes] = []
@@ -491,7 +501,7 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """The events that `piece` completes."""
+        """Return the events that `piece` completes."""
         if not piece:
             return []
         if self._after_cr and piece.startswith(b"\n"):
@@ -510,7 +520,7 @@ class EventParser:
         return events
 
     def close(self) -> list[ServerEvent]:
-        """The event that the end of the stream left without its blank line; it may be only half of one."""
+        """Return an event whose blank line is missing at the end of the stream; it may be incomplete."""
         line = b"".join(self._line)
         self._line = []
         last = [self._take(line) if line else None, self._take(b"")]
@@ -537,7 +547,7 @@ Progress = Callable[[StreamProgress], None]
 
 
 class ReplyReader(ABC):
-    """Makes a `ModelTurn` of one answer. Raises `ServiceRefusal` and `Malformed`."""
+    """A reader that builds a `ModelTurn` from one answer. Raises `ServiceRefusal` and `Malformed`."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
@@ -550,19 +560,19 @@ class ReplyReader(ABC):
     @property
     @abstractmethod
     def complete(self) -> bool:
-        """Whether the answer is whole, though more (usage) may follow."""
+        """Whether the answer is complete, though more (usage) may follow."""
 
     @abstractmethod
     def feed(self, event: ServerEvent) -> None:
-        """The next event of a stream."""
+        """Read the next event of a stream."""
 
     @abstractmethod
     def whole(self, document: Mapping[str, Any]) -> None:
-        """The answer of a server that does not stream."""
+        """Read the answer of a server that does not stream."""
 
     @abstractmethod
     def turn(self) -> ModelTurn:
-        """The answer, once complete."""
+        """Return the answer, once complete."""
 
     def _show(self, *, text: str = "", tool_name: str = "") -> None:
         self.handed_on = True
@@ -570,32 +580,33 @@ class ReplyReader(ABC):
 
 
 class Wire(Protocol):
-    """A wire format, spoken to one kind of service."""
+    """A wire format of a kind of service. Pure; connections belong to `llm.transport`."""
 
     @property
     def path(self) -> str:
-        """Where questions go, below the base URL."""
+        """The path for requests, below the base URL."""
 
     @property
     def models_path(self) -> str:
-        """Where the models are listed."""
+        """The path of the list of models."""
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """What every request carries."""
+        """Return the headers of every request."""
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
-        """The question. `changes` are what `adapt` found so far."""
+        """Return the body of a request, with the `changes` that `adapt` has found so far."""
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
-        """For one answer."""
+        """Return a reader for one answer."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """The change of the body that a refusal in these words asks for, or None."""
+        """Return the change of the body that a refusal with this text asks for, or None."""
 
 
 def sanitise(text: str) -> str:
-    """`text` without halves of surrogate pairs, which no file, request or record can hold; two halves that
-    came in separate pieces make one again.
+    """Return `text` without unpaired surrogates, which no file, request or record can hold.
+
+    Two halves that arrived in separate pieces are joined.
     """
     if text.isascii():
         return text
@@ -603,7 +614,7 @@ def sanitise(text: str) -> str:
 
 
 def count_of(counts: Mapping[str, Any], *names: str) -> int:
-    """The first of these counts that is a number."""
+    """Return the first of these counts that is a number, else 0."""
     for name in names:
         value = counts.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -612,17 +623,17 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
 
 
 def text_or_json(value: Any) -> str:
-    """A call's arguments as text: some servers send the object itself."""
+    """Return a call's arguments as text: some servers send the object itself."""
     return json.dumps(value) if isinstance(value, dict) else as_text(value)
 
 
 def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
-    """Why an answer ended. Some servers say that a turn with calls just stopped."""
+    """Return the reason why an answer ended: some servers report "stop" for a turn with calls."""
     return "tool-calls" if calls and reason == "stop" else reason
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """A call's arguments as the object that wire formats want, even if a model sent something else."""
+    """Return a call's arguments as the object that wire formats need, even if a model sent something else."""
     try:
         found = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -631,7 +642,7 @@ def arguments_object(call: ToolCall) -> dict[str, Any]:
 
 
 def safe_name(name: str, fallback: str) -> str:
-    """A name or id as every service takes it back."""
+    """Return a name or id in a form that every service accepts back."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
 
 
@@ -639,7 +650,7 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """The change `cap:<n>` when a service says how many tokens an answer may have at most."""
+    """Return the change `cap:<n>` if a service states the maximum number of tokens of an answer."""
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
     found = _CAP.search(words)
@@ -647,13 +658,13 @@ def cap_named(words: str) -> str | None:
 
 
 def capped(tokens: int, changes: frozenset[str]) -> int:
-    """`tokens`, or the least that the `changes` named `cap:N` allow; at least 1."""
+    """Return `tokens`, or the smallest limit among the changes `cap:N`; at least 1."""
     caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
     return max(1, min([tokens, *caps]))
 
 
 def stays_here(url: str) -> bool:
-    """Whether `url` is a place on this machine."""
+    """Return whether `url` is on this machine."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
         return host == "localhost" or host.endswith(".localhost") or ipaddress.ip_address(host).is_loopback
@@ -662,7 +673,7 @@ def stays_here(url: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of `url`, without user, password and path. Raises `ValueError` for no address."""
+    """Return scheme, host and port of `url`. Raises `ValueError` if it is not an address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
@@ -670,7 +681,7 @@ def origin(url: str) -> str:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """The JSON object in `text`. Raises `Malformed`."""
+    """Return the JSON object in `text`. Raises `Malformed`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
-"""Writing traces: what an agent run said and did, as a document for people, and the files it is kept in.
+"""Writing traces: the record of an agent run as a document for people, and the files that hold it.
 
-A `Trace` collects while the loop runs, so that a run that ends by a bug has one too. Field names and the
-values of `error` are those of formats/mux.md section 14; what mux does not know is under `reverie` (`version`
-1). Every text passes `clean` (the vault's `scrub`) on its way in and is cut at a limit, with a note of its
-length; all texts together have a limit as well. Times are UTC ms by the clock given, durations in ms by the
-monotonic clock.
+A `Trace` records while the loop runs, so that a run that ends by a bug has one too. Field names and the
+values of `error` are those of formats/mux.md section 14; facts that mux does not know are under `reverie`
+(`version` 1). Every text passes `clean` (the vault's `scrub`) when it is added and is cut at a limit, with a
+note of its length; all texts together have a limit as well. Times are UTC milliseconds by the given clock,
+durations are milliseconds by the monotonic clock.
 
 Threading: a `Trace` belongs to one loop; files are written on any thread but the GUI's. Failure: `UserError`
 for disk problems.
@@ -53,7 +53,7 @@ NO_OP_TOOL = "no_new_memories"
 
 
 class TraceHead(Struct, frozen=True):
-    """What the loop does not know of its run. `existing_memory` has been through the vault."""
+    """Facts about a run that the loop does not know. `existing_memory` has been through the vault."""
 
     run_id: str
     kind: str
@@ -67,7 +67,7 @@ class TraceHead(Struct, frozen=True):
 
 
 class Trace:
-    """The record of one `run_agent`."""
+    """The record of one `run_agent` call."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Trace:
         self._usage: TokenUsage | None = None
 
     def begin(self, model: str, system: str, messages: Sequence[Message]) -> None:
-        """What the first attempt is asked: instructions and conversation so far."""
+        """Record the start of the run: the instructions and the conversation so far."""
         users = [message.text for message in messages if isinstance(message, UserMessage)]
         self._head = {
             "model": model,
@@ -100,7 +100,7 @@ class Trace:
         self.attempt(messages)
 
     def attempt(self, messages: Sequence[Message]) -> None:
-        """A new attempt begins: the first, or one after a reminder."""
+        """Start a new attempt: the first one, or one after a reminder."""
         self._step_began = self._clock(), self._monotonic()
         self._attempts.append(
             {
@@ -115,7 +115,7 @@ class Trace:
         )
 
     def turn(self, turn: ModelTurn) -> None:
-        """The model answered: a step begins with it."""
+        """Record an answer of the model as a new step."""
         step: dict[str, Any] = {
             "text": self._text(turn.message.text),
             "toolCalls": self._calls(turn.message.tool_calls),
@@ -133,11 +133,14 @@ class Trace:
         self._attempts[-1]["finishReason"] = turn.finish
 
     def call_begins(self) -> None:
-        """A tool of the last turn is being called now; its time counts from here."""
+        """Start the time of a tool call of the last turn."""
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
-        """`arguments`: as decoded, placeholders in place; the text as it came where they are unusable."""
+        """Record a finished tool call.
+
+        `arguments`: decoded, with placeholders; the text as received if unusable.
+        """
         attempt = self._attempts[-1]
         execution: dict[str, Any] = {
             "attemptIndex": attempt["attemptIndex"],
@@ -157,7 +160,7 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """The result of a tool, at the step that called it; only a limited number per step is kept."""
+        """Record the result of a tool at the step that called it; only a limited number per step is kept."""
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
             results.append(self._message(result))
@@ -166,7 +169,7 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """The one outcome. For a bug only its type is recorded: its text may hold anything."""
+        """Record the outcome. For a bug only its type is recorded, because its text may contain anything."""
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:
             self.attempt(())
@@ -183,7 +186,7 @@ class Trace:
         return any(attempt["wrote"] for attempt in self._attempts)
 
     def to_document(self, head: TraceHead) -> dict[str, Any]:
-        """The trace as JSON (dicts, lists, texts, numbers). Safe to call for a run that has not ended."""
+        """Return the trace as JSON data, also for a run that has not ended."""
         satisfied = self.wrote or any(attempt["noNewMemories"] for attempt in self._attempts)
         return {
             "schemaVersion": 1,
@@ -253,7 +256,7 @@ class Trace:
         limit = min(_TEXT_CHARS, self._room)
         kept = self._clean(text[: limit + _MARGIN_CHARS])
         if len(text) > limit + _MARGIN_CHARS:
-            # A secret that was cut in two is known no more: what may be its first half goes as well.
+            # A secret that was cut in two is not recognised: drop the part that may be its first half.
             kept = kept[:-_MARGIN_CHARS]
         kept = kept[:limit]
         self._room -= len(kept)
@@ -264,25 +267,25 @@ def _usage(usage: TokenUsage | None) -> dict[str, int] | None:
     return None if usage is None else as_dict(usage)
 
 
-# Reverie's own traces: `<data>/traces/<home id>/<run id>.json`, mode 0600 in a directory of 0700, written
-# atomically and nowhere else. Every text is redacted once more on its way out, as a second safeguard. Each
-# save prunes: the newest traces stay, as many as the count and the size allow, and always the one just saved.
-# A damaged trace is reported as such and not deleted for it; other files in the directory are left alone.
-
-
 KEEP_COUNT = 500
 KEEP_BYTES = 256 << 20
 _NAME = re.compile(r"(?P<started>\d{1,16})-[A-Za-z0-9-]{1,64}\.json", re.ASCII)
 
 
 class TraceStore:
-    """The traces of one home."""
+    """The traces of one home, in `<data>/traces/<home id>/<run id>.json`.
+
+    Files have mode 0600 in a directory of 0700 and are written atomically. Every text is redacted once more
+    when it is saved, as a second safeguard. Each save prunes: it keeps the newest traces within the limits of
+    number and size, and always the one just saved. A damaged trace is reported as such and not deleted for
+    it; other files in the directory are left alone.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def path_of(self, run_id: str) -> Path:
-        """Where the trace of a run is, or would be. Raises `StoreError` for what is no run id."""
+        """Return the path of the trace of a run, which need not exist. Raises `StoreError` for a bad id."""
         name = f"{run_id}.json"
         if not _NAME.fullmatch(name):
             raise StoreError(
@@ -291,8 +294,9 @@ class TraceStore:
         return self._directory / name
 
     def save(self, run_id: str, document: Mapping[str, Any]) -> Path:
-        """Write a trace (`Trace.to_document`), then prune. `run_id` may carry a suffix (`-2`) where a run has
-        several.
+        """Write a trace (`Trace.to_document`), then prune; return its path.
+
+        `run_id` may have a suffix (`-2`) if a run has several.
         """
         path = self.path_of(run_id)
         ensure_private(self._directory)
@@ -301,7 +305,7 @@ class TraceStore:
         return path
 
     def load(self, run_id: str) -> dict[str, Any]:
-        """One trace. Raises `StoreError` where there is none, or it cannot be read."""
+        """Return one trace. Raises `StoreError` if it does not exist or cannot be read."""
         path = self.path_of(run_id)
         try:
             return parse_object(read_regular(path))
@@ -323,31 +327,31 @@ class TraceStore:
             ) from error
 
     def ids(self) -> tuple[str, ...]:
-        """The ids of all traces, newest first."""
+        """Return the ids of all traces, newest first."""
         return tuple(name.removesuffix(".json") for name, _ in self._files())
 
     def prune(
         self, *, keep_count: int = KEEP_COUNT, keep_bytes: int = KEEP_BYTES, always: str = ""
     ) -> tuple[str, ...]:
-        """Remove the oldest traces beyond the limits, but for the file named `always`; the ids removed."""
+        """Remove the oldest traces beyond the limits, except the file named `always`; return their ids."""
         removed: list[str] = []
         kept, used = 0, 0
         for name, size in sorted(self._files(), key=lambda file: file[0] != always):
             if name == always or (kept < keep_count and used + size <= keep_bytes):
                 kept, used = kept + 1, used + size
                 continue
-            # Another Reverie prunes as well.
+            # Another Reverie process may prune at the same time.
             with contextlib.suppress(FileNotFoundError):
                 try:
                     (self._directory / name).unlink()
                 except PermissionError as error:
                     raise user_error_from_os(error, f"The old trace {name} was not removed.") from error
             removed.append(name.removesuffix(".json"))
-            keep_bytes = 0  # what is older than a pruned one goes too
+            keep_bytes = 0  # remove everything older than a removed one
         return tuple(removed)
 
     def _files(self) -> list[tuple[str, int]]:
-        """Name and size of every trace, newest first."""
+        """Return name and size of every trace, newest first."""
         found: list[tuple[str, int]] = []
         try:
             with os.scandir(self._directory) as entries:
@@ -367,18 +371,12 @@ def _age_key(name: str) -> tuple[int, str]:
     return (int(match["started"]) if match else 0, name)
 
 
-# Dumps of writer runs in the agent's own `debug_obj`, where its users look for them (formats/mux.md section
-# 14). A dump is written once, redacted once more, and never altered. A ledger in Reverie's own directory
-# lists the dumps that Reverie wrote, and retention removes only a dump that is listed and still has the bytes
-# it was written with. The ledger has a lock.
-
-
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _SAME_NAMES = 100
 
 
 def dump_name(run_started_at: int, trigger_message_id: str) -> str:
-    """As the agent names its own."""
+    """Return the name of a dump, in the agent's own format."""
     return f"{run_started_at}_{_OUTSIDE_A_NAME.sub('_', trigger_message_id)}.json"
 
 
@@ -389,8 +387,12 @@ class _Written(Struct, frozen=True):
 
 
 class Dumps:
-    """The dumps that Reverie writes into one home, whose directory is `root`. `require` raises where the
-    home must not be written.
+    """The dumps of writer runs that Reverie writes into one home, whose directory is `root`.
+
+    They are in the agent's own `debug_obj`, where its users expect them (formats/mux.md section 14). A dump
+    is written once, redacted once more, and never changed. A ledger in Reverie's own directory, under a lock,
+    lists the dumps that Reverie wrote; pruning removes a dump only if it is listed and its content has not
+    changed. `require` raises if the home must not be written to.
     """
 
     def __init__(self, root: Path, ledger: Sidecar, require: Callable[[], None] = lambda: None) -> None:
@@ -400,7 +402,10 @@ class Dumps:
         self._ledger = ledger
 
     def write(self, directory: Path, document: Mapping[str, Any]) -> Path:
-        """One dump into `directory`, which lies below the home. Its name is taken from the document."""
+        """Write one dump into `directory`, which lies below the home; return its path.
+
+        Its name is built from the document.
+        """
         self._require()
         data = stringify(redacted(dict(document)))
         name = dump_name(int(document["runStartedAt"]), str(document["triggerMessageId"]))
@@ -414,13 +419,11 @@ class Dumps:
         return self._root / rel
 
     def written(self) -> frozenset[Path]:
-        """The dumps that are Reverie's, as far as it knows."""
+        """Return the dumps that the ledger lists as Reverie's."""
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Remove the oldest of Reverie's own dumps beyond the limits; the newest stays. Returns the removed
-        ones.
-        """
+        """Remove the oldest of Reverie's own dumps beyond the limits and return them; the newest stays."""
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []
@@ -454,19 +457,22 @@ class Dumps:
         raise StoreError(f"The dump {name} was not written.", cause="Its name is taken, many times over.")
 
     def _remove(self, item: _Written) -> bool:
-        """Remove a dump; False if it was changed, is missing or cannot be reached. All leave the ledger."""
+        """Remove a dump; return False if it was changed, is missing or cannot be reached.
+
+        It leaves the ledger in any case.
+        """
         try:
             data = self._files.read(item.rel)
             if hashlib.sha256(data).hexdigest() != item.sha256:
                 return False
             self._files.remove(item.rel)
         except UserError:
-            return False  # gone already, or out of reach: nothing that anybody waits for
+            return False  # missing already, or out of reach: not worth an error
         return True
 
 
 def _listed(ledger: Mapping[str, Any]) -> list[_Written]:
-    """Oldest first; what is no entry is passed over."""
+    """Return the entries of a ledger, oldest first, without invalid ones."""
     return [
         _Written(item["rel"], item["sha256"], item["size"])
         for item in objects_of(ledger.get("dumps"))

@@ -1,8 +1,8 @@
-"""What a trace document says, typed: attempts, steps and tool calls, the timeline, and the verdict.
+"""Typed facts from a trace document: attempts, steps and tool calls, the timeline, and the verdict.
 
-Documents are either generation of mux's dumps, or Reverie's own. A field that is missing or of another kind
-is empty, never an error. Steps and attempts are numbered from 1; a call's `step` is 0 if nothing says which
-answer made it.
+Documents are either generation of mux's dumps, or Reverie's own. A field that is missing or of another type
+is empty, never an error. Steps and attempts are numbered from 1; a call's `step` is 0 if the answer that made
+it is unknown.
 
 Pure; any thread.
 """
@@ -26,9 +26,7 @@ _QUOTE_CHARS = 400
 
 
 class Call(Struct, frozen=True):
-    """One tool call. `ran`: it was executed; `problem`: what its answer says went wrong; `broken_input`: its
-    arguments are no object.
-    """
+    """One tool call."""
 
     name: str
     id: str
@@ -37,14 +35,17 @@ class Call(Struct, frozen=True):
     input: Any = None
     output: Any = None
     ran: bool = False
+    """Whether it was executed."""
     problem: str = ""
+    """The error that its answer reports."""
     broken_input: bool = False
+    """Whether its arguments are not an object."""
     started_at: int | None = None
     duration_ms: int | None = None
 
 
 def call_text(call: Call) -> str:
-    """One tool call in full."""
+    """Return one tool call in full, as text."""
     lines = [f"{call.name or '?'} {call.id}".strip(), "", "input:", call.input]
     if call.ran:
         lines += ["", "output:", call.output]
@@ -56,9 +57,7 @@ def call_text(call: Call) -> str:
 
 
 class Step(Struct, frozen=True):
-    """One answer of the model. `answered_at`: when the service says it answered; `started_at` and
-    `duration_ms` only where the dump measured them.
-    """
+    """One answer of the model."""
 
     attempt: int
     index: int
@@ -68,21 +67,21 @@ class Step(Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     answered_at: int | None = None
+    """The time reported by the service."""
     started_at: int | None = None
+    """None unless the dump measured it, as `duration_ms`."""
     duration_ms: int | None = None
 
 
 class TraceMessage(Struct, frozen=True):
-    """One message that was sent. `text` is what a person reads of it."""
+    """One message that was sent; `text` is the readable part of it."""
 
     role: str
     text: str
 
 
 class Attempt(Struct, frozen=True):
-    """One question to a model and what came of it. `wrote`: as the dump itself says.
-    `finish`: the last step's reason to end; `started_at` UTC ms, None where nothing tells.
-    """
+    """One task for a model and its result."""
 
     index: int
     messages: tuple[TraceMessage, ...]
@@ -91,17 +90,20 @@ class Attempt(Struct, frozen=True):
     error: str
     aborted: bool
     wrote: bool
+    """As recorded in the dump."""
     finish: str
+    """The reason why the last step ended."""
     started_at: int | None = None
+    """UTC milliseconds, None if unknown."""
 
     @property
     def text(self) -> str:
-        """All the model's text in it."""
+        """All text of the model in this attempt."""
         return "\n".join(step.text for step in self.steps if step.text.strip())
 
 
 class TraceFacts(Struct, frozen=True):
-    """A whole trace. `attempts` None: the document has none, not even an empty list."""
+    """The facts of a whole trace."""
 
     kind: str
     run_id: str
@@ -123,12 +125,13 @@ class TraceFacts(Struct, frozen=True):
     memory_path: str
     attempts: tuple[Attempt, ...]
     has_attempts: bool
+    """Whether the document has a list of attempts, even an empty one."""
     input_tokens: int
     output_tokens: int
 
     @property
     def duration_ms(self) -> int | None:
-        """How long it took, as far as anything in it tells."""
+        """The duration of the run, as far as the document shows it."""
         if self.started_at is None:
             return None
         known = [self.ended_at] if self.ended_at is not None else _known_times(self)
@@ -136,7 +139,7 @@ class TraceFacts(Struct, frozen=True):
 
 
 def facts_of(document: Mapping[str, Any]) -> TraceFacts:
-    """The facts of a document, however little it holds."""
+    """Return the facts of a document, however little it contains."""
     ours = as_object(document.get("reverie"))
     raw = document.get("attempts")
     attempts = tuple(_attempt(item, place) for place, item in enumerate(as_list(raw), start=1))
@@ -169,14 +172,14 @@ def facts_of(document: Mapping[str, Any]) -> TraceFacts:
 
 
 def whole(value: Any) -> int | None:
-    """A number as a whole one; None for anything else."""
+    """Return a finite number as an integer; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
 
 
 def words_of(value: Any) -> str:
-    """A value as text: a string as it is, an error by its message, anything else as JSON."""
+    """Return a value as text: a string as it is, an error by its message, anything else as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -189,7 +192,7 @@ def words_of(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """A quotation of `text` on one line, cut where it is long."""
+    """Return a quotation of `text` on one line, cut if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _QUOTE_CHARS else line[:_QUOTE_CHARS].rstrip() + "…"
 
@@ -233,7 +236,10 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
-    """The calls that an answer asked for. The SDK lists them in `toolCalls` and as parts of `content`."""
+    """Return the calls that an answer asked for.
+
+    The SDK lists them in `toolCalls` and as parts of `content`.
+    """
     parts = [as_object(part) for part in as_list(item.get("content"))]
     raw = [as_object(call) for call in as_list(item.get("toolCalls"))]
     known = {as_text(call.get("toolCallId")) for call in raw}
@@ -279,8 +285,9 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
-    """Match calls to the answers that asked for them: by id, else by name in order. Calls that never ran come
-    last.
+    """Match executed calls to the answers that asked for them: by id, else by name in order.
+
+    Returns the steps and all calls; calls that never ran come last.
     """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
@@ -317,7 +324,7 @@ def _output_problem(output: Any) -> str:
 
 
 def _is_broken(value: Any) -> bool:
-    """Whether a text that should hold arguments is no JSON object."""
+    """Return whether a text that should contain arguments is not a JSON object."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:
@@ -372,41 +379,42 @@ def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-# The timeline: attempts, answers and tool calls on one scale. Dumps of mux record when a tool ran and when
-# the service answered, not when the model was asked: what is not measured is placed between its neighbours
-# and marked as `estimated`.
-
-
 SpanKind = Literal["attempt", "step", "call"]
 
 
 class TimeSpan(Struct, frozen=True):
-    """`start` and `end` are ms after the run began. `step` 0: the attempt as a whole; `open_end`: it was cut
-    off there.
-    """
+    """One bar of the timeline. `start` and `end` are milliseconds after the start of the run."""
 
     kind: SpanKind
     attempt: int
     step: int
+    """0: the attempt as a whole."""
     call: str
     label: str
     start: int
     end: int
     estimated: bool
+    """Whether the times are not measured but placed between their neighbours."""
     failed: bool = False
     open_end: bool = False
+    """Whether it was cut off at its end."""
 
 
 class Timeline(Struct, frozen=True):
-    """`duration` is at least 1 ms, so that it can be a scale. `limit`: when time would be up, 0 if never."""
+    """Attempts, answers and tool calls on one time scale.
+
+    Dumps of mux record when a tool ran and when the service answered, but not when the model was asked.
+    """
 
     duration: int
+    """At least 1 ms, so that it can serve as a scale."""
     limit: int
+    """The time limit in milliseconds; 0: none."""
     spans: tuple[TimeSpan, ...]
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """The spans in the order they began, each attempt before what is in it."""
+    """Return the timeline of a trace: the spans by start, each attempt before its content."""
     origin = facts.started_at or _first_time(facts)
     spans: list[TimeSpan] = []
     position = 0
@@ -422,7 +430,10 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 
 
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
-    """The last attempt lasts to the end of the run; what it waited for when it was cut off is a span, too."""
+    """Extend the last attempt to the end of the run.
+
+    If it was cut off, the answer that it was waiting for is added as a span.
+    """
     last = facts.attempts[-1]
     ended_badly = bool(last.error) or last.aborted
     place = max(index for index, span in enumerate(spans) if span.kind == "attempt")
@@ -532,12 +543,6 @@ def _first_time(facts: TraceFacts) -> int:
     return min(times, default=0)
 
 
-# The verdict: why a run wrote nothing, or that it did, as one word for programs, a sentence for people, and
-# where the evidence is. The order of the questions is the rule: did time run out, was it cancelled, did it
-# reach its goal, did the service fail, did a tool refuse, was no tool called. Of several attempts the one
-# with the cause counts: a write that failed in the first, although the second answered in prose.
-
-
 VerdictName = Literal[
     "wrote",
     "nothing-to-write",
@@ -583,18 +588,21 @@ _CALL_AS_TEXT = re.compile(
 
 
 class RunEvidence(Struct, frozen=True):
-    """Where it shows. Attempt and step count from 1, 0 is none of them; `call` is a tool call's id, `quote`
-    what stands there.
-    """
+    """The place in a trace that proves a verdict. Attempt and step count from 1; 0: none."""
 
     attempt: int = 0
     step: int = 0
     call: str = ""
+    """The id of a tool call."""
     tool: str = ""
     quote: Phrase = NOTHING
+    """The text at that place."""
 
     def sentence(self) -> Phrase:
-        """`Attempt 1, step 2, memory_write: old_string not found.`"""
+        """Return the evidence as a sentence.
+
+        For example `Attempt 1, step 2, memory_write: old_string not found.`
+        """
         where = plain(self.tool)
         if self.attempt:
             where = _place(self.attempt, self.step)
@@ -614,7 +622,7 @@ def _place(attempt: int, step: int = 0) -> Phrase:
 
 
 class RunVerdict(Struct, frozen=True):
-    """`sentence` says it to people; `evidence` is what it was judged by."""
+    """The result of a run: one word for programs, a sentence for people, and the evidence."""
 
     name: VerdictName
     sentence: Phrase
@@ -622,8 +630,12 @@ class RunVerdict(Struct, frozen=True):
 
 
 def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
-    """The verdict on a trace. `damage` is what the reader says is wrong with the dump; `lost`: so that parts
-    of it are missing.
+    """Return the verdict on a trace: whether the run wrote something, or why it did not.
+
+    The order of the checks is the rule: did time run out, was it cancelled, did it reach its goal, did the
+    service fail, did a tool refuse, was no tool called. Of several attempts the one with the cause counts: a
+    write that failed in the first, although the second answered in prose. `damage` is the reader's sentence
+    about a damaged dump; `lost`: whether parts of it are missing.
     """
     found = (
         _stopped(facts)
@@ -663,7 +675,7 @@ def _was_aborted(attempt: Attempt | None) -> bool:
 
 
 def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[Phrase, RunEvidence]:
-    """What the run was doing when it was stopped."""
+    """Return what the run was doing when it was stopped, and the evidence."""
     late, ended = phrase("timedOut is true."), _outcome(facts)
     if attempt is None:
         quote = late if facts.timed_out else ended
@@ -730,7 +742,10 @@ def _wrote(call: Call, facts: TraceFacts) -> bool:
 
 
 def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
-    """A no-op after a failed write is ignored by the agent (since 0d5fd5189): the write is the cause then."""
+    """Return whether a call is a no-op that the agent accepted.
+
+    The agent ignores a no-op after a failed write (since 0d5fd5189): then the write is the cause.
+    """
     if call.name != NO_OP_TOOL or not call.ran or call.problem:
         return False
     if facts.satisfied is not None:
@@ -787,7 +802,7 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
-    """Calls that failed, the newest attempt's first; writes before anything else."""
+    """Return the verdict on failed calls, the newest attempt's first; writes before anything else."""
     failed = [call for call in _all_calls(facts) if _failed(call)]
     writes = [call for call in failed if _is_write(call)]
     if facts.kind != WRITER and not writes:

@@ -1,10 +1,18 @@
 """Reading trace dumps: both generations of mux's, and Reverie's own.
 
 `read_dump` returns a document of bounded size, whatever the file's: long texts are cut, long lists end early,
-and both are reported (`shortened`). A damaged dump is read as far as possible, with what is wrong as a
-sentence (`damage`). Field names are those of formats/mux.md section 14.
+and both are reported (`shortened`). A damaged dump is read as far as possible, with a sentence on the damage
+(`damage`). Field names are those of formats/mux.md section 14.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` if the file cannot be read at all.
+A document on disk is read in parts, because a trace may have 200 MB. `JSON.stringify(value, null, 2)` puts
+every member on a line of its own, indented by two spaces a level, and no string contains a raw line break. So
+a member of level `n` begins at a line that begins with exactly `2n` spaces, and ends where the next one
+begins: one search through the bytes finds the members of a level without decoding them. Any other document
+(see `layout`) is decoded whole, up to a limit, and formatted again in memory. At most one chunk (1 MiB) and
+the requested part are in memory; a file is opened per read, without following a link or blocking on a pipe.
+
+Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` if the file cannot be read at all;
+functions on a `JsonSource` raise `OSError`.
 """
 
 from __future__ import annotations
@@ -20,15 +28,6 @@ from reverie.errors import UserError, user_error_from_os
 from reverie.files.directory import open_regular
 from reverie.values import Struct
 
-# A JSON document on disk, read in parts, because a trace may have 200 MB. `JSON.stringify(value, null, 2)`
-# puts every member on a line of its own, indented by two spaces a level, and no string holds a raw line
-# break. So a member of level `n` begins where a line begins with exactly `2n` spaces, and ends where the next
-# one begins: one search through the bytes finds the members of a level without decoding them. Any other
-# document (see `layout`) is decoded whole, up to a limit, and laid out again in memory. At most one chunk (1
-# MiB) and what is asked for is in memory; a file is opened per read, without following a link or blocking on
-# a pipe. Raises `OSError`.
-
-
 CHUNK = 1 << 20
 _KEY_BYTES = 4096
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
@@ -39,17 +38,20 @@ NodeKind = Literal["object", "array", "text", "scalar"]
 
 
 class JsonSource(Protocol):
-    """Bytes that can be read from anywhere."""
+    """Bytes with random access."""
 
     @property
     def size(self) -> int: ...
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from `start` up to `end`, or up to the end of the document. Raises `UserError`."""
+        """Return the bytes from `start` up to `end` or the end of the document.
+
+        Raises `OSError` or `UserError`.
+        """
 
 
 class MemorySource(Struct, frozen=True):
-    """A document that is in memory already."""
+    """A document in memory."""
 
     data: bytes
 
@@ -58,35 +60,34 @@ class MemorySource(Struct, frozen=True):
         return len(self.data)
 
     def read(self, start: int, end: int) -> bytes:
-        """As `JsonSource.read`; never fails."""
+        """Return the bytes from `start` up to `end` or the end of the document; never fails."""
         return self.data[start:end]
 
 
 class FileSource(Struct, frozen=True):
-    """A regular file, read up to its size when it was opened."""
+    """A regular file, read up to the size that it had when it was opened."""
 
     path: Path
     size: int
 
     def read(self, start: int, end: int) -> bytes:
-        """As `JsonSource.read`; the file is opened for each."""
+        """Return the bytes from `start` up to `end` or the end of the document, opening the file for it."""
         with open(_opened(self.path), "rb") as file:
             file.seek(start)
             return file.read(max(0, min(end, self.size) - start))
 
 
 def open_source(path: Path) -> FileSource:
-    """Raises `OSError` for what is no regular file."""
+    """Return a source for the file at `path`. Raises `OSError` if it is not a regular file."""
     with open(_opened(path), "rb") as file:
         return FileSource(path, os.fstat(file.fileno()).st_size)
 
 
 class JsonNode(Struct, frozen=True):
-    """One value of a document: `source[start:end]`. `key` is its name, its place in a list, or empty for the
-    whole.
-    """
+    """One value of a document: `source[start:end]`."""
 
     key: str | int
+    """The name or list index of the value; empty for the whole document."""
     kind: NodeKind
     start: int
     end: int
@@ -102,7 +103,7 @@ class JsonNode(Struct, frozen=True):
 
 
 def layout(source: JsonSource) -> JsonNode | None:
-    """The whole document if it is an object laid out with two spaces a level, else None."""
+    """Return the root of a document that is an object indented with two spaces a level, else None."""
     head = source.read(0, CHUNK)
     if not re.match(rb'(?:\xef\xbb\xbf)?\{\r?\n  "', head):
         return None
@@ -114,7 +115,7 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """At most `limit` members of a container, from the one numbered `skip` on, and whether there are more."""
+    """Return at most `limit` members of a container, starting with number `skip`, and whether more follow."""
     if not node.is_container:
         return (), False
     found: list[JsonNode] = []
@@ -132,13 +133,13 @@ def children(
 
 
 def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
-    """One member of an object by name."""
+    """Return one member of an object by name; None if it does not exist."""
     found, _more = children(source, node, limit=10_000)
     return next((child for child in found if child.key == key), None)
 
 
 def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
-    """The text of a text node, of which at most about `limit` bytes are read, and whether that is all."""
+    """Return the text of a text node, and whether it is complete; reads at most about `limit` bytes."""
     raw = source.read(node.start, min(node.end, node.start + limit + 2))
     whole = node.size <= limit + 2
     if whole:
@@ -150,9 +151,9 @@ def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
 
 
 def _cut_text(raw: bytes) -> str:
-    """As much of a JSON text as can be decoded, when its end is missing."""
+    """Decode as much of a JSON text as possible if its end is missing."""
     body = raw.decode("utf-8", "ignore").removeprefix('"')
-    # An escape, or half of a pair of them, may have been cut in two.
+    # An escape, or one of a surrogate pair of escapes, may have been cut.
     for cut in range(min(_ESCAPE_BYTES, len(body)) + 1):
         try:
             return str(json.loads(f'"{body[: len(body) - cut]}"', strict=False))
@@ -162,7 +163,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Where the members of a container begin (at the line break before each)."""
+    """Yield the starts of a container's members (the line break before each)."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start
@@ -193,7 +194,7 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 
 
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
-    """`end` without the comma, and for the last member without the bracket that closes the container."""
+    """Return `end` without the comma, and for the last member without the container's closing bracket."""
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()
     if last and b"\n" in tail and tail[-1:] in b"]}":
@@ -209,10 +210,6 @@ def _opened(path: Path) -> int:
     return open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
 
 
-# A document as a person opens it: a page of members at a time, one value, the places of a word. A document
-# has no size limit; what is read of it at once has one.
-
-
 PAGE = 200
 MOST_HITS = 200
 _PREVIEW_BYTES = 240
@@ -221,7 +218,7 @@ _AROUND = 60
 
 
 class Excerpt(Struct, frozen=True):
-    """A value, or as much of it as was asked for. A container as it stands in the document."""
+    """A value, or the beginning of it; a container in the formatting of the document."""
 
     node: JsonNode
     text: str
@@ -229,28 +226,28 @@ class Excerpt(Struct, frozen=True):
 
 
 class DocumentPage(Struct, frozen=True):
-    """Some members of a container, each with the beginning of its value; containers without."""
+    """Some members of a container, each with the beginning of its value; nested containers without."""
 
     members: tuple[Excerpt, ...]
     more: bool
-    """Whether others follow."""
+    """Whether further members follow."""
 
 
 class DocumentHit(Struct, frozen=True):
-    """One place that a search found: the nodes from the root down to it, and the text around it."""
+    """One match of a search: the nodes from the root down to it, and the text around it."""
 
     path: tuple[JsonNode, ...]
     excerpt: str
 
 
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
-    """The members of a container from the one numbered `skip` on."""
+    """Return a page of members of a container, starting with number `skip`."""
     found, more = children(source, node, limit=PAGE, skip=skip)
     return DocumentPage(tuple(_beginning(source, child) for child in found), more)
 
 
 def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
-    """A value to read and to copy, cut where it is very long."""
+    """Return a value for reading and copying, cut if it is very long."""
     if node.kind == "text":
         return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
     raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")
@@ -261,7 +258,10 @@ def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
 def places_of(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """The places of `needle` in names and values, in the order of the document."""
+    """Return the matches of `needle` in names and values, in the order of the document.
+
+    `check` is called for each chunk and may raise to stop.
+    """
     if not needle:
         return ()
     spelled = {json.dumps(needle, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)}
@@ -280,7 +280,7 @@ def places_of(
                 continue
             path = _path_to(source, root, at)
             hits.append(DocumentHit(path, _around(chunk, match)))
-            # One line per member, however often it stands there.
+            # One hit per member, however often the word occurs in it.
             last = path[-1].end if not path[-1].is_container else at
         position += CHUNK
     return tuple(hits)
@@ -301,7 +301,7 @@ def _path_to(source: JsonSource, root: JsonNode, at: int) -> tuple[JsonNode, ...
         skip, found = 0, None
         while found is None:
             page, more = children(source, path[-1], limit=PAGE, skip=skip)
-            # What stands before a value is its name.
+            # Bytes before a value belong to its name.
             found = next((child for child in page if at < child.end), None)
             skip += PAGE
             if not more:
@@ -318,10 +318,6 @@ def _around(chunk: bytes, match: re.Match[bytes]) -> str:
     return " ".join(text.split())
 
 
-# Salvage: the readable beginning of a damaged JSON text, with open brackets closed. Time and memory are
-# linear in its length; deep nesting ends the reading instead of the program.
-
-
 _TOKEN = re.compile(
     r"\s*(?:(?P<mark>[{}\[\],:])"
     r'|(?P<text>"[^"\\]*(?:\\.[^"\\]*)*")'
@@ -332,14 +328,18 @@ _TOKEN = re.compile(
 _OPEN_TEXT = re.compile(r'\s*"(?P<body>[^"\\]*(?:\\.[^"\\]*)*)\\?\Z', re.DOTALL)
 _MAX_DEPTH = 200
 MORE_FOLLOWS = "more follows after its end"
-"""How what is wrong begins where nothing is missing."""
+"""Start of a problem with a text of which nothing is missing."""
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _MISSING = object()
 
 
 def salvage(text: str) -> tuple[Any, str]:
-    """`(value, problem)`; the problem is empty for valid JSON, the value None if nothing could be read."""
+    """Return the readable beginning of a damaged JSON text, with open brackets closed, and the problem.
+
+    The problem is empty for valid JSON, the value None if nothing could be read. Time and memory are linear
+    in its length; deep nesting ends the reading, not the program.
+    """
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
     while True:
@@ -364,7 +364,7 @@ def salvage(text: str) -> tuple[Any, str]:
 
 
 class _DamagedJsonReader:
-    """Builds values out of tokens; at any moment `value` is what there is so far."""
+    """A builder of values from tokens; `value` is the result so far."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -373,7 +373,7 @@ class _DamagedJsonReader:
         self._keys: list[Any] = []
 
     def take(self, match: re.Match[str]) -> str:
-        """Add one token; what is wrong with it, if anything."""
+        """Add one token; return the problem with it, if any."""
         if match["mark"]:
             return self._mark(match["mark"])
         if match["text"]:
@@ -447,7 +447,7 @@ _SKETCH_TEXT_BYTES = 4096
 _MOST_ITEMS = 2_000
 _SMALL_BYTES = 64 << 10
 _DECODED_BYTES = 16 << 20
-# What a line of a list needs nothing of, and what makes dumps large.
+# The members that make dumps large and that a row of a list does not need.
 _BULK = frozenset(
     {
         "systemPrompt",
@@ -462,21 +462,25 @@ _BULK = frozenset(
 
 
 class Dump(Struct, frozen=True):
-    """One dump. `lost`: it is damaged so that parts are missing. `source` and `root` are the document as it
-    is, for a tree that opens it piece by piece; `root` None: nothing of it could be read.
-    """
+    """One dump."""
 
     document: Mapping[str, Any]
     size: int
     damage: str
     lost: bool
+    """Whether parts of it are missing because of damage."""
     shortened: bool
     source: JsonSource
+    """The document as it is, for a tree that opens it piece by piece."""
     root: JsonNode | None
+    """None: nothing of it could be read."""
 
 
 def read_dump(path: Path, *, sketch: bool = False) -> Dump:
-    """The dump at `path`. A `sketch` of a large one lacks what is long: the prompts, messages and events."""
+    """Return the dump at `path`. Raises `UserError`.
+
+    A `sketch` of a large one leaves out the long parts: prompts, messages and events.
+    """
     try:
         source = open_source(path)
         return _dump_of(source, sketch=sketch)
@@ -485,7 +489,7 @@ def read_dump(path: Path, *, sketch: bool = False) -> Dump:
 
 
 def dump_of(data: bytes) -> Dump:
-    """A dump that is in memory."""
+    """Return the dump with these bytes."""
     return _dump_of(MemorySource(data), sketch=False)
 
 
@@ -532,7 +536,7 @@ def _small(source: JsonSource) -> Dump:
 
 
 class _Reading(Struct):
-    """Decodes parts of a large document until the bound for all of them is reached."""
+    """A decoder for parts of a large document, up to a limit for all of them together."""
 
     source: JsonSource
     text_bytes: int
@@ -577,11 +581,11 @@ class _Reading(Struct):
 
 
 def _no_number(_name: str) -> None:
-    """NaN and its like, which JSON does not know."""
+    """Replace NaN and the like, which are not valid JSON, by None."""
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """What says how a run ended is read before what may use up the bound."""
+    """Sort the facts about the end of a run before members that may use up the limit."""
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 
 

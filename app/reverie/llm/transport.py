@@ -5,12 +5,12 @@ Redirects are not followed, because the key would go with them. A connection is 
 to its end. Cancelling ends the connection at once. Before the first request of a process the redaction of
 secrets is tested (`text.redact`); if the test fails, nothing is ever sent.
 
-Importing this module costs 0.15 s (httpx), so `llm.catalogue`, its only importer, does so at the first
+Importing this module takes 0.15 s (httpx), so `llm.catalogue`, its only importer, does so at the first
 request.
 
 Threading: one event loop between the first request and `close`. Failure: `ProviderError` from
-`RemoteProvider`; inside this module `ServiceProblem` around one, and `ServiceRefusal` for a refusal of the
-service.
+`RemoteProvider`; inside this module `ServiceProblem`, which contains one, and `ServiceRefusal` for a refusal
+by the service.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _LONGEST_WAIT_S = 86_400.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and how to ask. The values of `headers` are secrets."""
+    """The address, headers and time limits (seconds) of a service. The values of `headers` are secrets."""
 
     base_url: str
     headers: Mapping[str, str] = dataclasses.field(repr=False)
@@ -75,7 +75,7 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
-        """One attempt. Nothing leaves while redaction fails its own test."""
+        """Send one request and return the answer. Nothing is sent if redaction fails its self-test."""
         failed = failed_checks()
         if failed:
             raise ServiceProblem(provider.redaction_error(self._service, failed))
@@ -93,7 +93,7 @@ class Transport:
             await response.aclose()
 
     async def get(self, path: str) -> Any:
-        """The JSON document at `path` (at most 8 MiB)."""
+        """Return the JSON document at `path` (at most 8 MiB)."""
         try:
             response = await self._connected().send(self._build("GET", path, None), stream=True)
         except httpx.TransportError as error:
@@ -108,7 +108,7 @@ class Transport:
             await response.aclose()
 
     async def close(self) -> None:
-        """Let the connections go; the next request opens new ones."""
+        """Close the connections; the next request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -123,7 +123,7 @@ class Transport:
 
     def _new_client(self) -> httpx.AsyncClient:
         here = stays_here(self._endpoint.base_url)
-        # A TLS context costs 20 ms; without TLS, proxy and redirects there is no use for one.
+        # A TLS context takes 20 ms; without TLS, proxy and redirects it is not needed.
         plain = here and self._endpoint.base_url.startswith("http:")
         idle, connect = self._endpoint.idle_s, self._endpoint.connect_s
         return httpx.AsyncClient(
@@ -137,7 +137,7 @@ class Transport:
         headers = {
             "user-agent": "reverie",
             "accept": "text/event-stream, application/json" if content else "application/json",
-            # Compressed, a small answer could grow past the limit at once.
+            # If compressed, a small answer could grow past the limit at once.
             "accept-encoding": "identity",
             **({"content-type": "application/json"} if content else {}),
             **self._endpoint.headers,
@@ -173,8 +173,8 @@ class Transport:
         parser = EventParser()
         async with contextlib.aclosing(self._counted(response)) as pieces:
             while True:
-                # Once all is said there is little to wait for: usage, and the end that lets the connection
-                # live.
+                # After the whole answer only the usage may follow, and the end that keeps the connection
+                # reusable.
                 patience = _AFTER_END_S if reader.ended else _AFTER_FINISH_S if reader.complete else None
                 try:
                     async with asyncio.timeout(patience):
@@ -209,7 +209,7 @@ class Transport:
                 if len(body) > _REFUSAL_LIMIT:
                     break
         except httpx.HTTPError:
-            # The status says enough.
+            # The status alone is enough.
             body = b""
         kind, message = refusal_words(body)
         wait_s = retry_after(response.headers.get("retry-after"), time.time())
@@ -233,8 +233,9 @@ class Transport:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Seconds to wait by a `Retry-After` header, in seconds or as an HTTP date, at most a day; None if there
-    is none.
+    """Return the seconds to wait by a `Retry-After` header, at most a day; None if there is none.
+
+    The header holds seconds or an HTTP date, which is compared with `now_s`.
     """
     if not value:
         return None
@@ -249,7 +250,7 @@ def retry_after(value: str | None, now_s: float) -> float | None:
 
 
 def refusal_words(body: bytes) -> tuple[str, str]:
-    """The kind and the message of an error body, in any of the shapes that services use."""
+    """Return the kind and the message of an error body, in any of the formats that services use."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -276,13 +277,6 @@ def _is_whole(data: str) -> bool:
     return True
 
 
-# A model of a service, with retries. A request that the service refuses because of one of its fields is
-# adapted once per field; a passing failure is retried, never past the deadline. Nothing is repeated once a
-# part of the answer has been handed on, so that what people have seen does not change. Pauses grow, with
-# jitter, or are what the service asks for; a pause that would end after the deadline ends the request at
-# once.
-
-
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 20.0
 _MOST_CHANGES = 3
@@ -291,7 +285,13 @@ Sleep = Callable[[float], Awaitable[Any]]
 
 
 class RemoteProvider:
-    """A `Provider` over HTTP. `destination`: see the protocol."""
+    """A `Provider` over HTTP, with retries.
+
+    A request that the service refuses because of one of its fields is adapted once per field; a temporary
+    failure is retried, never past the deadline. Nothing is repeated once a part of the answer has been passed
+    on, so that visible text does not change. Pauses grow, with jitter, or have the length that the service
+    asks for; a pause that would end after the deadline ends the request at once.
+    """
 
     def __init__(
         self,
@@ -323,7 +323,7 @@ class RemoteProvider:
     async def complete(
         self, request: ModelRequest, *, progress: Progress = lambda _progress: None
     ) -> ModelTurn:
-        """Ask until there is an answer or the request's deadline. Raises `ProviderError`."""
+        """Ask until there is an answer or the request's deadline has passed. Raises `ProviderError`."""
         self._last = None
         try:
             async with asyncio.timeout(max(0.0, request.deadline - time.monotonic())):
@@ -336,8 +336,9 @@ class RemoteProvider:
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """Remove keys from an answer: a service knows its key and may repeat it, and it must get into no
-        trace or record.
+        """Remove keys from an answer.
+
+        A service knows its key and may repeat it, and it must not get into any trace or record.
         """
 
         def clean(text: str) -> str:
@@ -369,7 +370,7 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """One request, adapted as often as the service asks for it. Raises `ServiceProblem`."""
+        """Send one request, adapted as often as the service asks for it. Raises `ServiceProblem`."""
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)

@@ -1,10 +1,9 @@
-"""The wire formats: OpenAI's two, chat completions and Responses, as OpenAI speaks them and as other servers
-imitate them; and Anthropic's.
+"""The wire formats: OpenAI's chat completions and Responses, also as imitated by others; and Anthropic's.
 
-Chat requests hold what every imitation knows; the rest is left out when a server refuses it. Answers are read
-tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces or repeated, a
-`function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: anything but JSON, an
-answer without any choice, and an end before the model said why it stopped.
+Chat requests contain the fields that every imitation knows; further ones are left out once a server refuses
+them. Answers are read tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in
+pieces or repeated, a `function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated:
+anything but JSON, an answer without any choice, and an end before the model said why it stopped.
 
 Pure, except that the readers report progress.
 """
@@ -65,7 +64,7 @@ _ERROR_STATUS = {
 
 
 class _BearerWire(Struct, frozen=True):
-    """What both of OpenAI's formats have in common."""
+    """The common part of both of OpenAI's formats."""
 
     models_path: str = "/models"
 
@@ -74,7 +73,7 @@ class _BearerWire(Struct, frozen=True):
 
 
 class OpenAiWire(_BearerWire, frozen=True):
-    """The chat format. `limit_name`: the service's name for the cap of an answer."""
+    """The chat format. `limit_name`: the service's name for the maximum length of an answer."""
 
     limit_name: str = "max_tokens"
     path: str = "/chat/completions"
@@ -125,19 +124,19 @@ class _Call(Struct):
     arguments: list[str] = field(default_factory=list)
 
     def made(self, number: int) -> ToolCall:
-        # Some servers leave a colon of their chat template beside the name.
+        # Some servers leave a colon from their chat template next to the name.
         name = self.name.strip().strip(":")
         return ToolCall(self.id or f"call_{number}", name, sanitise("".join(self.arguments)))
 
 
 class ChatReader(ReplyReader):
-    """Makes a `ModelTurn` from the chunks of a chat completion."""
+    """A reader that builds a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         super().__init__(model, progress)
         self._text: list[str] = []
         self._calls: list[_Call] = []
-        # The newest call with each index and each id: an answer may hold thousands.
+        # The newest call with each index and each id, because an answer may contain thousands.
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
         self._twin: _Call | None = None
@@ -219,7 +218,7 @@ class ChatReader(ReplyReader):
             self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
-        """Which call a piece belongs to: by index, else by id, else a name begins a new one."""
+        """Return the call that a piece belongs to: by index, else by id; otherwise a name starts one."""
         index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None
         name = as_text(function.get("name"))
@@ -241,7 +240,7 @@ class ChatReader(ReplyReader):
 
 def _grow(call: _Call, function: Mapping[str, Any]) -> None:
     name = as_text(function.get("name"))
-    # A name comes whole, in pieces, or again with every piece of the arguments.
+    # A name arrives whole, in pieces, or repeated with every piece of the arguments.
     if name != call.name:
         call.name += name
     call.arguments.append(text_or_json(function.get("arguments")))
@@ -265,7 +264,7 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
 
 
 def _refusal(error: Any) -> ServiceRefusal:
-    """An error inside a stream; without a better word it is the server's."""
+    """Return an error inside a stream as a refusal; without a known kind it is a server error."""
     if not isinstance(error, dict):
         return ServiceRefusal(500, "", as_text(error))
     kinds = [as_text(error.get("code")), as_text(error.get("type"))]
@@ -305,19 +304,17 @@ def _chat_message(message: Message) -> dict[str, Any]:
     return {"role": "user", "content": message.text}
 
 
-# The Responses format. The service stores nothing (`store` is false), so each request carries the
-# conversation; reasoning is not sent back. An answer is whole after `response.completed` or
-# `response.incomplete`; its items are taken as they are done, or from the final response if the server sends
-# no items before.
-
-
 _NO_LIMIT = "no-limit"
 _NO_STORE = "no-store"
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
 class ResponsesWire(_BearerWire, frozen=True):
-    """Implements `llm.provider.Wire`."""
+    """The Responses format.
+
+    The service stores nothing (`store` is false), so each request contains the conversation; reasoning is not
+    sent back.
+    """
 
     path: str = "/responses"
 
@@ -358,7 +355,11 @@ class ResponsesWire(_BearerWire, frozen=True):
 
 
 class ResponseReader(ReplyReader):
-    """Makes a `ModelTurn` from the events of a response."""
+    """A reader that builds a `ModelTurn` from the events of a response.
+
+    An answer is complete after `response.completed` or `response.incomplete`; its items are read as they are
+    done, or from the final response if the server sends none before.
+    """
 
     def __init__(self, model: str, progress: Progress) -> None:
         super().__init__(model, progress)
@@ -421,7 +422,7 @@ class ResponseReader(ReplyReader):
                 call_id = as_text(item.get("call_id")) or as_text(item.get("id")) or f"call_{len(calls) + 1}"
                 calls.append(ToolCall(call_id, sanitise(as_text(item.get("name"))).strip(), sanitise(given)))
             elif item.get("type", "message") == "message":
-                # What a person has seen arrive is what counts, if a server repeats it in other words.
+                # If a server repeats the text differently, the streamed text counts, as people have seen it.
                 texts.append("".join(self._streamed.get(number, ())) or "".join(_output_texts(item)))
         message = AssistantMessage(sanitise("".join(texts)), tuple(calls))
         finish = finish_of(self._finish(), calls)
@@ -486,15 +487,6 @@ def _responses_usage(response: Mapping[str, Any]) -> TokenUsage | None:
     return TokenUsage(input=given, output=made, cached_input=min(cached, given), reasoning=min(thought, made))
 
 
-# The Anthropic Messages format.
-#
-# The prompt's unchanging part (tools, system) and the conversation so far are marked for the service's cache,
-# because a loop sends the same text again with every step. Thinking blocks are sent back unchanged, signature
-# included. An answer is whole after its stop reason or `message_stop`.
-#
-# Pure, except that the reader reports progress.
-
-
 _VERSION = "2023-06-01"
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _MESSAGE_FINISH: Mapping[str, FinishReason] = {
@@ -520,7 +512,12 @@ _MESSAGE_ERRORS = {
 
 
 class AnthropicWire(Struct, frozen=True):
-    """Implements `llm.provider.Wire`."""
+    """The Anthropic Messages format.
+
+    The unchanging part of the prompt (tools, system) and the conversation so far are marked for the service's
+    cache, because a loop sends the same text again with every step. Thinking blocks are sent back unchanged,
+    including the signature.
+    """
 
     path: str = "/v1/messages"
     models_path: str = "/v1/models"
@@ -550,7 +547,10 @@ class AnthropicWire(Struct, frozen=True):
 
 
 class MessageReader(ReplyReader):
-    """Makes a `ModelTurn` from the events of a message."""
+    """A reader that builds a `ModelTurn` from the events of a message.
+
+    An answer is complete after its stop reason or `message_stop`.
+    """
 
     def __init__(self, model: str, progress: Progress) -> None:
         super().__init__(model, progress)
@@ -676,7 +676,10 @@ def _message_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """User and assistant in turn; results and what the user says after them are one message."""
+    """Return the messages as alternating turns of user and assistant.
+
+    Tool results and the user's text after them are one message.
+    """
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"

@@ -1,1 +1,1 @@
-"""Text as such: secrets taken out, lengths and tokens counted, counts said."""
+"""Plain text: redaction of secrets, lengths and token counts, phrases, comparison of sequences."""

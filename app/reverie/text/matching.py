@@ -1,9 +1,10 @@
-"""Finding the elements that two sequences share in the same order, with a bound on the work.
+"""Finding the elements that two sequences share in the same order, with a limit on the work.
 
-`difflib` visits every pair of equal elements, again after each match: for two lines of minified JSON, which
-are full of quotes and commas, that is minutes. Here each visit is counted, and a stretch that is too dear is
-divided at the elements that occur once on either side, or is left without a match. So the work grows with
-the length of the sequences, whatever is in them. Where nothing is too dear the answer is `difflib`'s.
+`difflib` visits every pair of equal elements, and again after each match: for two lines of minified JSON,
+which are full of quotes and commas, that takes minutes. Here each visit is counted, and a stretch that is too
+expensive is divided at the elements that occur once on either side, or is left without a match. So the work
+grows with the length of the sequences, whatever their content. Where nothing is too expensive the result is
+`difflib`'s.
 
 Pure; any thread.
 """
@@ -17,19 +18,19 @@ from difflib import Match, SequenceMatcher
 from itertools import accumulate
 
 Run = tuple[int, int, int]
-"""Place in the old sequence, place in the new one, length."""
+"""A run of equal elements: index in the old sequence, index in the new one, length."""
 STEPS_PER_ELEMENT = 16
+"""Steps (visits of an element or of a pair of equal ones) allowed per element."""
 LEAST_STEPS = 1_000_000
-"""Steps (visits of an element or of a pair of equal ones) that each element pays for, and those that are
-always allowed: a few tenths of a second."""
+"""Steps that are always allowed: a few tenths of a second."""
 
 
 class _TooDear(Exception):
-    """The steps are used up."""
+    """The allowed steps are used up."""
 
 
 class _CountedMatcher(SequenceMatcher[Hashable]):
-    """A matcher that counts its steps, and stops before it exceeds `most`."""
+    """A matcher that counts its steps, and raises `_TooDear` before it exceeds `most`."""
 
     def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable], most: int) -> None:
         super().__init__(None, old, new)
@@ -49,7 +50,7 @@ class _CountedMatcher(SequenceMatcher[Hashable]):
 
 
 def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
-    """Give the runs of equal elements, in order.
+    """Return the runs of equal elements, in order.
 
     `least`: steps that are allowed however short the two are.
     """
@@ -72,7 +73,7 @@ def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAS
         left -= size
         if low == high or new_low == new_high or left <= 0:
             continue
-        # Half of what is left: a stretch that is too dear leaves enough for its parts.
+        # Half of the remaining steps, so that a stretch that is too expensive leaves enough for its parts.
         matcher = _CountedMatcher(old[low:high], new[new_low:new_high], left // 2)
         try:
             blocks = matcher.get_matching_blocks()
@@ -90,7 +91,7 @@ def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAS
 
 
 def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> float:
-    """The share of the elements of both that is in the runs, from 0 to 1."""
+    """Return the share of the elements of both sequences that is in the runs, from 0 to 1."""
     size = len(old) + len(new)
     return 2 * sum(length for _at, _new_at, length in runs) / size if size else 1.0
 
@@ -98,7 +99,7 @@ def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> 
 def differing(
     runs: Sequence[Run], old: Sequence[object], new: Sequence[object]
 ) -> list[tuple[int, int, int, int]]:
-    """The stretches between the runs, as (start, end) in the old sequence and (start, end) in the new one."""
+    """Return the stretches between the runs: start and end in the old sequence, then in the new one."""
     found: list[tuple[int, int, int, int]] = []
     at = new_at = 0
     for start, new_start, length in [*runs, (len(old), len(new), 0)]:
@@ -111,7 +112,7 @@ def differing(
 def _edges(
     old: Sequence[Hashable], low: int, high: int, new: Sequence[Hashable], new_low: int, new_high: int
 ) -> list[tuple[int, int]]:
-    """Give the elements that occur once on either side, in the longest order that both have (patience)."""
+    """Return the elements that occur once on either side, in the longest common order (patience diff)."""
     counts, new_counts = Counter(old[low:high]), Counter(new[new_low:new_high])
     places = {new[at]: at for at in range(new_low, new_high) if new_counts[new[at]] == 1}
     pairs = [(at, places[old[at]]) for at in range(low, high) if counts[old[at]] == 1 and old[at] in places]

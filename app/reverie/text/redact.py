@@ -1,15 +1,15 @@
-"""The one redactor: finds secrets in text that leaves the memory files (requests, traces, logs, Activity) and
-in memories that are shown (marks).
+"""The redactor: finds secrets in text that leaves the memory files, and in memories that are shown.
 
-A secret is known by its own shape (`text.secret_shapes`, `text.secret_values`), by the name in front of it
+Text that leaves is in requests, traces, logs and Activity; in shown memories secrets are marked. A secret is
+recognised by its own shape (`text.secret_shapes`, `text.secret_values`), by the name in front of it
 (`text.secret_values`), or by the sentence, table or command around it. Prose about secrets ("token budget:
 12000", "password policy"), checksums, commits, UUIDs and identifiers in code are left alone; in doubt the
-text is redacted, because a hole in a log costs less than a leaked key. Invisible characters, and letters in
+text is redacted, because a gap in a log costs less than a leaked key. Invisible characters, and letters of
 another width, hide nothing: a text is judged as a reader or a program reads it.
 
-Invariants: time is linear in the length of the text (no pattern can start over inside what it has consumed;
-tests feed the worst inputs we know), found spans do not overlap, and redacting twice is redacting once. No
-possessive quantifiers (see `text.secret_shapes`). Pure; any thread.
+Invariants: time is linear in the length of the text (no pattern can start over inside its own match; tests
+use the worst inputs we know), found spans do not overlap, and redacting twice gives the same result as
+redacting once. No possessive quantifiers (see `text.secret_shapes`). Pure; any thread.
 """
 
 from __future__ import annotations
@@ -54,16 +54,6 @@ from reverie.text.secret_values import (
 )
 from reverie.values import Struct
 
-# Secrets in prose, lists, tables, tags and command lines. On lines with a word for a secret three rules
-# apply: the word, then a verb or sign that gives a value ("the staging password is ...", "Passwort (Test):
-# ...", "密码是..."), then something that looks like one; any word near it that looks random; the name of a
-# service and a value in the form of its secrets (`SecretTable.nearby`).
-#
-# A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
-# identifiers in code are not values. The text after a word is examined up to the next such word and at most
-# `_REACH` characters, so time is linear in the text.
-
-
 _REACH = 160
 _TOKEN_WORD = (
     "tokens?|(?:t?otp|2fa) seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
@@ -94,11 +84,11 @@ _QUOTED_PHRASE = lazy_pattern(
 )
 _ONE_NUMBER = lazy_pattern(r"[A-Za-z]*\d+[A-Za-z]*")
 _LONG = lazy_pattern(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
-# A name, a sign or a prefix in front of a value in one word: `pwd=...`, `ada:...`.
+# A name and a sign in front of a value, without spaces: `pwd=...`, `ada:...`.
 _NAME_BEFORE = lazy_pattern(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
-# What goes on below a line that ends with the word for a password, or heads a table.
+# The lines below a line that ends with the word for a password, or that heads a table.
 _LINES_BELOW = lazy_pattern(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
-# Words of values that everybody may see.
+# Words that announce public values.
 _OPEN = lazy_pattern(
     r"ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|sha(?:1|256|384|512)|\bmd5\b|integrity|checksum|fingerprint|digest"
     r"|publishable|public key|(?:next|page|continuation|sync)[ _]?token|\bcommit\b|\betag\b"
@@ -107,7 +97,7 @@ _HASH_WORDS = lazy_pattern(
     r"sha-?(?:1|256|512)|md5|checksum|digest|commit|hash|revision|\bid\b|uuid|fingerprint"
 )
 _SPACE = lazy_pattern(r"\s")
-# Identifiers of services, and the halves of key pairs that everybody may see.
+# Prefixes of services' identifiers, and of the public halves of key pairs.
 _NO_SECRET = lazy_pattern(
     r"(?:pk|msg|req|run|toolu|call|chatcmpl|resp|thread|asst|file|evt|cus|sub|price|prod|pi|ch|acct|user|org|proj|team"
     r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA"
@@ -123,7 +113,7 @@ _LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ 
 
 @cache
 def _secret_word() -> re.Pattern[str]:
-    """Finds the words for a secret in small letters: also at the end of a name that holds them."""
+    """Return the pattern of words for a secret in lower-case text, even at the end of a longer name."""
     return re.compile(
         r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--))(?<!\$\()(?:[a-z0-9]{1,20}[_-]){0,3}"
         rf"(?:(?P<password>pass|pwd?|{secret_words().passwords})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
@@ -133,7 +123,17 @@ def _secret_word() -> re.Pattern[str]:
 
 
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Spans of the secrets in sentences on `lines`. `small`: the text in small letters, of equal length."""
+    """Yield the spans of the secrets in sentences, lists and the like on `lines`.
+
+    On lines with a word for a secret three rules apply: the word, then a verb or sign that gives a value
+    ("the staging password is ...", "Passwort (Test): ...", "密码是 ..."), then something that looks like one;
+    any word near it that looks random; the name of a service and a value in the form of its secrets
+    (`SecretTable.nearby`).
+
+    A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
+    identifiers in code are not values. The text after a word is examined up to the next such word and for at
+    most `_REACH` characters, so time is linear in the text. `small`: the text in lower case, of equal length.
+    """
     for start, end in lines:
         yield from _phrases(text, small, start, end)
         done = start
@@ -146,7 +146,7 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
                 yield from _before(text, word, start)
             window = max(done, word.start() - _REACH), min(end, word.end() + _REACH)
             if window[0] < window[1]:
-                # No value is cut where the window ends.
+                # Extend the window to the end of a word, so that no value is cut.
                 space = _SPACE.search(text, window[1], min(end, window[1] + 1024))
                 done = min(end, window[1] + 1024) if space is None else space.start()
                 begin = _word_start(text, max(start, window[0] - 256), window[0])
@@ -161,7 +161,7 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
 def plain(
     text: str, small: str, word: re.Match[str], line: int, limit: int, line_end: int
 ) -> Iterator[SecretSpan]:
-    """The value that a plain word such as `password` names on its line."""
+    """Yield the value that a plain word such as `password` introduces on its line."""
     is_password = word["password"] is not None
     start = word.end()
     if _OPTION_NEXT.match(text, start):
@@ -234,13 +234,13 @@ def plain(
 
 
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
-    """Whether it is the verb: "the tests pass"."""
+    """Return whether the word is the verb in "the tests pass"."""
     before = max(line, word.start() - 80), word.start()
     return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
 
 
 def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """The words from which a wallet can be restored."""
+    """Yield the recovery phrases of wallets and quoted passphrases."""
     for word in ("mnemonic", "seed phrase", "recovery phrase"):
         at = small.find(word, start, end)
         while at >= 0:
@@ -254,7 +254,7 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def is_lone_word(value: str) -> bool:
-    """Whether a quoted word of letters is a value: no word that describes one."""
+    """Return whether a quoted word of letters is a value, not a description of one."""
     return (
         value.isalpha()
         and len(value) >= 6
@@ -284,7 +284,7 @@ def _trimmed(text: str, start: int, end: int, *, is_password: bool) -> SecretSpa
 
 
 def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
-    """`hunter2 is the staging password`"""
+    """Yield the value in front of the word: `hunter2 is the staging password`."""
     is_password = word["password"] is not None
     begin = max(line, word.start() - 120)
     match = _IS_THE.search(text[begin : word.start()])
@@ -293,7 +293,7 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 
 
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Values in names of files: `wifi-password-....md`, `api_key ....txt`."""
+    """Yield values in names of files: `wifi-password-....md`, `api_key ....txt`."""
     for match in _joined_word().finditer(small, start, end):
         begin, finish = match.span("value")
         is_password = match["token"] is None
@@ -317,9 +317,9 @@ def _joined_word() -> re.Pattern[str]:
 
 
 def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> Iterator[SecretSpan]:
-    """What looks drawn, or like a key of a service that is named, near a word for a secret.
+    """Yield random-looking values and values like a named service's keys, near a word for a secret.
 
-    `is_password`: the word is one for a password, so that the value may be short.
+    `is_password`: the word means a password, so that the value may be short.
     """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:
@@ -365,10 +365,10 @@ def _is_drawn_there(value: str, *, is_password: bool) -> bool:
         return False
     parts = re.split(r"[._*-]", value)
     if len(parts) > 1 and not any(map(is_mixed, parts)):
-        # Of several names with signs between them, one has to look drawn by itself.
+        # Of several names with signs between them, one has to look random on its own.
         value = max(parts, key=len)
     if is_mixed(value):
-        # One number is in many a name.
+        # Many names contain one number.
         least = 4.8 if _ONE_NUMBER.fullmatch(value) else 4.5
         return is_drawn(value, bits=least if len(value) >= 12 else least + 0.6)
     return is_drawn(value, bits=5.0 if len(value) >= 12 else 5.6)
@@ -381,13 +381,13 @@ def _services() -> re.Pattern[str]:
 
 
 def _word_start(text: str, least: int, place: int) -> int:
-    """The start of the word at `place`, not before `least`."""
+    """Return the start of the word at `place`, not before `least`."""
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
 
 
 def _is_path(value: str) -> bool:
-    """Whether it is several names with slashes or dots between them: a path, a host, a package."""
+    """Return whether it is several names with slashes or dots between them: a path, a host, a package."""
     parts = re.split(r"[/.]", value)
     return len(parts) >= 3 and max(map(len, parts)) < 20
 
@@ -396,8 +396,6 @@ def _is_path(value: str) -> bool:
 def _alone(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9_/+.=-])(?:{pattern})(?![A-Za-z0-9_/+=-])")
 
-
-# Tables
 
 _RULE = lazy_pattern(r"[ \t|:-]{3,}\Z")
 _LONE_KEYS = frozenset(
@@ -420,7 +418,7 @@ _LONE_KEYS = frozenset(
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Spans of values in the cells of Markdown tables: beside a cell with a secret's name, or below one."""
+    """Yield the spans of values in Markdown tables: beside a cell with a secret's name, or below one."""
     for start, end in lines:
         row = text[start:end]
         if row.count("|") < 2 or len(row) > 4000:
@@ -487,8 +485,6 @@ def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSp
         yield at, at + len(value), "password" if kind in ("password", "pass") else "token"
 
 
-# Tags
-
 _TAG = lazy_pattern(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
 _PLIST = lazy_pattern(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
 _ATTRIBUTE = lazy_pattern(
@@ -498,7 +494,7 @@ _ATTRIBUTE = lazy_pattern(
 
 
 def tag_secrets(text: str) -> Iterator[SecretSpan]:
-    """Spans of values in XML: `<password>...</password>`, `<add key="ApiKey" value="..."/>`."""
+    """Yield the spans of values in XML: `<password>...</password>`, `<add key="ApiKey" value="..."/>`."""
     for pattern in (_TAG, _PLIST, _ATTRIBUTE):
         for match in pattern.finditer(text):
             kind = kind_of_name(match[1].rpartition(":")[2])
@@ -523,8 +519,6 @@ def _is_lone(value: str) -> bool:
     return len(value) >= 6 and value.islower() and value not in ("string", "required", "optional")
 
 
-# Command lines
-
 _USER = lazy_pattern(
     r"""(?<![\w-])(?:-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|(?=["']))["']?"""
     r"""([^\s:"'%]{1,64})[:%](?!//)([^\s"'`]{3,256})"""
@@ -545,7 +539,7 @@ def _option(tool: str, option: str) -> re.Pattern[str]:
 
 
 def command_secrets(text: str) -> Iterator[SecretSpan]:
-    """Spans of passwords given to programs on their command line."""
+    """Yield the spans of passwords passed to programs on their command line."""
     for tool, option in secret_words().options.items():
         if tool not in text:
             continue
@@ -576,8 +570,9 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
 
 
 class Secret(Struct, frozen=True):
-    """`text[start:end]` is a secret; `kind` is one of `private-key`, `provider-key`, `jwt`, `auth-header`,
-    `url-password`, `password`, `token`.
+    """The span `text[start:end]` of a secret.
+
+    `kind` is one of `private-key`, `provider-key`, `jwt`, `auth-header`, `url-password`, `password`, `token`.
     """
 
     start: int
@@ -586,13 +581,13 @@ class Secret(Struct, frozen=True):
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """Every secret in `text`, in order, none overlapping another."""
+    """Return the secrets in `text`, in order and without overlaps."""
     if len(text) < _LEAST_ALONE and text.isalnum() and text.isascii():
         return ()
     shown, places = _as_read(text)
     spans = list(_spans(shown))
     if _ESCAPED.search(shown) is not None:
-        # Both ways: what looks like a tab may as well be two characters of a password.
+        # Both with and without decoding: an apparent tab may be two characters of a password.
         plain, at = _unescaped(shown)
         spans += [(at[start], at[end - 1] + 1, kind) for start, end, kind in _spans(plain) if start < end]
     found = tuple(_united(spans))
@@ -601,16 +596,15 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     return tuple(Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found)
 
 
-# Of letters and digits alone are the keys of some providers only, and those are longer: names of fields and
-# the like need no look.
 _LEAST_ALONE = 20
-# What stood beside a secret may look like one by itself once that is gone.
-_MOST_LOOKS = 4
+"""Shortest text of letters and digits alone that is examined: only longer keys have no other characters."""
+_MOST_PASSES = 4
+"""Passes of `redact`: text beside a secret may look like one once that is replaced."""
 
 
 def redact(text: str) -> str:
-    """`text` with every secret replaced by `[redacted:<kind>]`."""
-    for _ in range(_MOST_LOOKS):
+    """Return `text` with every secret replaced by `[redacted:<kind>]`."""
+    for _ in range(_MOST_PASSES):
         secrets = find_secrets(text)
         if not secrets:
             break
@@ -624,12 +618,12 @@ def redact(text: str) -> str:
 
 
 def redacted(value: Any) -> Any:
-    """A JSON value with every text in it redacted, names of fields too."""
+    """Return a JSON value with every text in it redacted, including keys."""
     return in_texts(value, redact)
 
 
 def in_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with `change` made to every text in it, names of fields too."""
+    """Return a JSON value with `change` applied to every text in it, including keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -666,7 +660,7 @@ _INVISIBLE = _signs(
     (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-# Wide letters and signs of East Asia, and others that are read as plain ones.
+# Full-width letters and signs, and others that are read as plain ones.
 _READ_AS = {
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
@@ -678,14 +672,14 @@ _READ_AS = {
 
 
 def _as_read(text: str) -> tuple[str, list[int] | None]:
-    """The text as a reader takes it, and where each of its characters is in `text`; None: where it was."""
+    """Return the text as a reader sees it, and the original index of each character; None: unchanged."""
     gaps: list[str] = []
     if not text.isascii():
         present = set(text)
         for char in present & _READ_AS.keys():
             text = text.replace(char, _READ_AS[char])
         gaps = [re.escape(char) for char in present & _INVISIBLE]
-    # Markdown puts a backslash before signs that it would take for its own.
+    # Markdown escapes its own signs with a backslash.
     gaps += [r"\\(?=[_~])"] if "\\_" in text or "\\~" in text else []
     if not gaps:
         return text, None
@@ -701,8 +695,8 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
     return "".join(pieces), places
 
 
-# A character as JSON, source code or an address writes it, or a colour of a terminal. A key that begins right
-# behind the last letter does not begin a word.
+# Escaped characters of JSON, source code and addresses, and colour codes of terminals. Undecoded, a key right
+# after such an escape would not begin a word.
 _ESCAPED = lazy_pattern(
     r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}[A-Za-z]"
     r"|\\(?:[nrtfbv/]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2}|U000000[0-9A-Fa-f]{2})"
@@ -712,7 +706,7 @@ _NAMED_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": " ", "b": " ", "v": " ",
 
 
 def _unescaped(text: str) -> tuple[str, list[int]]:
-    """The text with each escape as the character that it stands for, and where each character begins."""
+    """Return the text with its escapes decoded, and the original index of each character."""
     pieces: list[str] = []
     places: list[int] = []
     position = 0
@@ -736,7 +730,7 @@ def _character(escape: str) -> str:
 
 
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
-    """Overlapping spans become one, called by the first of their kinds: shapes say more than names."""
+    """Merge overlapping spans into one, with the most specific of their kinds (`_RANK`)."""
     found: list[Secret] = []
     for start, end, kind in sorted(spans, key=lambda span: span[0]):
         if end <= start:
@@ -750,13 +744,6 @@ def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
 
 
 _RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "password", "token"]
-
-
-# The self-test of redaction, run before anything is sent. A broken regular expression engine, a damaged
-# installation or a wrong edit of a pattern would silently find nothing. So one secret of each kind is
-# redacted: it must be gone, and the words around it must still be there. All are invented and split in the
-# source, so that secret scanners do not report them. It takes less than a millisecond once the patterns are
-# compiled; `failed_checks` keeps its answer for the life of the process.
 
 
 _RUN = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
@@ -781,14 +768,23 @@ PLANTED: tuple[tuple[str, str], ...] = (
     ("a command line", f"before sshpass -p {_RUN[:10]} ssh after"),
     ("a key at the start of a line in JSON", f'{{"text": "before\\ngsk_{_RUN}\\nafter"}}'),
 )
-"""What is planted, and a text with it between the words `before` and `after`."""
+"""Test secrets by name, each in a text between the words `before` and `after`.
+
+All are invented, and split in the source so that secret scanners do not report them.
+"""
 
 _PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
 
 
 @cache
 def failed_checks() -> tuple[str, ...]:
-    """What redaction no longer finds; `()` if it works."""
+    """Return the names of the planted secrets that redaction fails to hide; `()` if it works.
+
+    The self-test runs before anything is sent: a broken regular expression engine, a damaged installation or
+    a wrong edit of a pattern would silently find nothing. So one secret of each kind is redacted: it must be
+    gone, and the words around it must still be there. It takes less than a millisecond once the patterns are
+    compiled; the result is cached for the life of the process.
+    """
     if _is_hidden("\n".join(text for _name, text in PLANTED)):
         return ()
     return tuple(name for name, text in PLANTED if not _is_hidden(text)) or ("all of it at once",)
@@ -799,11 +795,6 @@ def _is_hidden(text: str) -> bool:
     if clean.count("before") != text.count("before") or clean.count("after") != text.count("after"):
         return False
     return not any(piece[0] in clean for piece in _PIECE.finditer(text) if piece[0] in _RUN + _PLAIN)
-
-
-# The four redactions that Codex applies to what it remembers, in its order (formats/codex.md section 2), so
-# that files which Reverie writes in its place are what the agent itself would have written. Callers apply
-# `redact` besides.
 
 
 REDACTED = "[REDACTED_SECRET]"
@@ -819,23 +810,21 @@ _STEPS = (
 
 
 def codex_redact(text: str) -> str:
-    """`text` with what looks like a key, a token or a password replaced, also across a line break."""
+    """Return `text` with keys, tokens and passwords replaced as Codex does it, even across a line break.
+
+    These are the four redactions that Codex applies to its memories, in its order (formats/codex.md section
+    2), so that files that Reverie writes in its place equal the agent's own. Callers apply `redact` besides.
+    """
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
     return text
 
 
-# Which of the secrets in a memory are worth a person's look. Redaction hides whatever may be a secret; a mark
-# asks for a person's time, so it leaves out what only stands for a secret: values that describe themselves
-# (`your-32-character-key`, `SecurePass123!`), what everybody's database begins with (`postgres`), members of
-# code, and values that were cut short by whoever wrote them down.
-
-
-# Kinds with a form of their own: nobody makes up a private key as an example.
+# Kinds with a form of their own, which examples do not have.
 _CERTAIN = frozenset({"private-key"})
 _NAME_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SIGNS = "[](){}<>*`'\".,;:!?"
-# What is put behind a word to please a rule for passwords, and sizes of keys.
+# Numbers appended to a word to satisfy a rule for passwords, and sizes of keys.
 _COUNTED = lazy_pattern(
     r"0?[0-9]|1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
@@ -846,7 +835,7 @@ _NEAR_HOST = lazy_pattern(
 )
 # `us-east1`, `create-base64`: names of things, where no sign says that a value follows.
 _NAME_WITH_NUMBER = lazy_pattern(r"[A-Za-z]+(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
-# `caSecret: redis-ca`: where it is, not what it is.
+# `caSecret: redis-ca` names the place of a secret, not the secret.
 _SECRET_NAMED = lazy_pattern(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
 _LISTED_NAME = lazy_pattern(r"`[a-z]+(?:_[a-z]+)+`")
 _GIVEN = lazy_pattern(r"[:=][ \t]*[\"'`*]{0,3}\Z")
@@ -855,12 +844,17 @@ _USER_NAMED = lazy_pattern(
     r"(?i)(?:user|usr|db|database|name|login)[A-Z_]{0,12}[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9_.-]{2,40})"
 )
 _AROUND = 200
-# An address up to what is asked of it: names of pages look drawn at times.
+# An address up to its query, because names of pages sometimes look random.
 _IN_ADDRESS = lazy_pattern(r"https?://[^\s?#=]*\Z")
 
 
 def marked_secrets(text: str) -> tuple[Secret, ...]:
-    """Those of `find_secrets` that a person should look at."""
+    """Return those secrets in a memory that a person should check.
+
+    Redaction hides anything that may be a secret; a mark asks for a person's time, so it leaves out
+    placeholders: values that describe themselves (`your-32-character-key`, `SecurePass123!`), default
+    passwords of databases (`postgres`), members of code, and values shortened by their author.
+    """
     return tuple(secret for secret in find_secrets(text) if not _stands_for_one(text, secret))
 
 
@@ -893,7 +887,7 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
 
 
 def _decoded(value: str) -> str:
-    """What a value says in Base64; empty where it is no Base64 of a text."""
+    """Return the text that a value encodes in Base64; empty if it is not Base64 of a text."""
     try:
         return base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
     except ValueError:
@@ -901,7 +895,7 @@ def _decoded(value: str) -> str:
 
 
 def describes_itself(value: str) -> bool:
-    """Whether a value is made of words that say what it should be, and of numbers that anybody would add."""
+    """Return whether a value consists of words that describe it and of obvious numbers."""
     words = secret_words()
     parts = [part.lower() for part in _NAME_PART.findall(value)]
     if not parts or is_random(value):
@@ -929,7 +923,7 @@ def describes_itself(value: str) -> bool:
 
 
 def _is_default(text: str, secret: Secret, value: str) -> bool:
-    """Whether it is what a database of somebody's own machine begins with."""
+    """Return whether a value is a default password, such as that of a database on one's own machine."""
     if value.lower() in secret_words().defaults:
         return True
     if _PLAIN_WORDS.match(value) is None:

@@ -1,10 +1,10 @@
-"""Secrets that are known by their own shape, whatever is around them.
+"""Secrets that are recognised by their own shape, whatever is around them.
 
 The prefixes and patterns of services are in `text.secret_values`; here are the forms that no table holds:
-private keys, signed tokens, headers, addresses and command lines. Every pattern begins at a boundary, and
-what it consumes is bounded or followed by a character it cannot hold, so no input makes it slow. Possessive
-quantifiers and atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans
-are `(start, end, kind)`.
+private keys, signed tokens, headers, addresses and command lines, and logins, PINs, codes and licences that
+no word for a secret announces. Every pattern begins at a boundary, and its matches are bounded or followed by
+a character they cannot contain, so no input makes it slow. Possessive quantifiers and atomic groups are not
+used: Python before 3.11.5 matches them wrongly. Pure functions; spans are `(start, end, kind)`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _USER_INFO = lazy_pattern(r"""://[^\s/:@?\#"'`<>]{0,256}:([^\s/?\#"'`<>]{1,512})
 _NAMELESS = lazy_pattern(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
 _ORACLE = lazy_pattern(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
 
-# A client of MySQL takes a password right behind `-p`; what goes on elsewhere is another command's.
+# A client of MySQL takes a password directly after `-p`; elsewhere the option means something else.
 _MYSQL = lazy_pattern(
     r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12})?)"
     r"""(?:\.exe)?["']?(?=[ \t])"""
@@ -76,7 +76,7 @@ _NETRC = lazy_pattern(
         {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}})"|((?:(?!\\[nrt])[^\s"']){{1,256}}))""",
     re.VERBOSE,
 )
-# In square brackets: an address, or the mark that stands for one by now.
+# Text in square brackets is an address, or the mark of a redacted one.
 _HOST = lazy_pattern(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
 # host:port:database:user:password
 _PGPASS = lazy_pattern(
@@ -97,7 +97,7 @@ _KEY_END = lazy_pattern(
 )
 # The private part of a key of PuTTY (its documentation, appendix "PPK file format").
 _PUTTY = lazy_pattern(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
-# A line of a key whose end is missing: what quoting, indenting or escaping puts before it, then its text.
+# A line of a key whose end is missing: the signs of quoting, indenting or escaping, then its text.
 _KEY_LINE = lazy_pattern(
     r"""[\s>|*\#"',+\\-]{0,40}
         (?:[A-Za-z0-9+/=]{16,}|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
@@ -108,13 +108,13 @@ _LONGEST_KEY = 32_768
 
 
 class _Rows(Struct, frozen=True):
-    """The table of services as the search needs it."""
+    """The table of services, prepared for the search."""
 
     by_prefix: dict[str, Prefixed]
     in_words: tuple[Shaped, ...]
     in_texts: tuple[Shaped, ...]
     least_word: int
-    """Neither prefixes nor what follows them hold a space, so shorter words hold no secret of the table."""
+    """Length of the shortest word that may hold a secret of the table, which never contains a space."""
 
 
 @cache
@@ -130,8 +130,9 @@ def _rows() -> _Rows:
 
 
 def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Spans of all secrets with a shape of their own; they may overlap. `small`: the text in small letters,
-    of the same length.
+    """Yield the spans of all secrets with a shape of their own; they may overlap.
+
+    `small`: the text in lower case, of the same length.
     """
     yield from _private_keys(text)
     words = list(_long_words(text))
@@ -157,7 +158,7 @@ def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def places_of(text: str, part: str) -> Iterator[int]:
-    """Where `part` begins in `text`."""
+    """Yield each index of `part` in `text`."""
     position = text.find(part)
     while position >= 0:
         yield position
@@ -165,8 +166,10 @@ def places_of(text: str, part: str) -> Iterator[int]:
 
 
 def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str) -> Iterator[re.Match[str]]:
-    """What `pattern` matches where one of `parts`, with which all of its matches begin, is in `searched`.
-    None begins inside another that begins with the same part.
+    """Yield the matches of `pattern` at the occurrences of `parts` in `searched`.
+
+    All matches of the pattern begin with one of `parts`. None begins inside another that begins with the same
+    part.
     """
     for part in parts:
         if part not in searched:
@@ -180,7 +183,7 @@ def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str)
 
 
 def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
-    """The secrets of `SecretTable.patterns`."""
+    """Yield the secrets of `SecretTable.patterns`."""
     rows = _rows()
     found: list[re.Match[str]] = []
     for row in rows.in_texts:
@@ -197,7 +200,7 @@ def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretS
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and text of the words that are long enough for a row of the table."""
+    """Yield start, end and text of the words that are long enough for a row of the table."""
     least, position = _rows().least_word, 0
     for word in [word for word in text.split() if len(word) >= least]:
         position = text.index(word, position)
@@ -226,13 +229,14 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
 
 @cache
 def prefixes_pattern() -> re.Pattern[str]:
-    """Finds the prefixes of the table behind a boundary, the longest where several begin alike."""
+    """Return the pattern that finds the table's prefixes after a boundary, the longest of similar ones."""
     return re.compile("(?<![A-Za-z0-9])" + any_of(_rows().by_prefix))
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern that finds the words, the longest where several begin alike. Hundreds of them take no longer
-    than ten.
+    """Return a pattern that finds the words, the longest where several have the same beginning.
+
+    Hundreds of them take no longer than ten.
     """
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for word in words:
@@ -253,7 +257,7 @@ def _alternatives(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
 
 @cache
 def _compiled(row: Shaped) -> re.Pattern[str]:
-    # Only when one is needed: to compile all of them takes as long as to search many notes.
+    # One at a time, because compiling all of them takes as long as searching many notes.
     return re.compile(row.pattern)
 
 
@@ -271,7 +275,7 @@ def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSp
 
 
 def _end_of_body(text: str, start: int, row: Prefixed) -> int:
-    """Where the secret ends whose prefix ends at `start`; 0 where none follows."""
+    """Return the end of the secret whose prefix ends at `start`; 0 if none follows."""
     # Most are short; only the body of a secret is measured in full.
     piece = text[start : start + _JUDGED]
     body = piece[: len(piece) - len(piece.lstrip(row.alphabet))]
@@ -309,7 +313,7 @@ def _headers(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _behind_p(text: str) -> Iterator[SecretSpan]:
-    """Passwords on the command lines of MySQL's clients."""
+    """Yield passwords on the command lines of MySQL's clients."""
     done = 0
     for match in _MYSQL.finditer(text):
         if match.start() < done:
@@ -321,26 +325,26 @@ def _behind_p(text: str) -> Iterator[SecretSpan]:
             if option.start() >= done:
                 break
             group = next(number for number in (1, 2, 3) if option[number] is not None)
-            # A container of that name has ports behind the same letter.
+            # For a container of that name the same option lists ports.
             is_ports = ":" in option[group] and _PORTS.match(option[group])
             if not is_placeholder(option[group]) and not is_ports:
                 yield option.start(group), option.end(group), "password"
 
 
 def _is_header_value(scheme: str, value: str) -> bool:
-    """Tells a header from a sentence that begins with "Authorization:"."""
+    """Return whether a match is a header, not a sentence that begins with "Authorization:"."""
     if scheme.lower() == "basic":
         return _is_credential(scheme, value)
     return scheme.lower() == "bearer" or len(value) >= 20 or any(map(str.isdigit, value))
 
 
 def _is_netrc(host: str, value: str) -> bool:
-    """Tells a line of a netrc file from a sentence about machines, logins and passwords."""
+    """Return whether a match is a line of a netrc file, not a sentence about machines and passwords."""
     return _HOST.match(host) is not None or not value.strip(".?!:)").isalpha()
 
 
 def _is_credential(scheme: str, value: str) -> bool:
-    """Tells a credential from the next word of a sentence about bearers or basics."""
+    """Return whether a match is a credential, not the next word of a sentence about bearers or basics."""
     if scheme.lower() == "bearer":
         return any(map(str.isdigit, value)) and not is_placeholder(value)
     try:
@@ -364,24 +368,19 @@ def _private_keys(text: str) -> Iterator[SecretSpan]:
         if next_end < len(ends) and ends[next_end] - begin.start() <= _LONGEST_KEY:
             position = ends[next_end]
             if not _KEY_RUN.search(text, begin.end(), position):
-                continue  # dots, or a name, in the place of a key
+                continue  # dots or a name instead of a key
         else:
             while (line := _KEY_LINE.match(text, position)) is not None:
                 position = line.end()
             if position == begin.end():
-                continue  # the words alone, as in a sentence
+                continue  # only the words, as in a sentence
         yield begin.start(), position, "private-key"
 
 
 def services() -> list[str]:
-    """The services whose secrets are known by their own marks."""
+    """Return the names of the services whose secrets are recognised by their own form."""
     table = secret_table()
     return sorted({row.service for row in table.prefixed} | {row.service for row in table.patterns})
-
-
-# Secrets that no word for a secret announces: logins as `name / password`, PINs, recovery codes, licences,
-# and what something is signed with. Each rule begins at a word of its own, in the languages that notes are
-# written in, and then looks at a bounded piece of the same line.
 
 
 _ACCOUNT = (
@@ -437,7 +436,12 @@ _SIGNED = lazy_pattern(
 
 
 def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Spans of these. `small`: the text in small letters, of the same length."""
+    """Yield the spans of secrets that no word for a secret announces.
+
+    These are logins as `name / password`, PINs, recovery codes, licences, and keys used for signing. Each
+    rule begins at a word of its own, in the languages that notes are written in, and then examines a bounded
+    piece of the same line. `small`: the text in lower case, of the same length.
+    """
     if "/" in text or ":" in text or "," in text:
         yield from _logins(text, small)
     if holds_any(small, _PIN_HINTS):
@@ -474,7 +478,7 @@ def _logins(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _codes(text: str, position: int) -> Iterator[SecretSpan]:
-    """The codes in a row, each on a line of its own or not."""
+    """Yield consecutive codes, whether or not each is on a line of its own."""
     for _ in range(_MOST_CODES):
         code = _CODE.match(text, position)
         if code is None:

@@ -1,8 +1,13 @@
 """Judges single values, and finds secrets by the name in front of them.
 
-A value is a placeholder, or looks like a password, or like a random key; every rule of redaction asks here,
-so that a value is judged the same in a sentence, a table or an assignment. Pure; no possessive quantifier or
-atomic group anywhere (Python before 3.11.5 matches those wrongly).
+A value is a placeholder, or looks like a password, or like a random key; every rule of redaction uses these
+functions, so that a value is judged the same in a sentence, a table or an assignment. Pure; no possessive
+quantifier or atomic group anywhere (Python before 3.11.5 matches those wrongly).
+
+Forms of the secrets of known services are the rows of `resources/secrets.toml`; the words that distinguish a
+secret from another value are the lists of `resources/secret_words.toml`. Both are immutable and read when
+first needed. A missing or damaged file raises `FileNotFoundError` or `ValueError` each time (a bug of ours):
+nothing is redacted with half a table. The rules that use the words are here and in `text.redact`.
 """
 
 from __future__ import annotations
@@ -19,18 +24,6 @@ from typing import Any, Literal, cast
 from reverie.resources import load_table
 from reverie.values import Struct
 
-# What secrets of known services look like: the rows of `resources/secrets.toml`; and the words that tell a
-# secret from another value: the lists of `resources/secret_words.toml`. Each is read when first asked for.
-#
-# `prefixed` holds secrets that begin with a mark of their service; a row says which characters follow and how
-# many at least. `patterns` holds secrets whose mark is inside or around them, each with a word without which
-# the pattern cannot match. `nearby` holds secrets without any mark: they count only on a line that names the
-# service and has a word for a secret on it. The invariants of the rows stand in the file.
-# The rules that use the words are here and in `text.redact`.
-#
-# Immutable; any thread. A missing or damaged file raises `FileNotFoundError` or `ValueError` each time (a bug
-# of ours): nothing is redacted with half a table.
-
 
 class LazyPattern:
     """A regular expression that is compiled when it is first used."""
@@ -42,14 +35,15 @@ class LazyPattern:
         if name.startswith("_"):
             raise AttributeError(name)
         found = getattr(re.compile(*self._arguments), name)
-        # Found from now on without coming here.
+        # From now on the attribute is found without `__getattr__`.
         self.__dict__[name] = found
         return found
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, at the first use: redaction has 120 patterns, and most programs that load it redact
-    nothing.
+    """Return a pattern like `re.compile`, compiled at its first use.
+
+    Redaction has 120 patterns, and most programs that import it redact nothing.
     """
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
@@ -59,52 +53,54 @@ _FLAGS = frozenset({"exact", "random"})
 
 
 class Prefixed(Struct, frozen=True):
-    """A secret that begins with `prefix`."""
+    """A secret that begins with `prefix`, a mark of its service."""
 
     service: str
     prefix: str
-    """Unique in the table, case counts."""
+    """Unique in the table, case-sensitive."""
     alphabet: str
-    """The characters that follow the prefix."""
+    """The characters that may follow the prefix."""
     least: int
-    """How many characters follow at least; fewer make no secret."""
+    """Fewest characters after the prefix that make a secret."""
     source: str
     """Site and page of the documentation that describes the form."""
     exact: bool = False
-    """Exactly `least` characters follow, and then none of the alphabet."""
+    """Whether exactly `least` characters follow, and then none of the alphabet."""
     random: bool = False
-    """The prefix is short or an ordinary word, so the rest must look random too."""
+    """Whether the rest must look random, because the prefix is short or an ordinary word."""
 
 
 class Shaped(Struct, frozen=True):
-    """A secret with a form of its own. Group 1 of `pattern`, or all of it, is the secret."""
+    """A secret with a form of its own. Group 1 of `pattern`, or its whole match, is the secret."""
 
     service: str
     word: str
-    """Part of whatever the pattern matches; texts without it are not searched."""
+    """Part of every match of the pattern; texts without it are not searched."""
     pattern: str
     source: str
 
     @property
     def is_one_word(self) -> bool:
-        """Whether the secret is in one word of at least `LONG_WORD` characters, so that only such words are
-        searched. The words of other patterns are long enough to be rare."""
+        """Whether the secret is in one word of at least `LONG_WORD` characters.
+
+        Then only such words are searched. The `word` of every other pattern is long enough to be rare.
+        """
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 
 
 class Nearby(Struct, frozen=True):
-    """A secret that only its surroundings give away."""
+    """A secret without any mark, recognised on a line that names the service and has a word for a secret."""
 
     service: str
     names: tuple[str, ...]
-    """One of them, in lower case, is on the same line."""
+    """Names of the service in lower case, one of which is on the same line."""
     pattern: str
     """Matches the secret as a whole word."""
     source: str
 
 
 class SecretTable(Struct, frozen=True):
-    """All rows of the file, in its order."""
+    """All rows of the file, in its order; their invariants are documented in the file."""
 
     prefixed: tuple[Prefixed, ...]
     patterns: tuple[Shaped, ...]
@@ -112,45 +108,45 @@ class SecretTable(Struct, frozen=True):
 
 
 class SecretWords(Struct, frozen=True):
-    """The lists of words, in small letters."""
+    """The lists of words, in lower case."""
 
     gives: frozenset[str]
-    """After a word for a secret, these say that its value comes next."""
+    """Words which, after a word for a secret, announce its value."""
     fillers: frozenset[str]
-    """These may stand between them and the value."""
+    """Words that may be between those and the value."""
     examples: frozenset[str]
-    """Values of documentation, without hyphens and underscores."""
+    """Values from documentation, without hyphens and underscores."""
     example_parts: tuple[str, ...]
-    """A value of letters with one of these in it is one of documentation, too."""
+    """Parts that make a value of letters an example from documentation."""
     sentence: frozenset[str]
-    """Words of sentences: one of them among others, and the others are no passphrase."""
+    """Words of sentences: a phrase with one of them is not a passphrase."""
     self_naming: frozenset[str]
-    """A value with one of these words in it says what should stand there."""
+    """Words that make a value a description of the missing secret."""
     self_naming_ends: tuple[str, ...]
-    """The same at the end of a word."""
+    """The same, at the end of a word."""
     defaults: frozenset[str]
-    """Passwords that programs come with."""
+    """Default passwords of programs."""
     open_keys: frozenset[str]
-    """Before `key`, these name a key that is no secret."""
+    """Words which, before `key`, name a key that is not secret."""
     passwords: str
     """A pattern for the words for a password, in all languages."""
     letter_pairs: Mapping[str, int]
-    """By two small letters, how seldom the second follows the first in words, in bits."""
+    """How rarely the second lower-case letter of a pair follows the first in words, in bits."""
     open_tokens: frozenset[str]
-    """The same before `token`."""
+    """Words which, before `token`, name a token that is not secret."""
     options: Mapping[str, str]
-    """By the name of a program, a pattern for the option that takes a password; group 1 is the password."""
+    """Patterns for the option that takes a password, by name of the program; group 1 is the password."""
 
 
 @cache
 def secret_table() -> SecretTable:
-    """The table that comes with the program. Raises `FileNotFoundError` and `ValueError`: bugs of ours."""
+    """Return the table that comes with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
     return load_table("secrets.toml", _table)
 
 
 @cache
 def secret_words() -> SecretWords:
-    """The words that come with the program. Raises `FileNotFoundError` and `ValueError`: bugs of ours."""
+    """Return the words that come with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
     return load_table("secret_words.toml", _words)
 
 
@@ -215,7 +211,7 @@ SecretSpan = tuple[int, int, str]
 
 _VARIABLE = lazy_pattern(
     r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[?redacted:|\[REDACTED"
-    # What stands in brackets in another script, a class in PowerShell, an answer, a pinned version.
+    # Text in brackets in another script, a class in PowerShell, an answer, a pinned version.
     r"|\[[^\[\]]*[^\x00-\x7f][^\[\]]*\]\Z|\[[A-Za-z.]{3,40}\]::|(?:true|false)[\])}]"
     r"|[A-Za-z][\w.-]{1,60}(?:==|>=|~=|<=)\d[\w.]*\Z"
 )
@@ -238,7 +234,7 @@ _PLACE = lazy_pattern(
 _FILE_NAME = lazy_pattern(r"[^\s]*\.[A-Za-z]{2,5}\Z")
 _PLAIN_NUMBER = lazy_pattern(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
 _VERSION = lazy_pattern(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z")
-# Names of methods and formats that end or begin with a number.
+# Names of methods and formats that begin or end with a number.
 _TECHNICAL = lazy_pattern(
     r"(?i)[a-z]{2,8}-\d{2,4}(?:-\d{1,3}[a-z]?)?\Z|[a-z]\d{2,4}-[a-z]\d{2,4}\Z|[a-z-]{3,30}[#@]v?\d+(?:\.\d+)+\Z|(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
     r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
@@ -266,8 +262,9 @@ _KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder: a variable, a template, a mask, an example of a manual, our own mark,
-    or what only stands where a secret would.
+    """Return whether a value only takes the place of a secret.
+
+    Such as a variable, a template, a mask, an example of a manual, or our own mark.
     """
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
@@ -285,12 +282,12 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_bracketed(value: str) -> bool:
-    """Whether it names the thing in angle brackets instead of being one."""
+    """Return whether a value in angle brackets names the secret instead of being it."""
     return _IN_BRACKETS.match(value) is not None
 
 
 def is_mask(body: str) -> bool:
-    """Whether what follows a service's prefix was written instead of a key: `xxxx`, `your-key-here`."""
+    """Return whether the text after a service's prefix is a mask, not a key: `xxxx`, `your-key-here`."""
     letters = set(body.lower()) - set("-_.")
     if len(letters) <= 2 or (_SAME.search(body) is not None and len(letters) <= 5):
         return True
@@ -300,49 +297,50 @@ def is_mask(body: str) -> bool:
 
 
 def is_place(value: str) -> bool:
-    """Whether it is a path or an address."""
+    """Return whether a value is a path or an address."""
     return _PLACE.match(value) is not None
 
 
 def is_file_name(value: str) -> bool:
-    """Whether it ends as names of files and hosts do."""
+    """Return whether a value ends like a name of a file or host."""
     return _FILE_NAME.match(value) is not None
 
 
 def is_identifier(value: str) -> bool:
-    """Whether it is a name of code, perhaps of a member of something."""
+    """Return whether a value is a name in code, perhaps of a member of something."""
     return _IDENTIFIER.match(value) is not None
 
 
 def is_call(value: str) -> bool:
-    """Whether it begins like a call or an index of code."""
+    """Return whether a value begins like a call or an index in code."""
     return _CALL.match(value) is not None
 
 
 def is_mixed(value: str) -> bool:
-    """Whether it has letters and digits."""
+    """Return whether a value contains letters and digits."""
     return _LETTER.search(value) is not None and _DIGIT.search(value) is not None
 
 
 def is_hash_like(value: str) -> bool:
-    """Whether it could as well be a checksum, a commit or an identifier: hexadecimal digits, a UUID, the
-    digest of a password.
+    """Return whether a value may be a checksum, a commit or an identifier.
+
+    That is hexadecimal digits, a UUID, or the digest of a password.
     """
     return any(pattern.match(value) is not None for pattern in (_HEX, _UUID, _CRYPT))
 
 
 def is_hex(value: str) -> bool:
-    """Whether it has hexadecimal digits only."""
+    """Return whether a value consists of hexadecimal digits only."""
     return _HEX.match(value) is not None
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether it is at least four plain words with hyphens between them."""
+    """Return whether a value is at least four plain words joined by hyphens."""
     return _KEBAB.match(value) is not None
 
 
 def is_word_phrase(value: str) -> bool:
-    """Whether it is at least four words with blanks between them that make no sentence."""
+    """Return whether a value is at least four words separated by spaces that are not a sentence."""
     words = value.split(" ")
     return (
         4 <= len(words) <= 12
@@ -352,12 +350,15 @@ def is_word_phrase(value: str) -> bool:
 
 
 def is_uuid(value: str) -> bool:
-    """Whether it has the form of a UUID."""
+    """Return whether a value has the form of a UUID."""
     return _UUID.match(value) is not None
 
 
 def is_password_like(value: str) -> bool:
-    """Whether a word of a sentence could be a password: no word, name, number, version, path or method."""
+    """Return whether a word of a sentence may be a password.
+
+    It must not be a plain word, name, number, version, path or method.
+    """
     if len(value) < 5 or len(value) > 200 or is_placeholder(value) or is_place(value) or is_call(value):
         return False
     if (
@@ -397,12 +398,12 @@ def is_password_like(value: str) -> bool:
 
 
 def drawn_bits(value: str) -> float:
-    """The surprise of a value per character, in bits: some 4 for words and names made of words, some 5.7 for
-    what a machine drew.
+    """Return the surprise of a value per character, in bits.
 
-    A piece (a word, by its case, or a number) costs 6 bits to begin and its pairs of letters what
-    `SecretWords.letter_pairs` says; the first number 4, and a piece behind a sign half, because names have
-    such. Signs of names do not count, others 5.
+    About 4 for words and names made of words, about 5.7 for random values. A piece (a word, delimited by
+    case, or a number) costs 6 bits to begin, and its pairs of letters the bits of `SecretWords.letter_pairs`;
+    the first number costs 4, and a piece after a sign half, because names contain them. Signs that names
+    contain do not count, others cost 5.
     """
     pairs = secret_words().letter_pairs
     bits = count = numbers = 0
@@ -424,20 +425,22 @@ def drawn_bits(value: str) -> float:
 
 
 def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
-    """Whether a value looks drawn by a machine, letter by letter, also where it has letters only or is short.
-    Hexadecimal values do not count; they are checksums more often. Of 1,000 drawn values of 14 letters or
+    """Return whether a value looks random letter by letter, even if it is short or has only letters.
+
+    Hexadecimal values do not count; they are checksums more often. Of 1,000 random values of 14 letters or
     digits 990 reach 4.7 bits, of 1,000 words and names of that length 10.
     """
     if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
         return False
     if _OF_CODE.search(value) is not None:
         return False
-    # A word by itself may be an odd one, or one of a language that the figures do not know.
+    # A single word may be unusual, or from a language that the figures do not cover.
     return drawn_bits(value) >= bits + 0.6 * (value.isalpha() and (value.islower() or value.istitle()))
 
 
 def is_random(value: str, least: int = 16) -> bool:
-    """Whether a value looks drawn by a machine: one long run of letters and digits that change kind often.
+    """Return whether a value looks random: one long run of letters and digits that often alternate.
+
     Hexadecimal values do not count; they are checksums more often.
     """
     if len(value) < least or is_hash_like(value) or is_placeholder(value):
@@ -457,8 +460,9 @@ def _is_random_run(run: str) -> bool:
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Whether one of `parts`, without which a pattern cannot match, is in `text`. Takes a hundredth of the
-    time of the pattern.
+    """Return whether `text` contains one of `parts`, without which a pattern cannot match.
+
+    Takes a hundredth of the time of the pattern.
     """
     for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
         if part in text:
@@ -466,17 +470,12 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
     return False
 
 
-# Secrets with a name in front of them: `DB_PASSWORD=...`, `API key: ...`, `--token ...`. A name is split into
-# words (`dbPassword` is "db", "password") and judged by the last of them; where that says little ("key"), by
-# the words in front of it as well, also across a space. The value is judged by how such a name is used: a
-# password may look like anything, a token or key must look machine-made, because both words are common in
-# prose and code. Only lines with a word for a secret are searched (`secret_lines`), and each character is
-# examined a bounded number of times. Spans are `(start, end, kind)`.
-
-
 Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
-"""`pass`, `key`: the name alone says little. `gpg-key`: a fingerprint more often than a key. `mention`: a
-secret's word somewhere in the name (`TOKEN_GITHUB`, `password_hash`), not at its end."""
+"""The kind of value that a name announces.
+
+`pass` and `key`: the name alone is not conclusive. `gpg-key`: a fingerprint more often than a key. `mention`:
+a word for a secret in the name (`TOKEN_GITHUB`, `password_hash`), but not at its end.
+"""
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
 _NAMED = lazy_pattern(
@@ -551,11 +550,11 @@ _LISTED = lazy_pattern(
 )
 _REDIRECTION = lazy_pattern(r"[0-9&]?>{1,2}(?:/dev/|&\d|\Z)")
 _STYLE = lazy_pattern(r"[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z")
-# What an option takes is as often the name of something.
+# The value of an option is as often the name of something.
 _PASSPHRASE = lazy_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){1,11}")
 _OPTION_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,2}\d?")
 _CODE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
-# What follows such a name is a fingerprint, or the whole key in Base64.
+# The value after such a name is a fingerprint, or the whole key in Base64.
 _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 # "If the tests pass: ..."
 _WHAT_PASSES = frozenset(
@@ -595,7 +594,7 @@ _FOREIGN_HINT = lazy_pattern(
 
 
 def small_letters(text: str) -> str:
-    """`text` in small letters, character by character, so that places in it stay the same."""
+    """Return `text` in lower case, character by character, so that indexes stay valid."""
     small = text.lower()
     if len(small) == len(text):
         return small
@@ -603,7 +602,7 @@ def small_letters(text: str) -> str:
 
 
 def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
-    """Start and end of every line with a word for a secret. `small`: `small_letters(text)`."""
+    """Return start and end of every line with a word for a secret. `small`: `small_letters(text)`."""
     found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
     if not text.isascii():
         found = sorted({*found, *_lines_with(_FOREIGN_HINT, small)})
@@ -622,7 +621,15 @@ def _lines_with(hints: re.Pattern[str], small: str) -> list[tuple[int, int]]:
 
 
 def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Spans of all values on `lines` that their name makes a secret."""
+    """Yield the spans of all values on `lines` that are secrets because of their name.
+
+    For example `DB_PASSWORD=...`, `API key: ...`, `--token ...`. A name is split into words (`dbPassword` is
+    "db", "password") and judged by the last of them; where that is not conclusive ("key"), also by the words
+    in front of it, even across a space. The value is judged by the usual values of such a name: a password
+    may look like anything, a token or key must look machine-made, because both words are common in prose and
+    code. Only lines with a word for a secret are searched (`secret_lines`), and each character is examined a
+    bounded number of times.
+    """
     position = 0
     for start, end in lines:
         position = max(position, start)
@@ -633,7 +640,7 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 
 
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
-    """Where to search on, and the value behind a name if it is a secret."""
+    """Return where to continue the search, and the value after a name if it is a secret."""
     position = named.end()
     name = named["name"]
     if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
@@ -652,7 +659,7 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
     if kind == "key" and _KEY_HEADER.match(name):
         kind = "token"
     if kind is None:
-        # What stands for a type may be the name: `$env:DB_PASSWORD = ...`.
+        # The apparent type may be the name: `$env:DB_PASSWORD = ...`.
         return named.end("name"), _basic_auth(text, name, position)
     position = _end_of(_BLOCK, text, position)
     opening = _OPENING_QUOTE.match(text, position)
@@ -675,7 +682,7 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
 
 
 def _storepass(name: str) -> bool:
-    """Java's tools and OpenSSL take long options with one dash."""
+    """Return whether an option with one dash names a secret: Java's tools and OpenSSL have long ones."""
     return kind_of_name(name) in ("password", "token", "pass")
 
 
@@ -685,7 +692,7 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def kind_of_name(name: str) -> Kind | None:
-    """What a value with this name is, by the last word of the name."""
+    """Return the kind of value that a name announces, by its last word; None if it is not a secret."""
     if not name.isascii():
         small = name.lower()
         if small.endswith(_FOREIGN_PASSWORDS):
@@ -695,7 +702,7 @@ def kind_of_name(name: str) -> Kind | None:
 
 
 def kind_of_words(words: list[str]) -> Kind | None:
-    """The same for the words of a name, in small letters."""
+    """Return the kind of value that a name announces, given its words in lower case."""
     while words and words[-1].isdigit():
         words = words[:-1]
     if not words:
@@ -727,7 +734,7 @@ def kind_of_words(words: list[str]) -> Kind | None:
 
 
 def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Kind | None) -> Kind | None:
-    """The kind of a name that is the last of several words: `API key: ...`, `db pass: ...`."""
+    """Return the kind of a name that is the last of several words: `API key: ...`, `db pass: ...`."""
     start = named.start("name")
     before = _BEFORE.search(text[max(line, start - 60) : start])
     if before is None:
@@ -750,7 +757,7 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 
 
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
-    """Whether the word `text[start:end]` is a key that is not secret: `cache_key`, "the public key"."""
+    """Return whether the word `text[start:end]` is a key that is not secret, such as `cache_key`."""
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
     if not own or own[-1] not in ("key", "keys", "token", "tokens"):
         return False
@@ -764,7 +771,7 @@ def is_open_key(text: str, start: int, end: int, line: int) -> bool:
 
 def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> bool:
     if any(character.isspace() for character in value):
-        # A sentence (a label, a message, an example), but for the value of a variable in a shell.
+        # A sentence (a label, a message, an example), except for the value of a shell variable.
         if kind == "password" and assigned and name.isupper():
             return _PASSPHRASE.fullmatch(value) is not None
         return kind == "password" and is_word_phrase(value)
@@ -774,8 +781,9 @@ def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> b
 
 
 def _is_bare_secret(kind: Kind, named: re.Match[str], value: str, following: str, *, line_ends: bool) -> bool:
-    """`line_ends`: whether nothing else follows on the line after the value, whose next character is
-    `following`.
+    """Return whether a value without quotes is a secret.
+
+    `following`: the character after it; `line_ends`: whether nothing else follows on the line.
     """
     if not _may_be_secret(kind, named["name"], value):
         return False
@@ -807,8 +815,9 @@ def _may_be_secret(kind: Kind, name: str, value: str) -> bool:
 
 
 def _looks_made(kind: Kind, value: str) -> bool:
-    """No word but made by a machine, or by a person as if: letters and digits mixed, or one long run. The
-    less its name says, the longer it has to be.
+    """Return whether a value looks made by a machine, or by a person imitating one.
+
+    That is letters and digits mixed, or one long run. The less its name reveals, the longer it has to be.
     """
     if len(value) < _LEAST[kind] or PUBLIC_KEY.match(value):
         return False
@@ -840,7 +849,10 @@ _PAIR_REACH = 200
 
 
 def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Spans of values beside a field that names them, in either order. `small`: the text in small letters."""
+    """Yield the spans of values beside a field that names them, in either order.
+
+    Kubernetes, CloudFormation and forms have such pairs. `small`: the text in lower case.
+    """
     if not holds_any(small, ("val", "content", "default", "string")):
         return
     for one, other in pairwise(_FIELD.finditer(text)):
@@ -860,7 +872,7 @@ def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:
-    """The field `auth` of Docker and npm: a name and a password in Base64."""
+    """Return the value of the field `auth` of Docker and npm: a name and a password in Base64."""
     if name.lower() not in ("auth", "_auth"):
         return None
     opening = _OPENING_QUOTE.match(text, position)

@@ -1,10 +1,9 @@
-"""Phrases that a window can say in another language, counts in sentences, lengths and white space as the
-agents see them, and the first heading of a text.
+"""Translatable phrases, counts in sentences, lengths and white space as agents see them, and headings.
 
-Rooms below the window speak English: on the command line, in logs and in files. A `Phrase` is such a text
-that keeps what it was made of, so that the window can look up its template and put the same values into the
-translation. `packaging/translations.py` finds the templates by the names `phrase` and `plural`. Values are
-inserted by name alone: a template from another machine cannot look into them.
+Layers below the window use English: on the command line, in logs and in files. A `Phrase` is such a text that
+keeps its template and values, so that the window can look up the template's translation and insert the same
+values. `packaging/translations.py` finds the templates by the names `phrase` and `plural`. Values are
+inserted by name alone: a template from another machine cannot access their attributes.
 
 Threading: pure. Failure: none.
 """
@@ -19,43 +18,46 @@ JS_SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""White space to JavaScript, which its `trim` removes. Python's `strip` keeps U+FEFF, and removes U+001C to
-U+001F and U+0085."""
+"""White space in JavaScript, which its `trim` removes.
+
+Python's `strip` keeps U+FEFF, and removes U+001C to U+001F and U+0085.
+"""
 _NAMED_AT_MOST = 3
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def is_utf16(data: bytes) -> bool:
-    """Whether a file's bytes begin as UTF-16 does."""
+    """Return whether a file's bytes begin with a UTF-16 byte order mark."""
     return data.startswith(_UTF_16_MARKS)
 
 
 def readable_text(data: bytes) -> str:
-    """Decode a file's bytes to show or search them: UTF-16 by its mark, else UTF-8; what is neither becomes
-    U+FFFD.
+    """Decode a file's bytes for display or search: UTF-16 with a byte order mark, else UTF-8.
+
+    Invalid bytes become U+FFFD.
     """
     return data.decode("utf-16" if is_utf16(data) else "utf-8", "replace")
 
 
 def some(count: int, word: str) -> str:
-    """`1 turn`, `2 turns`, `1,000 directories`."""
+    """Return a count with its noun: `1 turn`, `2 turns`, `1,000 directories`."""
     if count == 1:
         return f"1 {word}"
     return f"{count:,} {word[:-1]}ies" if word.endswith("ry") else f"{count:,} {word}s"
 
 
 def left_as_before(count: int) -> str:
-    """`left as it is` of one thing, `left as they are` of several."""
+    """Return `left as it is` for one thing, `left as they are` for several."""
     return "left as it is" if count == 1 else "left as they are"
 
 
 def was_left(count: int) -> str:
-    """`was left as it is` of one thing, `were left as they are` of several."""
+    """Return `was left as it is` for one thing, `were left as they are` for several."""
     return f"{'was' if count == 1 else 'were'} {left_as_before(count)}"
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """The summary of a run, and the write-protected files that it left alone."""
+    """Return the summary of a run with the write-protected files that it left alone."""
     if not paths:
         return summary
     if summary and summary[-1] not in ".!?":
@@ -65,14 +67,11 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
 
 
 def with_pairs(summary: str, pairs: int) -> str:
-    """The summary of a run, and how many pairs of memories it leaves to a person."""
+    """Return the summary of a run with the number of pairs of memories that it leaves to a person."""
     if not pairs:
         return summary
     end = "" if summary.endswith((".", "!", "?")) else "."
     return f"{summary}{end} {some(pairs, 'pair')} of memories {'is' if pairs == 1 else 'are'} worth a look."
-
-
-# Lengths as the agents count them: UTF-16 code units, and tokens estimated from those.
 
 
 _UNITS_PER_TOKEN = 4
@@ -80,12 +79,12 @@ _LAST_OF_ONE_UNIT = "\uffff"
 
 
 def utf16_length(text: str) -> int:
-    """UTF-16 code units of `text`; JavaScript's `length`."""
+    """Return the number of UTF-16 code units of `text`: JavaScript's `length`."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut_utf16(text: str, units: int) -> str:
-    """The longest beginning of `text` of at most `units` code units that splits no character."""
+    """Return the longest beginning of `text` of at most `units` code units that splits no character."""
     if utf16_length(text) <= units:
         return text
     used = 0
@@ -100,8 +99,9 @@ _LONGEST_WORD = 500
 
 
 def between_words(cut: str, text: str) -> str:
-    """`cut`, a beginning of `text`, without the word that it ends in the middle of: half a key is one that no
-    shape knows. A word of more than 500 characters stays cut.
+    """Return `cut`, a beginning of `text`, without a word that is cut off at its end.
+
+    Half a key matches no known shape of a secret. A word of more than 500 characters stays cut.
     """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -113,7 +113,10 @@ def between_words(cut: str, text: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens where no provider counts them: a quarter of the code units, rounded up (design.md section 5)."""
+    """Return the tokens of a text that no provider counted: a quarter of its code units, rounded up.
+
+    The rule is from design.md section 5.
+    """
     return -(-utf16_length(text) // _UNITS_PER_TOKEN)
 
 
@@ -123,13 +126,10 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def first_heading(beginning: bytes) -> str:
-    """The first heading of the top level in the beginning of a file, else its first task; empty for none."""
+    """Return the first top-level heading in the beginning of a file, else its first task; empty for none."""
     text = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _HEADING.search(text) or _TASK.search(text)
     return _CONTROLS.sub(" ", found[1]).strip() if found else ""
-
-
-# Phrases.
 
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -137,8 +137,10 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Phrase(str):
-    """The English text itself. `template`: what it was made from; `values` may be phrases too; `number` and
-    `one`: of a plural.
+    """An English text that keeps the parts it was made from.
+
+    `template` has a place for each of `values`, which may be phrases too; `number` and `one` are the count
+    and singular of a plural.
     """
 
     __slots__ = ("number", "one", "template", "values")
@@ -150,7 +152,7 @@ class Phrase(str):
     def __new__(
         cls, template: str, values: Mapping[str, str] = _NONE, number: int | None = None, one: str = ""
     ) -> Phrase:
-        """Fill the template."""
+        """Create the text from the template."""
         text = template
         if number is not None:
             text = (one if number == 1 else template).replace("%n", f"{number:,}")
@@ -163,27 +165,27 @@ class Phrase(str):
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """A template with its values; a place without one stays."""
+    """Return a template with its values inserted; a place without a value stays."""
     return _PLACE.sub(lambda found: values.get(found[1], found[0]), template) if values else template
 
 
 def phrase(template: str, /, **values: str | int) -> Phrase:
-    """A literal template with `{name}` for each value."""
+    """Return a phrase from a literal template with `{name}` for each value."""
     return Phrase(template, _texts(values))
 
 
 def plural(one: str, many: str, number: int, /, **values: str | int) -> Phrase:
-    """`one` or `many`, whose `%n` is the count."""
+    """Return a phrase from `one` or `many`, in which `%n` is the count."""
     return Phrase(many, _texts(values), number, one)
 
 
 def plain(text: str) -> Phrase:
-    """A text that has no translation: of a file, of another program, of an error."""
+    """Return a phrase for text without a translation: from a file, another program or an error."""
     return text if isinstance(text, Phrase) else Phrase("{text}", {"text": text})
 
 
 def together(*parts: str) -> Phrase:
-    """Sentences one after the other; empty ones are left out."""
+    """Return the sentences joined by spaces, without empty ones."""
     said = {f"part{number}": part for number, part in enumerate(parts) if part}
     return Phrase(" ".join(f"{{{name}}}" for name in said), said)
 
