@@ -31,7 +31,7 @@ from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
-from reverie.ui.widgets import lists
+from reverie.ui.widgets import row_delegate
 from reverie.ui.window.actions import ACTIONS
 from reverie.ui.window.palette import Palette
 
@@ -375,7 +375,7 @@ def test_no_file_name_is_shortened(
 ) -> None:
     """B16, and the names at any width."""
     shortened: set[str] = set()
-    fit = lists._fitted
+    fit = row_delegate._fitted
 
     def fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
         shown, needed = fit(metrics, text, mode, room)
@@ -383,7 +383,7 @@ def test_no_file_name_is_shortened(
             shortened.add(text)
         return shown, needed
 
-    monkeypatch.setattr(lists, "_fitted", fitted)
+    monkeypatch.setattr(row_delegate, "_fitted", fitted)
     look.begin(WindowStyle(size, "en", "light"))
     driver = windows.open(home)
     if width == NARROW:

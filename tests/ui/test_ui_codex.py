@@ -34,7 +34,7 @@ from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent
 from reverie.ui.memory.footer import Footer
 from reverie.ui.transcripts.tab import JobsDialog
 from reverie.ui.transcripts.text import state_of
-from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.widgets.row_delegate import ROW_ROLE
 from reverie.values import replace
 
 CWD = "/projects/demo"

@@ -20,7 +20,7 @@ from reverie.engine.asking import ask
 from reverie.ui import dialogs
 from reverie.ui.editor.control import CompareDialog
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
-from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.widgets.row_delegate import ROW_ROLE
 from reverie.ui.window.palette import Palette
 
 PATH = "/memories/project/deploy.md"

@@ -9,7 +9,8 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from reverie.ui.appearance import Icons
-from reverie.ui.widgets.controls import Toast, WrapLabel
+from reverie.ui.widgets.controls import WrapLabel
+from reverie.ui.widgets.messages import Toast
 
 UNDO = [("undo", "Undo", "Take it back")]
 

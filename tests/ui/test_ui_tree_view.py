@@ -21,7 +21,7 @@ from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.tree.model import PATH_ROLE, MemoryTreeModel
 from reverie.ui.tree.row_look import RowLook
 from reverie.ui.tree.view import MemoryTreeView
-from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.widgets.row_delegate import ROW_ROLE
 
 
 class Shown:

@@ -11,7 +11,7 @@ from ui_windows import Driver, Windows
 from reverie.clock import system_clock
 from reverie.ui.memory import inspector
 from reverie.ui.tree.memory_tree import GoneData
-from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.widgets.row_delegate import ROW_ROLE
 
 PATH = "/memories/global/testing.md"
 

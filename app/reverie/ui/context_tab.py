@@ -41,9 +41,10 @@ from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.tree.findings import headline
 from reverie.ui.tree.model import loaded_words
-from reverie.ui.widgets.controls import FitPushButton, PartTab, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.pages import PartTab
 from reverie.ui.widgets.text_views import LoadedText
 from reverie.values import Struct, replace
 

@@ -28,8 +28,9 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.changes.review import review_shortcuts
 from reverie.ui.display_text import counted, tr, visible
-from reverie.ui.widgets.controls import WrapLabel, embolden, message_box
+from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, scrolled
+from reverie.ui.widgets.messages import message_box
 
 if TYPE_CHECKING:
     from reverie.services.views import ConsentView

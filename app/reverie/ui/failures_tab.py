@@ -37,9 +37,11 @@ from reverie.ui.display_text import age, as_tooltip, counted, tr, visible, visib
 from reverie.ui.display_text import translatable as _
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.edits import TakeBack
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, PartTab, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import Panes, column, pane, row_of
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import PartTab
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct

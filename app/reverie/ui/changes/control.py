@@ -33,9 +33,10 @@ from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.footer import applied_words, conflict_words
 from reverie.ui.memory.footer_control import DreamEnded, FooterControl
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.widgets.controls import MessageBar, Tone, WrapLabel, embolden
+from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.values import replace
 
 if TYPE_CHECKING:

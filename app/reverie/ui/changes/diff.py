@@ -42,8 +42,9 @@ from reverie.ui.display_text import (
     when,
 )
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
-from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import FormattedTextBox, PlainTextBox
 from reverie.ui.widgets.text_views import LONGEST_ROW, DiffView, TextView, invisible_words
 from reverie.values import Struct

@@ -21,8 +21,10 @@ from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
 from reverie.ui.display_text import counted, human_size, left_pairs, summary_words, visible, when
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, TabPage, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import TabPage
 from reverie.ui.widgets.text_views import TextView
 
 if TYPE_CHECKING:

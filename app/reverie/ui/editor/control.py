@@ -30,8 +30,9 @@ from reverie.ui.editor.text_merge import Side
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, RowData, parse_shown
-from reverie.ui.widgets.controls import MessageBar, WrapLabel
+from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_views import DiffView
 from reverie.values import replace
 

@@ -38,8 +38,9 @@ from reverie.ui.editor.documents import Address, FileRef, OpenFile, written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
-from reverie.ui.widgets.controls import MessageBar, Tone, WrapLabel
+from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
+from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.ui.widgets.text_views import DiffView
 from reverie.values import Struct, field
 

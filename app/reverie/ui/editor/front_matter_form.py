@@ -43,8 +43,9 @@ from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.text_merge import restored
-from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, MessageBar, WrapLabel, tint
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
 # The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as

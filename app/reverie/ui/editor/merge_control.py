@@ -30,8 +30,9 @@ from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.jobs import single_shot
-from reverie.ui.widgets.controls import FitPushButton, WrapLabel, message_box
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
+from reverie.ui.widgets.messages import message_box
 from reverie.ui.widgets.text_views import read_only_text
 
 if TYPE_CHECKING:

@@ -44,8 +44,9 @@ from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
 from reverie.ui.editor.text_merge import widget_text
 from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, single_shot
-from reverie.ui.widgets.controls import MessageBar, PathLabel, WrapLabel, flat_button, tint
+from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.messages import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps

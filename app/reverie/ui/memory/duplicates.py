@@ -38,9 +38,10 @@ from reverie.ui.editor.text_merge import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.session import HomeSession
-from reverie.ui.widgets.controls import FitCombo, FitPushButton, MessageBar, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.values import Struct, replace
 

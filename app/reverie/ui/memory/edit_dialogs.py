@@ -28,8 +28,9 @@ from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
 from reverie.ui.appearance import GAP, MARGIN, theme_of
 from reverie.ui.display_text import scope_name, things, tr, visible
 from reverie.ui.tree.memory_tree import name_problem
-from reverie.ui.widgets.controls import WrapLabel, message_box
+from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column
+from reverie.ui.widgets.messages import message_box
 from reverie.values import Struct
 
 if TYPE_CHECKING:

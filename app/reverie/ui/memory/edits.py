@@ -28,7 +28,7 @@ from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog, ask_keep_both
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import SCOPES, FileData, FolderData, parse_shown, path_of
 from reverie.ui.tree.view import MemoryTreeView
-from reverie.ui.widgets.controls import MessageBar, Tone
+from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

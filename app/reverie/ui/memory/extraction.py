@@ -40,8 +40,9 @@ from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import AUTO, RULES, PreparedRun
 from reverie.ui.session import HomeSession
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, size_sections
+from reverie.ui.widgets.messages import MessageBar
 from reverie.values import replace
 
 if TYPE_CHECKING:

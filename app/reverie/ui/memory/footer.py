@@ -56,16 +56,9 @@ from reverie.ui.display_text import (
     when,
 )
 from reverie.ui.jobs import repeating, single_shot
-from reverie.ui.widgets.controls import (
-    ElidedLabel,
-    FitPushButton,
-    FitToolButton,
-    MessageBar,
-    Tone,
-    WrapLabel,
-    embolden,
-)
+from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of
+from reverie.ui.widgets.messages import MessageBar, Tone
 from reverie.values import Struct
 
 if TYPE_CHECKING:

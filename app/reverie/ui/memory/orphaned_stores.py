@@ -37,17 +37,11 @@ from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession
-from reverie.ui.widgets.controls import (
-    EmptyPage,
-    FitCombo,
-    FitPushButton,
-    Heading,
-    MessageBar,
-    WrapLabel,
-    embolden,
-)
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, pane, split, stacked
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import EmptyPage, Heading
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView
 

@@ -74,8 +74,10 @@ from reverie.ui.tree.memory_tree import (
 )
 from reverie.ui.tree.model import MemoryTreeModel
 from reverie.ui.tree.view import MemoryTreeView
-from reverie.ui.widgets.controls import EmptyPage, FitPushButton, Heading, MessageBar, Toast, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
+from reverie.ui.widgets.messages import MessageBar, Toast
+from reverie.ui.widgets.pages import EmptyPage, Heading
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.window.actions import CONSOLIDATE_MENU, TREE_MENU, Actions, ActionState
 from reverie.values import replace

@@ -24,9 +24,11 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled
 from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, TabPage, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import TabPage
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext

@@ -39,8 +39,9 @@ from reverie.ui.settings.fields import (
     with_draft,
 )
 from reverie.ui.settings.pages import MODELS, PAGES, label
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column, row_of, scrolled, stacked
+from reverie.ui.widgets.messages import MessageBar
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine

@@ -34,16 +34,10 @@ from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, icon_size, theme_of
 from reverie.ui.display_text import counted, said, tr, visible
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.widgets.controls import (
-    EmptyPage,
-    FitPushButton,
-    MessageBar,
-    TabPage,
-    WrapLabel,
-    embolden,
-    tint,
-)
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden, tint
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -56,8 +56,9 @@ from reverie.ui.traces.timeline import (
     verdict_label,
     verdict_tone,
 )
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel, embolden
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, field

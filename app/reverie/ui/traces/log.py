@@ -29,9 +29,11 @@ from reverie.ui.appearance import GAP, MARGIN, Icons
 from reverie.ui.display_text import age, as_tooltip, counted, exact_time, kind_title, tr, visible
 from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.traces.timeline import duration_label
-from reverie.ui.widgets.controls import EmptyPage, FitPushButton, MessageBar, SearchField, TabPage, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -41,8 +41,9 @@ from reverie.ui.jobs import JobControl
 from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
 from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
-from reverie.ui.widgets.controls import MessageBar, WrapLabel
+from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
+from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
 from reverie.values import Struct, replace

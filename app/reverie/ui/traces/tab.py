@@ -34,9 +34,10 @@ from reverie.ui.traces.log import LogView
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
 from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
-from reverie.ui.widgets.controls import EmptyPage, FitCombo, SearchField, TabPage, WrapLabel
+from reverie.ui.widgets.controls import FitCombo, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
+from reverie.ui.widgets.pages import EmptyPage, TabPage
 
 if TYPE_CHECKING:
     from reverie.services.traces import TranscriptService

@@ -41,8 +41,8 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import as_tooltip, counted, kind_title, tr, visible, visible_lines
-from reverie.ui.widgets.controls import Tone
 from reverie.ui.widgets.layouts import column, size_sections, split
+from reverie.ui.widgets.messages import Tone
 from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct, replace
 

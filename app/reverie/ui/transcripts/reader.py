@@ -24,8 +24,9 @@ from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons
 from reverie.ui.jobs import JobControl, Lane, Work, repeating
 from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
-from reverie.ui.widgets.controls import FitPushButton, MessageBar, SearchField, WrapLabel
+from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column
+from reverie.ui.widgets.messages import MessageBar
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -45,17 +45,11 @@ from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
-from reverie.ui.widgets.controls import (
-    EmptyPage,
-    FitCombo,
-    FitPushButton,
-    MessageBar,
-    SearchField,
-    TabPage,
-    WrapLabel,
-)
+from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column, size_sections, split, stacked
 from reverie.ui.widgets.lists import follow_pointer
+from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.values import replace
 
 if TYPE_CHECKING:

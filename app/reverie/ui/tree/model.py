@@ -52,7 +52,7 @@ from reverie.ui.tree.memory_tree import (
 from reverie.ui.tree.node_model import BRANCH_FLAGS, LEAF_FLAGS, NOTICE_FLAGS, AnyIndex, NodeModel
 from reverie.ui.tree.row_look import RowLook, plain_look
 from reverie.ui.tree.rows import RowNode
-from reverie.ui.widgets.lists import ROW_ROLE
+from reverie.ui.widgets.row_delegate import ROW_ROLE
 
 if TYPE_CHECKING:
     from reverie.agents.base import LoadState

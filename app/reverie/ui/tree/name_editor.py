@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, UNIT, icon_size, theme_of
 from reverie.ui.tree.model import PATH_ROLE, MemoryTreeModel
-from reverie.ui.widgets.lists import RowDelegate
+from reverie.ui.widgets.row_delegate import RowDelegate
 
 
 class NameValidator(QValidator):

@@ -1,5 +1,4 @@
-"""Layouts: columns of widgets, scroll areas, column widths of tables, rows that wrap, panes that stack when
-narrow, and lists as high as their rows.
+"""Columns, scroll areas, column widths of tables, wrapping rows, stacking panes, short lists.
 
 Threading: GUI thread.
 """
@@ -31,24 +30,26 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled
 
 Part = QWidget | QLayout
 Margins = int | tuple[int, int, int, int]
-"""The same on each side, or left, top, right, bottom; in pixels."""
+"""One margin for all sides, or left, top, right, bottom; in pixels."""
 _Box = TypeVar("_Box", bound=QBoxLayout)
 
 _LEAST_COLUMN = 300
 _LEAST_NAMES = 205
 _USUAL_LINE = 14
-"""How high a line is, in pixels, of the type that widths of columns are given for."""
+"""The line height, in pixels, of the type for which column widths are given."""
 
 
 class Column(QWidget):
-    """What stands below each other is never squeezed so that a wrapped line is cut off, nor a part so
-    that it is of no use. How much room that is follows from the width."""
+    """A widget whose minimum height follows from its width.
+
+    Its parts are never squeezed so much that a wrapped line is cut off or a part becomes useless.
+    """
 
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            # What holds it grows before the next frame. In Qt's own order, new content is painted once
-            # squeezed into the old height.
+            # Grow the parent before the next frame; in Qt's own order, new content is painted once in
+            # the old height.
             holder = self.parentWidget()
             while holder is not None:
                 QCoreApplication.sendPostedEvents(holder, QEvent.Type.LayoutRequest.value)
@@ -62,7 +63,7 @@ class Column(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         hint, layout = super().minimumSizeHint(), self.layout()
-        # In large type the names of files keep their room, though not all that is beside them.
+        # In large type the file names keep their space, but not everything beside them.
         width = max(hint.width(), _LEAST_COLUMN, scaled(self.font(), _LEAST_NAMES))
         if layout is None or not layout.hasHeightForWidth():
             return QSize(width, hint.height())
@@ -76,8 +77,11 @@ def column(
     margin: Margins | None = MARGIN,
     gap: int | None = GAP,
 ) -> QVBoxLayout:
-    """Lay `parts` out in `holder`, from its top; without a holder the column is a part of another layout.
-    `grows`, one of them, takes the room that is left. `margin`, `gap`: None for those of the style."""
+    """Lay out `parts` in `holder` from top to bottom, and return the layout.
+
+    Without a holder, the column is part of another layout. `grows`, one of the parts, takes the remaining
+    space. `margin` and `gap` of None mean those of the style.
+    """
     return _filled(QVBoxLayout(), holder, parts, grows, margin, gap)
 
 
@@ -88,7 +92,7 @@ def row_of(
     margin: Margins | None = 0,
     gap: int | None = GAP,
 ) -> QHBoxLayout:
-    """As `column`, but from left to right."""
+    """Lay out `parts` from left to right; the arguments are those of `column`."""
     return _filled(QHBoxLayout(), holder, parts, grows, margin, gap)
 
 
@@ -118,7 +122,7 @@ def _filled(
 
 
 def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
-    """A part of a window: a column without margins."""
+    """Return a widget with a column of `parts` without margins."""
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
     return made
@@ -132,8 +136,11 @@ def split(
     upright: bool = False,
     grows: QWidget | None = None,
 ) -> QSplitter:
-    """Two parts side by side, or one above the other if `upright`; neither can be folded away. `sizes`: in
-    pixels, at first; `grows`: the one of them that takes the room that is left."""
+    """Return a splitter with two parts side by side, or one above the other if `upright`.
+
+    No part can be collapsed. `sizes` are their initial sizes in pixels; `grows`, one of the parts, takes the
+    remaining space.
+    """
     made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
     made.addWidget(first)
     made.addWidget(second)
@@ -145,7 +152,7 @@ def split(
 
 
 def stacked(*pages: QWidget) -> QStackedWidget:
-    """Pages of which one is seen; the first one at first."""
+    """Return a stack of pages that shows the first one."""
     made = QStackedWidget()
     for page in pages:
         made.addWidget(page)
@@ -153,15 +160,17 @@ def stacked(*pages: QWidget) -> QStackedWidget:
 
 
 def scrolled(inside: QWidget, name: str = "", *, sideways: bool = False) -> QScrollArea:
-    """`inside` with all the room it needs; what does not fit is scrolled to, sideways only if `sideways`.
-    `name`: its accessible name."""
+    """Return a scroll area around `inside`; it scrolls horizontally only if `sideways`.
+
+    `name` is its accessible name.
+    """
     area = QScrollArea()
     area.setAccessibleName(name)
     return scrolling(area, inside, sideways=sideways)
 
 
 def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> QScrollArea:
-    """`area`, as `scrolled` would make it."""
+    """Configure `area` as `scrolled` does, and return it."""
     area.setWidget(inside)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -171,14 +180,14 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
 
 
 def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
-    """The first columns of a table, as wide as `widths` (pixels of usual type) say: wider in larger type."""
+    """Set the widths of a table's first columns, in pixels at usual type; larger type makes them wider."""
     larger = max(1.0, header.fontMetrics().height() / _USUAL_LINE)
     for section, width in enumerate(widths):
         header.resizeSection(section, round(width * larger))
 
 
 class FlowLayout(QLayout):
-    """Left to right, then down. An item wider than the layout is cut to its width."""
+    """A layout from left to right, then down. An item wider than the layout is cut to its width."""
 
     def __init__(self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP) -> None:
         super().__init__(holder)
@@ -249,7 +258,10 @@ class FlowLayout(QLayout):
 
 
 class Panes(QSplitter):
-    """Neither pane can be folded away. Whoever holds it calls `turn` from its `resizeEvent`."""
+    """Two panes that lie side by side if there is room, else one above the other. No pane can be collapsed.
+
+    The owner calls `turn` in its `resizeEvent`.
+    """
 
     def __init__(
         self,
@@ -261,9 +273,12 @@ class Panes(QSplitter):
         below: tuple[int, int] | None = None,
         grows: int | None = 1,
     ) -> None:
-        """`beside_from`: how wide the holder is where they begin to lie side by side. `sizes`: of them side
-        by side; `below`: of them below each other, where turning is to set them anew. `grows`: which of them
-        takes the room that is left; None: both, as `sizes` has it."""
+        """Create the panes.
+
+        `beside_from` is the width of the owner from which the panes lie side by side. `sizes` are their
+        sizes side by side; `below` those one above the other, or None to leave them as they are. `grows` is
+        the index of the pane that takes the remaining space; None shares it between both.
+        """
         super().__init__()
         self._beside_from = beside_from
         self._sizes, self._below = list(sizes), list(below) if below is not None else None
@@ -275,7 +290,7 @@ class Panes(QSplitter):
         self.setChildrenCollapsible(False)
 
     def turn(self, width: int) -> None:
-        """The holder is so wide now."""
+        """Choose the orientation for this width of the owner."""
         wide = width >= self._beside_from
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.orientation() != wanted:
@@ -285,7 +300,7 @@ class Panes(QSplitter):
 
 
 class FewRows(QListWidget):
-    """`most`: rows that are shown without scrolling."""
+    """A list as high as its rows, at most `most` of them; more rows are scrolled."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

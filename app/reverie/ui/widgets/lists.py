@@ -1,25 +1,24 @@
-"""Lists: rows of two lines, lists over a `NodeModel`, and the delegate that draws tree rows.
+"""Lists with rows of two lines, over a `NodeModel`.
 
-Views bring the values and their texts. Threading: GUI thread; nothing is read here.
+Views supply the values and their texts. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
     QRect,
-    QRectF,
     QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -39,58 +38,56 @@ from reverie.ui.appearance import (
     dimmed,
     icon_size,
     readable,
-    row_height,
-    scaled,
     tabular,
     theme_of,
     two_line_height,
 )
 from reverie.ui.tree.node_model import NodeModel
-from reverie.ui.tree.row_look import RowLook
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.values import Struct
 
-if TYPE_CHECKING:
-    from reverie.agents.base import LoadState
-
 Cut = Literal["middle", "end"]
-"""Where a text loses what has no room: names are told by their ends as well, sentences are not."""
+"""Where a text is elided if it does not fit: names in the middle, sentences at the end."""
 _CUTS = {"middle": Qt.TextElideMode.ElideMiddle, "end": Qt.TextElideMode.ElideRight}
 
 
 class TwoLines(Struct, frozen=True):
-    """Texts that are safe to draw already; `right` and `right_below` stand at the end of their lines.
-
-    `sign`: an icon's name; a list that shows signs keeps their room on every row. `grave`: the sign has the
-    colour of what went wrong. `marks`: icons at the end of the upper line, from the right edge inwards.
-    """
+    """The content of a row of two lines. Texts are already safe to draw."""
 
     title: str
     below: str
     right: str = ""
+    """Text at the end of the upper line."""
     quiet: bool = False
     sign: str = ""
+    """The name of an icon; a list with icons reserves their space on every row."""
     right_below: str = ""
+    """Text at the end of the lower line."""
     grave: bool = False
+    """Paint the icon in the colour of errors."""
     marks: tuple[str, ...] = ()
+    """Icons at the end of the upper line, from the right edge inwards."""
     cut: Cut = "middle"
     cut_below: Cut = "middle"
 
 
 def follow_pointer(view: QWidget) -> None:
-    """The row under the pointer shows it."""
+    """Highlight the row under the pointer."""
     if isinstance(view, QAbstractItemView):
         view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
 
 
 class TwoLineDelegate(QStyledItemDelegate):
-    """Draws an item's `TwoLines` under `ROLE`."""
+    """A delegate that paints the `TwoLines` that an item has under `ROLE`."""
 
     ROLE = int(Qt.ItemDataRole.UserRole) + 1
 
     def __init__(self, view: QWidget, icons: Icons | None = None, *, right_from: int = 0) -> None:
-        """`icons`: for a list that shows signs. `right_from`: how wide a row must be to show what stands at
-        its right."""
+        """Attach the delegate to `view`.
+
+        `icons` is needed for lists that show icons. `right_from` is the row width from which the texts at
+        the right are shown.
+        """
         super().__init__(view)
         self._icons = icons
         self._right_from = right_from
@@ -142,14 +139,14 @@ class TwoLineDelegate(QStyledItemDelegate):
 
 
 def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, label: str) -> int:
-    """At the end of `slot`, in half of it at the most; returns how wide it is."""
+    """Draw `label` at the end of `slot`, using at most half of it, and return its width."""
     text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, slot.width() // 2)
     painter.drawText(slot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
     return metrics.horizontalAdvance(text)
 
 
 class _TwoLineColours:
-    """The row's colours on its own background, selected or not."""
+    """The colours of a row on its own background, selected or not."""
 
     def __init__(self, option: QStyleOptionViewItem) -> None:
         theme = theme_of(option.palette)
@@ -170,9 +167,6 @@ class _TwoLineColours:
         return readable(tint, self._back, SIGN_CONTRAST)
 
 
-# Rows change by the smallest steps, so that the selection stays while others come and go.
-
-
 VALUE = TwoLineDelegate.ROLE + 1
 """The role of the value itself."""
 _SPOKEN = (int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.AccessibleTextRole))
@@ -180,7 +174,7 @@ _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
 
 
 def two_line_list(name: str) -> QListWidget:
-    """A list whose items have `TwoLines`, never scrolled sideways. `name`: its accessible name."""
+    """Create a list of `TwoLines` items that never scrolls horizontally. `name` is its accessible name."""
     made = QListWidget()
     made.setItemDelegate(TwoLineDelegate(made))
     made.setUniformItemSizes(True)
@@ -190,22 +184,22 @@ def two_line_list(name: str) -> QListWidget:
 
 
 class LineModel(NodeModel):
-    """Values, one a row. Subclasses say what one looks like."""
+    """A model of values, one per row. Subclasses define how a value looks."""
 
     def look(self, value: Any) -> TwoLines:
-        """What a row shows of its value."""
+        """Return the content of the row of `value`."""
         raise NotImplementedError
 
     def spoken(self, value: Any) -> str:
-        """A row as it is read aloud."""
+        """Return the accessible text of a row."""
         raise NotImplementedError
 
     def tooltip(self, value: Any) -> str:
-        """The tool tip of a row; empty for none."""
+        """Return the tool tip of a row; empty for none."""
         raise NotImplementedError
 
     def value(self, node: RowNode, role: int) -> Any:
-        """As `NodeModel.value`, out of `look`, `spoken` and `tooltip`."""
+        """Return the value of `role`, using `look`, `spoken` and `tooltip`."""
         if role == TwoLineDelegate.ROLE:
             return self.look(node.data)
         if role == VALUE:
@@ -216,7 +210,12 @@ class LineModel(NodeModel):
 
 
 class LineList(QListView):
-    """`picked(value | None)`; `opened(value)`: a double click or Enter."""
+    """A list view over a `LineModel`.
+
+    Signals:
+        picked(object): Another row became current: its value, or None.
+        opened(object): The user double-clicked a row or pressed Enter on it.
+    """
 
     picked = Signal(object)
     opened = Signal(object)
@@ -224,10 +223,10 @@ class LineList(QListView):
     def __init__(
         self, rows: LineModel, icons: Icons, parent: QWidget | None = None, *, right_from: int = 0
     ) -> None:
-        """`right_from`: how wide a row must be to show what stands at its right."""
+        """Create the view. `right_from` is the row width from which the texts at the right are shown."""
         super().__init__(parent)
         self.rows = rows
-        # What the rows were called when they were set last.
+        # The keys of the rows when they were last set.
         self._names: list[str] = []
         rows.setParent(self)
         self.setModel(rows)
@@ -241,7 +240,7 @@ class LineList(QListView):
 
     @property
     def current_value(self) -> Any:
-        """The value of the current row; None for no row."""
+        """The value of the current row, or None."""
         return self.rows.data(self.currentIndex(), VALUE)
 
     @property
@@ -249,11 +248,11 @@ class LineList(QListView):
         return tuple(child.data for child in self.rows.tree.children)
 
     def set_values(self, keyed: Iterable[tuple[str, Any]]) -> None:
-        """These rows, each with the key it is known by; a key that comes again gets a number."""
+        """Show these (key, value) rows with the smallest changes; repeated keys get a number."""
         found = list(keyed)
         names, children = [name for name, _value in found], self.rows.tree.children
         if names == self._names and len(children) == len(names):
-            # The same rows: with thousands of them, to look each of them up is felt while one types.
+            # The same rows: looking up thousands of them would be noticeable while typing.
             nodes = tuple(
                 child if child.data is value else shared(child, child.key, value)
                 for child, (_name, value) in zip(children, found, strict=True)
@@ -282,222 +281,3 @@ def _nodes(known: Mapping[str, RowNode], found: Iterable[tuple[str, Any]]) -> tu
         key = f"{name} {count}"
         nodes.append(shared(known.get(key), key, value))
     return tuple(nodes)
-
-
-# Tree rows: sign, name, dim detail, then marks and use figures at the right edge, all from one `RowLook`.
-# In a narrow tree the use figures go first, then the description, never the name or the marks.
-
-
-_WIDE = 330
-_NARROWEST_DETAIL = 48
-# Put together once: for each row that takes longer than to draw a word.
-_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-
-# The role under which a model hands over a `RowLook`.
-ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
-
-
-class RowDelegate(QStyledItemDelegate):
-    """Draws one-line rows of one height. `on_window`: the view lies on the window's colour, not on the
-    base."""
-
-    def __init__(self, icons: Icons, parent: QWidget, *, on_window: bool = False) -> None:
-        super().__init__(parent)
-        self._on_window = on_window
-        self._icons = icons
-        follow_pointer(parent)
-        self._use_width: dict[str, int] = {}
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(120, row_height(option.font))
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        look = index.data(ROW_ROLE)
-        view = option.widget
-        style = view.style()
-        style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, view)
-        if look is None:
-            return
-        painter.save()
-        painter.setClipRect(option.rect)
-        self._draw(painter, option, look, _colours(option, look, on_window=self._on_window))
-        painter.restore()
-
-    def _draw(
-        self, painter: QPainter, option: QStyleOptionViewItem, look: RowLook, colours: _Colours
-    ) -> None:
-        area = option.rect.adjusted(UNIT // 2, 0, -MARGIN, 0)
-        ratio = painter.device().devicePixelRatioF()
-        side = icon_size(option.font)
-        if look.icon:
-            sign = self._icons.pixmap(look.icon, side, colours.sign, ratio)
-            painter.drawPixmap(area.left(), _centred(area, side), sign)
-            area.setLeft(area.left() + side + 6)
-        font = QFont(option.font)
-        font.setBold(look.bold)
-        font.setItalic(look.italic)
-        font.setStrikeOut(look.struck)
-        right = self._draw_marks(painter, option, area, look, colours, ratio)
-        area.setRight(right)
-        metrics = QFontMetrics(font)
-        painter.setFont(font)
-        painter.setPen(colours.name)
-        # A file's name is told by its end as well; a sentence (without a sign) is not.
-        keeps_end = look.icon and not look.cut_end
-        mode = Qt.TextElideMode.ElideMiddle if keeps_end else Qt.TextElideMode.ElideRight
-        name, width = _fitted(metrics, look.name, mode, area.width())
-        painter.drawText(area, _LEFT, name)
-        area.setLeft(area.left() + width + GAP + 2)
-        if look.modified:
-            area.setLeft(self._draw_dot(painter, area, colours.warn) + GAP)
-        if look.detail and area.width() >= _NARROWEST_DETAIL:
-            painter.setFont(option.font)
-            painter.setPen(colours.dim)
-            text = QFontMetrics(option.font).elidedText(
-                look.detail, Qt.TextElideMode.ElideRight, area.width()
-            )
-            painter.drawText(area, _LEFT, text)
-
-    def _draw_marks(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        area: QRect,
-        look: RowLook,
-        colours: _Colours,
-        ratio: float,
-    ) -> int:
-        """Use, pin, warning and badge from the right edge inwards; returns where the name must end."""
-        right = area.right()
-        side = icon_size(option.font)
-        if look.has_use and option.rect.right() > scaled(option.font, _WIDE):
-            width = self._width_of_use(option.font)
-            if look.use:
-                painter.setFont(tabular(option.font))
-                painter.setPen(colours.dim)
-                slot = QRect(right - width, area.top(), width, area.height())
-                painter.drawText(slot, _RIGHT, look.use)
-            right -= width + GAP
-        if look.loaded:
-            right -= side
-            _draw_load(painter, QRect(right, area.top(), side, area.height()), look.loaded, colours.dim)
-            right -= UNIT
-        for shown, name, colour in (
-            (
-                look.pinned or look.pin_unknown,
-                "pin",
-                colours.dim if look.pin_unknown else colours.accent,
-            ),
-            (look.warning or look.flag, "warning", colours.warn),
-            (bool(look.lock), look.lock, colours.dim),
-        ):
-            if shown:
-                right -= side
-                painter.drawPixmap(right, _centred(area, side), self._icons.pixmap(name, side, colour, ratio))
-                right -= UNIT
-        if look.badge:
-            right -= side
-            strong = QFont(option.font)
-            strong.setWeight(QFont.Weight.DemiBold)
-            painter.setFont(strong)
-            painter.setPen(colours.badge(look.badge))
-            slot = QRect(right, area.top(), side, area.height())
-            painter.drawText(slot, Qt.AlignmentFlag.AlignCenter, look.badge)
-            right -= UNIT
-        return right - UNIT
-
-    def _draw_dot(self, painter: QPainter, area: QRect, colour: QColor) -> int:
-        size = 7
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour)
-        painter.drawEllipse(area.left() - 2, _centred(area, size), size, size)
-        return area.left() + size - 2
-
-    def _width_of_use(self, font: QFont) -> int:
-        key = font.key()
-        if key not in self._use_width:
-            self._use_width[key] = QFontMetrics(tabular(font)).horizontalAdvance("99× · 59 min")
-        return self._use_width[key]
-
-
-def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
-    """Draw a full dot, half a dot, a dotted ring for a line in an index, or a ring for a name."""
-    size = area.width() / 2
-    circle = QRectF(0, 0, size, size)
-    circle.moveCenter(QRectF(area).center())
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    style = Qt.PenStyle.DotLine if loaded == "line" else Qt.PenStyle.SolidLine
-    painter.setPen(QPen(colour, 1.2, style))
-    painter.setBrush(colour if loaded == "full" else Qt.BrushStyle.NoBrush)
-    painter.drawEllipse(circle)
-    if loaded == "part":
-        painter.setBrush(colour)
-        painter.drawPie(circle, 90 * 16, 180 * 16)
-
-
-def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
-    """The text, shortened where it must be, and its width."""
-    width = metrics.horizontalAdvance(text)
-    if width <= room:
-        return text, width
-    text = metrics.elidedText(text, mode, room)
-    return text, metrics.horizontalAdvance(text)
-
-
-def _colours(option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> _Colours:
-    """Few kinds of rows are drawn many times."""
-    palette, state = option.palette, option.state.value & _STATES
-    key = palette.cacheKey(), state, look.quiet, on_window
-    found = _known_colours.get(key)
-    if found is None:
-        if len(_known_colours) >= _MOST_COLOURS:
-            _known_colours.clear()
-        found = _known_colours[key] = _Colours(palette, state, quiet=look.quiet, on_window=on_window)
-    return found
-
-
-_ACTIVE = QStyle.StateFlag.State_Active.value
-_SELECTED = QStyle.StateFlag.State_Selected.value
-_ENABLED = QStyle.StateFlag.State_Enabled.value
-_STATES = _ACTIVE | _SELECTED | _ENABLED
-_MOST_COLOURS = 128
-_known_colours: dict[tuple[int, int, bool, bool], _Colours] = {}
-
-
-class _Colours:
-    """The row's colours on its own background, selected or not."""
-
-    def __init__(self, palette: QPalette, state: int, *, quiet: bool, on_window: bool) -> None:
-        theme = theme_of(palette)
-        group = QPalette.ColorGroup.Active if state & _ACTIVE else QPalette.ColorGroup.Inactive
-        if state & _SELECTED:
-            back = palette.color(group, QPalette.ColorRole.Highlight)
-            text = readable(palette.color(group, QPalette.ColorRole.HighlightedText), back)
-            self.name = text
-            self.dim = dimmed(text, back)
-            self.sign = self.dim
-            self.accent = readable(theme.accent, back, SIGN_CONTRAST)
-            self.warn = readable(theme.warn, back, SIGN_CONTRAST)
-            self.good, self.bad = readable(theme.good, back), readable(theme.bad, back)
-        else:
-            role = QPalette.ColorRole.WindowText if on_window else QPalette.ColorRole.Text
-            self.dim = theme.dim_window if on_window else theme.dim
-            self.name = self.dim if quiet else palette.color(group, role)
-            self.sign = self.dim
-            self.accent = theme.accent
-            self.warn = theme.warn
-            self.good, self.bad = theme.good_text, theme.bad_text
-            if not state & _ENABLED and not on_window:
-                self.name = self.accent = self.warn = self.good = self.bad = self.dim
-
-    def badge(self, letter: str) -> QColor:
-        """New is green, deleted is red, changed is as the text."""
-        return {"N": self.good, "D": self.bad}.get(letter, self.name)
-
-
-def _centred(area: QRect, height: int) -> int:
-    return area.top() + (area.height() - height) // 2

@@ -1,7 +1,7 @@
-"""Text boxes that change no character: of what they hold, and of what is copied, cut or dragged out of them.
+"""Text boxes that change no character of their text, nor of what is copied, cut or dragged out of them.
 
-Qt's own `toPlainText`, and so its copy, turns no-break spaces into blanks and the separators U+2028 and
-U+2029 into line ends. Every box of the window is one of these instead. Threading: GUI thread.
+Qt's own `toPlainText`, and therefore its copy, turns no-break spaces into blanks and the separators U+2028
+and U+2029 into line ends. Every text box of the window is one of these instead. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser, QTextEdit
 
 
 def text_of(document: QTextDocument) -> str:
-    """Give the text of a document, line breaks `\\n`."""
+    r"""Return the text of a document, with line breaks `\n`."""
     return document.toRawText().replace("\u2029", "\n")
 
 
 def selected_text(cursor: QTextCursor) -> str:
-    """Give the selected text, line breaks `\\n`."""
+    r"""Return the selected text, with line breaks `\n`."""
     return cursor.selectedText().replace("\u2029", "\n")
 
 
@@ -32,7 +32,7 @@ class PlainTextBox(QPlainTextEdit):
 
     @property
     def content(self) -> str:
-        """All of its text, line breaks `\\n`."""
+        r"""The full text, with line breaks `\n`."""
         return text_of(self.document())
 
     def createMimeDataFromSelection(self) -> QMimeData:
@@ -40,11 +40,11 @@ class PlainTextBox(QPlainTextEdit):
 
 
 class FormattedTextBox(QTextEdit):
-    """A box for lines with formats of their own; what is copied is plain."""
+    """A box for formatted lines; what is copied from it is plain."""
 
     @property
     def content(self) -> str:
-        """All of its text, line breaks `\\n`."""
+        r"""The full text, with line breaks `\n`."""
         return text_of(self.document())
 
     def createMimeDataFromSelection(self) -> QMimeData:
@@ -52,7 +52,7 @@ class FormattedTextBox(QTextEdit):
 
 
 class PageBox(QTextBrowser):
-    """A box for a rendered page, which is copied with its formats and as plain text."""
+    """A box for a rendered page, copied both with its formats and as plain text."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = _copied(self.textCursor())

@@ -1,4 +1,4 @@
-"""Read-only text: a unified diff, the text of a version, and a part of the context as it is loaded.
+"""Read-only views of a unified diff, of a version's text, and of a part of the context as it is loaded.
 
 Texts come from disk: hidden characters are escaped, very long texts and lines are cut. Threading: GUI
 thread.
@@ -29,15 +29,17 @@ from reverie.ui.widgets.text_boxes import PlainTextBox
 
 _HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
-# A longer text is cut: the pane is for reading, the editor and `reverie diff` give all of it.
+# Longer texts are cut: this view is for reading; the editor and `reverie diff` show everything.
 LIMIT = 400_000
+"""The most characters that a view can show without blocking the window."""
 MOST_ROWS = 4_000
+"""The most rows that a view can show without blocking the window."""
 LONGEST_ROW = 2_000
-"""Characters, rows and characters of a row that a view can be given at once without blocking the window."""
+"""The longest row, in characters, that a view can show without blocking the window."""
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Say how lines differ that look alike; empty where none do."""
+    """Say how lines that look alike differ; empty if `kinds` is empty."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
@@ -52,20 +54,24 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[str, bool]:
-    """Give as much of a text as a view can be given at once, hidden characters escaped, and whether rows are
-    missing."""
+    """Return as much of a text as a view can show at once, and whether rows are missing.
+
+    Hidden characters are escaped.
+    """
     rows = text[:LIMIT].splitlines()
     fitting = visible_lines(
         "\n".join(row[:LONGEST_ROW] + "…" * (len(row) > LONGEST_ROW) for row in rows[:MOST_ROWS])
     )
-    # Again: an escape is longer than what it stands for.
+    # Shorten again, because an escape is longer than its character.
     shown = "\n".join(shortened(row, LONGEST_ROW) for row in fitting.split("\n"))
     return shown, len(text) > LIMIT or len(rows) > MOST_ROWS
 
 
 def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
-    """A plain text to read and to copy, by keyboard too. `name` is read aloud; `fixed`: all letters are as
-    wide."""
+    """Create a read-only text that can be selected with mouse and keyboard.
+
+    `name` is its accessible name; `fixed` selects a monospaced font.
+    """
     made = PlainTextBox(text)
     made.setReadOnly(True)
     made.setAccessibleName(name)
@@ -78,7 +84,7 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTe
 
 
 class DiffView(PlainTextBox):
-    """Read-only. `show_diff` takes the text of a unified diff; control characters in it are shown escaped."""
+    """A read-only view of a unified diff; control characters are escaped."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,15 +92,15 @@ class DiffView(PlainTextBox):
         self.setFont(monospace())
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setAccessibleName(self.tr("Difference"))
-        # Readable by keyboard too: a caret without editing.
+        # A caret without editing, for reading by keyboard.
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._colours = _Highlighter(self.document(), theme_of(self.palette()))
 
     def show_diff(self, text: str) -> None:
-        """A unified diff; what is above the limit is said to be cut."""
-        # Its head names the file; whoever shows a diff has said which file it is.
+        """Show a unified diff; a note says if it was cut at the limit."""
+        # The diff's header names the file, which the view around it already does.
         if text.startswith("diff --git "):
             _head, *hunks = _HUNK.split(text)
             text = "…\n".join(hunks)
@@ -112,7 +118,7 @@ class DiffView(PlainTextBox):
             self._colours.set_theme(theme_of(self.palette()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Backgrounds over the full width first, then the text."""
+        """Paint the backgrounds over the full width, then the text."""
         theme = theme_of(self.palette())
         painter = QPainter(self.viewport())
         block = self.firstVisibleBlock()
@@ -168,7 +174,7 @@ def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
 
 
 class TextView(PlainTextBox):
-    """Read-only, with a caret for the keyboard."""
+    """A read-only text with a caret for the keyboard."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -180,7 +186,7 @@ class TextView(PlainTextBox):
         )
 
     def show_bytes(self, content: bytes | None) -> None:
-        """None: there is no file."""
+        """Show a file's content; None shows nothing."""
         if content is None:
             self.setPlainText("")
             return
@@ -191,15 +197,14 @@ class TextView(PlainTextBox):
         self.setPlainText(shown + (self.tr("\n… the rest is too long to show here.") if is_cut else ""))
 
 
-# Loaded text is drawn as Qt breaks lines, so one line of the text may be several here: all of them are
-# marked.
-
-
 _MARKED_LINES = 500
 
 
 class LoadedText(PlainTextBox):
-    """Read-only."""
+    """A read-only text with marked lines.
+
+    Qt may break a line of the text into several; all of them are marked.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -213,11 +218,11 @@ class LoadedText(PlainTextBox):
 
     @property
     def marked(self) -> list[str]:
-        """The lines on another ground."""
+        """The text of the marked lines."""
         return [each.cursor.block().text() for each in self.extraSelections()]
 
     def show_text(self, text: str, marked: tuple[int, ...]) -> None:
-        """`marked`: lines of `text`, from 1."""
+        """Show `text` and mark some of its lines, counted from 1."""
         self.setPlainText(fitting_rows(text)[0])
         text = text[:LIMIT]
         self._rows = [row for row in _first_rows(text) if row < MOST_ROWS]
@@ -225,11 +230,11 @@ class LoadedText(PlainTextBox):
         self._mark()
 
     def go_to(self, line: int) -> None:
-        """Scroll to a line of the text, from 1; 0: stay."""
+        """Scroll to a line of the text, counted from 1; 0 does not scroll."""
         if 0 < line <= len(self._rows):
             block = self.document().findBlockByNumber(self._rows[line - 1])
             self.setTextCursor(QTextCursor(block))
-            # The line stands at the top, so that what follows it is seen.
+            # Put the line at the top, so that the lines after it are visible.
             self.verticalScrollBar().setValue(block.firstLineNumber())
 
     def _mark(self) -> None:
@@ -239,7 +244,7 @@ class LoadedText(PlainTextBox):
             each.format.setBackground(theme_of(self.palette()).warn_back)
             each.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             each.cursor = QTextCursor(self.document().findBlockByNumber(row))
-            # All of a line that is wrapped.
+            # The whole line, if it is wrapped.
             each.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
             found.append(each)
         self.setExtraSelections(found)
@@ -251,7 +256,7 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """The row, from 0, at which each line begins."""
+    """Return the row, from 0, at which each line begins."""
     found, row = [], 0
     for line in text.split("\n"):
         found.append(row)
@@ -260,7 +265,7 @@ def _first_rows(text: str) -> list[int]:
 
 
 def _rows(text: str, marked: tuple[int, ...]) -> list[int]:
-    """The rows, from 0, that these lines are shown on."""
+    """Return the rows, from 0, on which these lines are shown."""
     if not marked:
         return []
     found: list[int] = []

@@ -40,7 +40,7 @@ from reverie.ui.traces.feed import Followed
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
 from reverie.ui.tree.row_look import RowLook
 from reverie.ui.tree.rows import RowNode, shared
-from reverie.ui.widgets.lists import ROW_ROLE, RowDelegate
+from reverie.ui.widgets.row_delegate import ROW_ROLE, RowDelegate
 from reverie.ui.window.machines import MachineHomes
 from reverie.ui.window.palette import Entry
 from reverie.values import Struct, replace

@@ -1,0 +1,252 @@
+"""Messages in the window: a bar beside its subject, a bar over a view, and a box with a question.
+
+Threading: GUI thread; nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, cast
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QCursor,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QBoxLayout,
+    QLabel,
+    QMessageBox,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from reverie.errors import UserError
+from reverie.ui.appearance import GAP, UNIT, Icons, readable, theme_of
+from reverie.ui.jobs import single_shot
+from reverie.ui.widgets.controls import FitPushButton, WrapLabel
+from reverie.ui.widgets.layouts import FlowLayout, row_of
+
+Tone = Literal["info", "warn", "bad", "plain"]
+"""The style of a message. `plain` has no icon and no tint."""
+
+
+# Width of the icon, the cross and the gaps between.
+_AROUND = 90
+
+
+_ICONS = {"info": "info", "warn": "warning", "bad": "error"}
+
+
+class MessageBar(QWidget):
+    """A bar with an icon, a sentence and buttons, shown where the message belongs; hidden while it is empty.
+
+    Signals:
+        chosen(str): The key of the button that was pressed.
+        dismissed(): The user closed the bar with its cross.
+    """
+
+    chosen = Signal(str)
+    dismissed = Signal()
+
+    def __init__(
+        self, icons: Icons, name: str, *, closable: bool = True, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._tone: Tone = "info"
+        self.setObjectName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._text = WrapLabel()
+        self._close = QToolButton()
+        self._close.setAutoRaise(True)
+        self._close.setAccessibleName(self.tr("Dismiss"))
+        self._close.setToolTip(self.tr("Dismiss"))
+        if not closable:
+            self._close.hide()  # showing a widget without a parent would open a window
+        self._close.clicked.connect(self._dismiss)
+        self._buttons: dict[str, FitPushButton] = {}
+        self._row = FlowLayout()
+        self._middle = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._middle.setSpacing(UNIT)
+        self._middle.addWidget(self._text, 1)
+        self._middle.addLayout(self._row)
+        outer = row_of(
+            self._sign, self._middle, holder=self, grows=self._middle, margin=(GAP, UNIT + 2, UNIT, UNIT + 2)
+        )
+        outer.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        self._tint()
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return self._text.text()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the buttons shown."""
+        return tuple(self._buttons)
+
+    def button(self, key: str) -> FitPushButton:
+        """Return the shown button with this key."""
+        return self._buttons[key]
+
+    def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Show a sentence; `buttons` are (key, label, tool tip)."""
+        self._tone = tone
+        self._text.say(text)
+        self.setAccessibleName(self._text.text())
+        if [key for key, _, _ in buttons] != list(self._buttons):
+            self._make_buttons([key for key, _, _ in buttons])
+        for key, label, tip in buttons:
+            self._buttons[key].say(label, tip)
+        self._tint()
+        self._arrange()
+        self.show()
+
+    def say_error(self, error: UserError, *, buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Show the title, cause and next step of an error."""
+        self.say(str(error), tone="bad", buttons=buttons)
+
+    def clear(self) -> None:
+        """Hide the bar and remove its sentence and buttons."""
+        self.hide()
+        self._text.say("")
+        self._make_buttons(())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Place the buttons beside the sentence if both fit on one line, else below it."""
+        buttons = self._row.sizeHint().width()
+        room = self.width() - self._text.sizeHint().width() - buttons - _AROUND
+        beside = bool(buttons) and room > 0
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        if self._middle.direction() != direction:
+            self._middle.setDirection(direction)
+        upright = Qt.AlignmentFlag.AlignVCenter if beside else Qt.AlignmentFlag.AlignTop
+        self._text.setAlignment(upright)
+        self._sign.setAlignment(upright)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._tone == "plain":
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._back())
+        painter.drawRoundedRect(self.rect(), UNIT, UNIT)
+
+    def _back(self) -> QColor:
+        theme = theme_of(self.palette())
+        return {"info": theme.accent_back, "warn": theme.warn_back, "bad": theme.bad_back}[self._tone]
+
+    def _tint(self) -> None:
+        self._sign.setVisible(self._tone != "plain")
+        if self._tone == "plain":
+            return
+        theme = theme_of(self.palette())
+        color = readable(
+            {"info": theme.accent, "warn": theme.warn_text, "bad": theme.bad_text}[self._tone], self._back()
+        )
+        self._sign.setPixmap(self._icons.pixmap(_ICONS[self._tone], 16, color, self.devicePixelRatioF()))
+        self._close.setIcon(self._icons.icon("close"))
+        self.update()
+
+    def _make_buttons(self, keys: Sequence[str]) -> None:
+        for button in self._buttons.values():
+            self._row.removeWidget(button)
+            button.hide()  # it is deleted only by the event loop
+            button.deleteLater()
+        self._buttons = {}
+        for key in keys:
+            button = FitPushButton()
+            button.setObjectName(key)
+            button.clicked.connect(self._choose)
+            self._row.addWidget(button)
+            button.show()  # in a visible bar a layout would show it too late to measure it
+            self._buttons[key] = button
+
+    @Slot()
+    def _choose(self) -> None:
+        self.chosen.emit(self.sender().objectName())
+
+    @Slot()
+    def _dismiss(self) -> None:
+        self.clear()
+        self.dismissed.emit()
+
+
+STAYS_MS = 8_000
+"""How long a `Toast` is shown, in milliseconds; a warning stays until it is dismissed."""
+
+
+class Toast(MessageBar):
+    """A message bar over the bottom of `below`, which makes no room for it.
+
+    Information disappears after `STAYS_MS`, but not while the pointer is over the bar or one of its buttons
+    has the focus.
+    """
+
+    def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
+        super().__init__(icons, name, parent=below)
+        self._until = single_shot(self, STAYS_MS, self._go)
+        below.installEventFilter(self)
+
+    def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
+        super().say(text, tone=tone, buttons=buttons)
+        self._place()
+        self.raise_()
+        if tone == "info":
+            self._until.start()
+        else:
+            self._until.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.parentWidget() and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        """Move the bar to the bottom of its parent, with its own height and a margin."""
+        below = cast(QWidget, self.parentWidget())
+        width = max(1, below.width() - 2 * GAP)
+        self.resize(width, self.height())
+        height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
+        self.setGeometry(GAP, max(0, below.height() - height - GAP), width, height)
+
+    @Slot()
+    def _go(self) -> None:
+        focus = QApplication.focusWidget()
+        pointer = self.mapFromGlobal(QCursor.pos())
+        if self.rect().contains(pointer) or (focus is not None and self.isAncestorOf(focus)):
+            self._until.start()
+        else:
+            self.clear()
+
+
+def message_box(
+    parent: QWidget | None, icon: QMessageBox.Icon, title: str, text: str, more: str
+) -> QMessageBox:
+    """Create a message box with plain text and `more` text below; the caller adds the buttons."""
+    box = QMessageBox(parent)
+    box.setIcon(icon)
+    box.setWindowTitle(title)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(text)
+    box.setInformativeText(more)
+    return box

@@ -1,0 +1,173 @@
+"""Pages that views fill: tabs, the heading above the trees, and the page for no content.
+
+Threading: GUI thread; nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button, tint
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
+from reverie.ui.widgets.messages import MessageBar
+
+_NARROWEST_PAGE = 320
+
+
+class TabPage(QWidget):
+    """A page of a tab widget.
+
+    Signals:
+        shown(): The page came to the front.
+    """
+
+    shown = Signal()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_NARROWEST_PAGE, super().minimumSizeHint().height())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()
+
+
+class Heading(QWidget):
+    """A title with a dim line below it at the left, and flat buttons at the right."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = ElidedLabel()
+        self.below = ElidedLabel()
+        embolden(self.title, 1.15)
+        texts = column(None, self.title, self.below, margin=0, gap=0)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(0)
+        row_of(texts, self._buttons, holder=self, grows=texts, margin=(MARGIN, GAP, GAP, GAP))
+        self._tint()
+
+    def set_actions(self, actions: Sequence[QAction]) -> None:
+        for action in actions:
+            self._buttons.addWidget(flat_button(action))
+
+    def say(self, title: str, below: str) -> None:
+        self.title.say(title)
+        self.below.say(below)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        if hasattr(self, "below"):
+            tint(self.below, theme_of(self.palette()).dim_window)
+
+
+class EmptyPage(QWidget):
+    """A page with a title and a sentence, shown where there is no content."""
+
+    def __init__(self, icons: Icons, sign: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._sign_name = sign
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.title = WrapLabel()
+        embolden(self.title, 1.3)
+        self.sentence = WrapLabel()
+        self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        outer = column(self, margin=(MARGIN * 2, MARGIN, MARGIN * 2, MARGIN), gap=GAP + UNIT)
+        outer.addStretch(2)
+        outer.addWidget(self._sign)
+        outer.addWidget(self.title)
+        outer.addWidget(self.sentence)
+        outer.addStretch(3)
+        self._tint()
+
+    def say(self, title: str, sentence: str) -> None:
+        self.title.say(title)
+        self.sentence.say(sentence)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_sign"):
+            self._tint()
+
+    def _tint(self) -> None:
+        theme = theme_of(self.palette())
+        self._sign.setPixmap(
+            self._icons.pixmap(self._sign_name, 48, theme.dim_window, self.devicePixelRatioF())
+        )
+
+
+class PartTab(TabPage):
+    """A tab with a heading, a list and the selected item below it.
+
+    Subclasses call `lay_out` once, and `turn_to` to show a page: `blank` at first, later `nothing` or
+    `page`.
+    """
+
+    def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:
+        """Create the pages. `name` is that of the message bar, `sign` the icon of the page for no content."""
+        super().__init__(parent)
+        self.title = WrapLabel()
+        embolden(self.title, 1.15)
+        self.message = MessageBar(icons, name)
+        self.bar = QTabBar()
+        self.bar.setDrawBase(False)
+        self.bar.setExpanding(False)
+        self.bar.setUsesScrollButtons(True)
+        self.nothing = EmptyPage(icons, sign)
+        self.blank, self.page = QWidget(), QWidget()
+        self._pages = stacked(self.blank, self.nothing, self.page)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        # Above every page, so that a failed first read is shown too.
+        whole.addWidget(self.message)
+        whole.addWidget(self._pages, 1)
+
+    def lay_out(
+        self,
+        head: Sequence[QWidget],
+        below: Sequence[QWidget],
+        buttons: Sequence[QWidget],
+        rows: QListView,
+        selected: QWidget,
+        sizes: tuple[int, int],
+    ) -> None:
+        """Lay out the page. `head` goes below the title, `below` and `buttons` below the bar.
+
+        `sizes` are the initial heights of the rows and of the selected item.
+        """
+        above = column(None, self.title, *head, margin=(MARGIN, MARGIN, MARGIN, UNIT), gap=UNIT)
+        under = column(None, margin=(MARGIN, UNIT, MARGIN, UNIT), gap=UNIT)
+        for part in below:
+            under.addWidget(part)
+        row = FlowLayout()
+        for button in buttons:
+            row.addWidget(button)
+        under.addLayout(row)
+        rows.setFrameShape(QListView.Shape.NoFrame)
+        self.splitter = split(rows, selected, sizes=sizes, upright=True)
+        column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
+
+    def turn_to(self, page: QWidget) -> None:
+        """Show a page below the rows: a part, or the reason why there is none."""
+        self._pages.setCurrentWidget(page)
