@@ -24,7 +24,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.engine.asking import Request
 from reverie.errors import Conflict, StoreError
 from reverie.services.views import FileText, file_text
-from reverie.ui.editor.documents import Address, FileRef
+from reverie.ui.editor.buffer import Address, FileRef
 
 WORD = re.compile(r"[mt]\d+_")
 ROUNDS_PER_FILE = 25
@@ -106,7 +106,7 @@ class CoTypists:
     """One file, both of its writers, and the ledger."""
 
     def __init__(self, seed: int, directory: Path, tally: Tally, theme: Any) -> None:
-        from reverie.ui.editor.control import Buffers
+        from reverie.ui.editor.buffers import Buffers
 
         self.keep_ledger(seed, directory / "a.md", tally)
         self.session: Any = SimpleNamespace(

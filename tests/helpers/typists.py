@@ -260,7 +260,7 @@ def _judged(
 def wanted(start: bytes, typed: str) -> str:
     """The file's text with `typed` at its top, as a save would have written it."""
     from reverie.services.views import file_text
-    from reverie.ui.editor.text_merge import restored, widget_text
+    from reverie.ui.editor.line_breaks import restored, widget_text
 
     before = file_text(PATH, start, mtime_ns=0, cap=None)
     mark = "\ufeff" if before.bom else ""

@@ -10,7 +10,7 @@ from ui_windows import Driver, Windows
 from helpers.co_typists import CoTypists, Tally, run_co_typists
 from helpers.isolation import TEST_PROFILE
 from reverie.ui.appearance import theme_of
-from reverie.ui.editor import documents as state
+from reverie.ui.editor import buffer as state
 from reverie.ui.editor.documents import OpenFile
 
 WINDOW_ROUNDS = 400 if TEST_PROFILE == "campaign" else 12

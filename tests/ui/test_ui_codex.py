@@ -101,7 +101,7 @@ SUMMARY = "/memories/global/memory_summary.md"
 def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
     windows: Windows, today: CodexHomeMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reverie.ui.editor.control.RETRY_MS", 20)
+    monkeypatch.setattr("reverie.ui.editor.buffers.RETRY_MS", 20)
     file, driver = today.root / "memories_v2" / "memory_summary.md", windows.open(today.root, "")
     before = file.read_text()
     opened = driver.open(SUMMARY)

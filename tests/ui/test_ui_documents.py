@@ -13,8 +13,10 @@ from helpers.profiles import examples
 from reverie.agents.scopes import ScopeContext
 from reverie.services.views import FileText, file_text
 from reverie.ui.appearance import theme_of
-from reverie.ui.editor import documents as state
-from reverie.ui.editor.documents import MOST_EDITS, SHOWN_CHARS, Address, FileRef, OpenFile
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.buffer import Address, FileRef
+from reverie.ui.editor.documents import SHOWN_CHARS, OpenFile
+from reverie.ui.editor.foreign_edits import MOST_EDITS
 from reverie.values import replace
 
 LINE = "x" * 99 + "\n"

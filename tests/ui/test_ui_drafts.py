@@ -21,7 +21,7 @@ from reverie.services.drafts import DraftService
 from reverie.services.edits import UserEdits, current_text
 from reverie.services.views import Draft
 from reverie.ui import dialogs
-from reverie.ui.editor.documents import Address, Buffer, FileRef, from_draft
+from reverie.ui.editor.buffer import Address, Buffer, FileRef, from_draft
 from reverie.ui.memory.edit_dialogs import MoveDialog
 from reverie.values import replace
 

@@ -18,7 +18,7 @@ from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.engine.asking import ask
 from reverie.ui import dialogs
-from reverie.ui.editor.control import CompareDialog
+from reverie.ui.editor.compare_dialog import CompareDialog
 from reverie.ui.memory.edit_dialogs import MoveDialog, NewMemory, PathDialog
 from reverie.ui.widgets.row_delegate import ROW_ROLE
 from reverie.ui.window.palette import Palette

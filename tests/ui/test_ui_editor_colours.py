@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QTextBlock, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.ui.appearance import Theme, theme_of
-from reverie.ui.editor.documents import FRONT_LINES, MarkdownHighlighter
+from reverie.ui.editor.highlighter import FRONT_LINES, MarkdownHighlighter
 
 
 @pytest.fixture

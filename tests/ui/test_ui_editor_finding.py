@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reverie.text.summaries import utf16_length
-from reverie.ui.editor.pane import cut_position
-from reverie.ui.editor.source_view import FindQuery, TextMatch, find, replacement
+from reverie.ui.editor.find import FindQuery, TextMatch, find, replacement
+from reverie.ui.editor.size_gauge import cut_position
 
 
 @pytest.mark.parametrize(

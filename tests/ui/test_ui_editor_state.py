@@ -6,8 +6,8 @@ import pytest
 
 from reverie.agents.scopes import ScopeContext
 from reverie.services.views import FileText
-from reverie.ui.editor import documents as state
-from reverie.ui.editor.documents import Address, Buffer, FileRef
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.buffer import Address, Buffer, FileRef
 
 REF = FileRef.memory("home", "global", "a.md")
 ADDRESS = Address(ScopeContext("w", "/p"), "/memories/global/a.md")

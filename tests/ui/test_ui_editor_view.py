@@ -16,11 +16,11 @@ from ui_windows import Driver, Windows
 from reverie.errors import Busy
 from reverie.files.locks import file_lock
 from reverie.ui.appearance import dark_palette
-from reverie.ui.editor.documents import replace_text
+from reverie.ui.editor.find_bar import FindBar
+from reverie.ui.editor.foreign_edits import replace_text
 from reverie.ui.editor.front_matter_form import FrontForm
-from reverie.ui.editor.pane import EditorView
+from reverie.ui.editor.modes import EditorView
 from reverie.ui.editor.preview import LinkDialog, PreviewPane
-from reverie.ui.editor.source_view import FindBar
 from reverie.ui.settings.dialog import ProfileSettings
 
 DEPLOY = "/memories/project/deploy.md"

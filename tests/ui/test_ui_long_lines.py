@@ -22,8 +22,8 @@ from ui_windows import Windows
 from reverie.agents.scopes import Scope
 from reverie.ui.appearance import theme_of
 from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, as_tooltip
-from reverie.ui.editor import documents as state
-from reverie.ui.editor.preview import MOST_COLUMNS, rendered
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.rendered import MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 

@@ -16,7 +16,7 @@ from ui_windows import ACME, BACKFILL, Driver, Windows
 
 from helpers.samples import copy_sample, snapshot
 from reverie.ui.appearance import Icons
-from reverie.ui.editor.source_view import FindQuery, find
+from reverie.ui.editor.find import FindQuery, find
 from reverie.ui.memory.search import (
     MemorySearch,
     ResultList,

@@ -51,7 +51,7 @@ from reverie.values import Struct, replace
 if TYPE_CHECKING:
     from reverie.clock import Clock
     from reverie.memory.listing import LintFinding
-    from reverie.ui.editor.control import Buffers
+    from reverie.ui.editor.buffers import Buffers
     from reverie.ui.memory.edits import Edits
     from reverie.ui.session import HomeSession
 

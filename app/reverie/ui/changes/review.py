@@ -44,7 +44,7 @@ from reverie.jobs.consolidate.review import (
 from reverie.ui.appearance import row_height, theme_of
 from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
 from reverie.ui.display_text import translatable as _
-from reverie.ui.editor.text_merge import restored, widget_text
+from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

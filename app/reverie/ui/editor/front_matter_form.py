@@ -1,7 +1,8 @@
-"""The front matter of the open memory as a form: a field for each key, above the source, not instead of it.
+"""The front matter of the open memory as a form above the source, with one field per key.
 
-Each edit is one small change of the text (`memory.front_matter`), so that undo, draft and saving know nothing
-of the form. Front matter that cannot be read says why and leads to its line; it is repaired only when asked.
+Each edit is one small change of the text (`memory.front_matter`), so undo, drafts and saving need not know
+the form. Front matter that cannot be read shows the reason and a link to its line; it is repaired only on
+request.
 
 Threading: GUI thread.
 """
@@ -12,14 +13,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QGridLayout,
-    QLineEdit,
-    QScrollArea,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -42,163 +40,31 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.editor.text_merge import restored
+from reverie.ui.editor.value_editors import (
+    LONGEST,
+    FittingArea,
+    LineEdit,
+    LinesEdit,
+    Path,
+)
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.messages import MessageBar
-from reverie.ui.widgets.text_boxes import PlainTextBox
-
-# The fields of the front matter's form: label, editor and cross of one key, and the area that is as tall as
-# they are.
-#
-# Threading: GUI thread.
-
-
-Path = tuple[str, ...]
-"""A key, or a mapping's key and one in it."""
-
-LONGEST = 100_000
-_KINDS = "user, feedback, project, reference"
-_TALLEST = 190
-
-
-class FrontMatterField:
-    """Label, editor and cross of one key."""
-
-    def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
-        self._path = entry.path
-        self._form = form
-        self._ending = ""
-        name = " / ".join(visible(part) for part in entry.path)
-        self.label = ElidedLabel(name)
-        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.label.setFixedWidth(min(120, QFontMetrics(self.label.font()).horizontalAdvance(name) + UNIT))
-        self.editor = LinesEdit(self._on_edited) if _is_long(entry) else LineEdit(self._on_edited)
-        self.editor.setAccessibleName(name)
-        if entry.path[-1] == "type" and isinstance(self.editor, LineEdit):
-            self.editor.setPlaceholderText(_KINDS)
-        self.remove = QToolButton()
-        self.remove.setAutoRaise(True)
-        self.remove.setIcon(icons.icon("close"))
-        self.remove.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        says = form.removal_of(name)
-        self.remove.setAccessibleName(says)
-        self.remove.setToolTip(as_tooltip(says))
-        self.remove.clicked.connect(self._on_remove)
-
-    @property
-    def has_focus(self) -> bool:
-        return self.editor.hasFocus()
-
-    def fits(self, entry: FrontEntry) -> bool:
-        """The editor can show this value. One in use stays as it is."""
-        return isinstance(self.editor, LinesEdit) or not _is_long(entry)
-
-    def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
-        """Show what stands in the text now; where it is the same, the cursor stays."""
-        value = entry.raw if entry.text is None else entry.text
-        self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
-        self.editor.show_value(value.removesuffix("\n"))
-        fixed = read_only or entry.text is None
-        self.editor.setReadOnly(fixed)
-        tip = self._form.no_text if entry.text is None else ""
-        self.editor.setToolTip(tip)
-        self.remove.setEnabled(not read_only and (not absent or self._path != ("description",)))
-
-    def _on_edited(self, value: str) -> None:
-        self._form.change(self._path, value + self._ending if value else value)
-
-    def _on_remove(self) -> None:
-        self._form.drop(self._path)
-
-
-def _is_long(entry: FrontEntry) -> bool:
-    value = entry.raw if entry.text is None else entry.text
-    return "\n" in value.removesuffix("\n")
-
-
-class LineEdit(QLineEdit):
-    """A value of one line; `edited(str)` tells what a person typed."""
-
-    def __init__(self, edited: Callable[[str], None]) -> None:
-        super().__init__()
-        self.setMaxLength(LONGEST)
-        self.textEdited.connect(edited)
-
-    def show_value(self, value: str) -> None:
-        if value != self.text():
-            place = self.cursorPosition() if self.hasFocus() else 0
-            self.setText(value)
-            self.setCursorPosition(place)
-
-
-class LinesEdit(PlainTextBox):
-    """A value of several lines; `edited(str)` tells what a person typed."""
-
-    def __init__(self, edited: Callable[[str], None]) -> None:
-        super().__init__()
-        self._edited = edited
-        self._value = ""
-        self.setTabChangesFocus(True)
-        self.setFixedHeight(round(3.8 * QFontMetrics(self.font()).height()))
-        self.textChanged.connect(self._on_changed)
-
-    def show_value(self, value: str) -> None:
-        if value != self._value:
-            self._value = value
-            self.setPlainText(value)
-
-    @Slot()
-    def _on_changed(self) -> None:
-        value = restored(self._value, self.content)
-        if value != self._value:
-            self._value = value
-            self._edited(value)
-
-
-class FittingArea(QScrollArea):
-    """As tall as what is in it, up to a limit; never scrolled sideways."""
-
-    def __init__(self, inside: QWidget) -> None:
-        super().__init__()
-        self._inside = inside
-        self.setWidget(inside)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        done = super().eventFilter(watched, event)
-        if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
-            self.fit()
-        return done
-
-    def fit(self) -> None:
-        """Rows came or went."""
-        tall = min(_TALLEST, self._inside.sizeHint().height())
-        if tall != self.height():
-            self.setFixedHeight(tall)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, min(_TALLEST, self._inside.sizeHint().height()))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(120, 0)
 
 
 class FormLimits(NamedTuple):
     """How the agent reads front matter."""
 
     chars: int
-    """How much of a description it shows, in UTF-16 units; 0: all."""
+    """The number of characters of a description that it shows, in UTF-16 units; 0: all."""
     prefix: int
-    """How far it looks for the end of the block, in bytes; 0: to the end."""
+    """The number of bytes in which it searches for the end of the block; 0: all."""
     rules: FrontMatterRules = "mux"
 
 
 NO_LIMITS = FormLimits(0, 0)
 
-# What agents use: mux one key, Claude Code the others, in its older and in its newer shape.
+# The keys that agents use: mux the first, Claude Code the others, in its older and newer formats.
 OFFERED: tuple[Path, ...] = (
     ("description",),
     ("name",),
@@ -209,8 +75,14 @@ OFFERED: tuple[Path, ...] = (
 
 
 class FrontForm(QWidget):
-    """`edited(str)`: the file's text as it is to be. `line_wanted(int)`: a line of the source, from 1.
-    `current` gives the file's text, which others may have changed since it was last shown."""
+    """A form for the front matter.
+
+    `current` returns the file's text, which others may have changed since it was last shown.
+
+    Signals:
+        edited(str): The new text of the file.
+        line_wanted(int): The user wants to see a line of the source, from 1.
+    """
 
     edited = Signal(str)
     line_wanted = Signal(int)
@@ -256,7 +128,7 @@ class FrontForm(QWidget):
         column(self, self.trouble, self._area, margin=0, gap=0)
 
     def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
-        """Show the file's text as it is now."""
+        """Show the front matter of `text`."""
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
         self._text, self._read_only, self._limits = text, read_only, limits
@@ -270,11 +142,9 @@ class FrontForm(QWidget):
         self._area.fit()
 
     def forget(self) -> None:
-        """Another file is shown: keys that were only asked for are no longer."""
+        """Drop keys that were added without a value, because another file is shown."""
         self._asked.clear()
         self._text = ""
-
-    # What is there
 
     def _show_entries(self) -> None:
         entries = list(self._front.entries)
@@ -351,7 +221,7 @@ class FrontForm(QWidget):
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
     def _say_cut(self) -> None:
-        """Say where the agent reads only the beginning of the description, and offer to quote all of it."""
+        """Say where the agent stops reading the description, and offer to quote all of it."""
         cut = self._cut(self._text)
         if cut is None:
             self.trouble.clear()
@@ -403,21 +273,19 @@ class FrontForm(QWidget):
         return self.tr("This is not a text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
-        """What a cross does."""
+        """Return the text of the remove button of a key."""
         return self.tr("Remove {key}").format(key=name)
 
-    # Editing
-
     def change(self, path: Path, value: str) -> None:
-        """A field says something else."""
-        # An empty field of a key that is not there yet is no key.
+        """Set the value of a key; an empty value of a missing key adds nothing."""
+        # An empty value does not add a missing key.
         if not value and self._front.text(*path) is None and path not in self._paths():
             return
         limits = self._limits
         self._edit(path, lambda text: set_value(text, path, value, limits.prefix or None, rules=limits.rules))
 
     def drop(self, path: Path) -> None:
-        """A key is to go."""
+        """Remove a key."""
         if path not in self._paths():
             self._asked = [each for each in self._asked if each != path]
             self._show_entries()
@@ -425,7 +293,7 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: remove(text, path, rules=self._limits.rules))
 
     def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Edit the text as it is now, unless others changed this very key: then show theirs."""
+        """Edit the current text, unless others changed this very key; then show theirs."""
         text = self._current()
         if self._read(text).text(*path) != self._front.text(*path):
             self.show_text(text, read_only=self._read_only, limits=self._limits)
@@ -438,7 +306,7 @@ class FrontForm(QWidget):
         self._take(text, after)
 
     def _read(self, text: str) -> Front:
-        # Front matter stands at the top: what is far below need not be looked at again and again.
+        # Front matter is at the top, so text far below need not be parsed each time.
         return read(text[:LONGEST], self._limits.prefix or None, rules=self._limits.rules)
 
     def _repaired(self, text: str) -> str | None:
@@ -491,3 +359,61 @@ class FrontForm(QWidget):
             repaired = self._repaired(text)
             if repaired is not None:
                 self._take(text, repaired)
+
+
+_KINDS = "user, feedback, project, reference"
+
+
+class FrontMatterField:
+    """Label, editor and remove button of one key."""
+
+    def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
+        self._path = entry.path
+        self._form = form
+        self._ending = ""
+        name = " / ".join(visible(part) for part in entry.path)
+        self.label = ElidedLabel(name)
+        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.label.setFixedWidth(min(120, QFontMetrics(self.label.font()).horizontalAdvance(name) + UNIT))
+        self.editor = LinesEdit(self._on_edited) if _is_long(entry) else LineEdit(self._on_edited)
+        self.editor.setAccessibleName(name)
+        if entry.path[-1] == "type" and isinstance(self.editor, LineEdit):
+            self.editor.setPlaceholderText(_KINDS)
+        self.remove = QToolButton()
+        self.remove.setAutoRaise(True)
+        self.remove.setIcon(icons.icon("close"))
+        self.remove.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        says = form.removal_of(name)
+        self.remove.setAccessibleName(says)
+        self.remove.setToolTip(as_tooltip(says))
+        self.remove.clicked.connect(self._on_remove)
+
+    @property
+    def has_focus(self) -> bool:
+        return self.editor.hasFocus()
+
+    def fits(self, entry: FrontEntry) -> bool:
+        """Return whether the editor can show this value. An editor in use stays as it is."""
+        return isinstance(self.editor, LinesEdit) or not _is_long(entry)
+
+    def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
+        """Show the current value of the text; an unchanged value leaves the cursor in place."""
+        value = entry.raw if entry.text is None else entry.text
+        self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
+        self.editor.show_value(value.removesuffix("\n"))
+        fixed = read_only or entry.text is None
+        self.editor.setReadOnly(fixed)
+        tip = self._form.no_text if entry.text is None else ""
+        self.editor.setToolTip(tip)
+        self.remove.setEnabled(not read_only and (not absent or self._path != ("description",)))
+
+    def _on_edited(self, value: str) -> None:
+        self._form.change(self._path, value + self._ending if value else value)
+
+    def _on_remove(self) -> None:
+        self._form.drop(self._path)
+
+
+def _is_long(entry: FrontEntry) -> bool:
+    value = entry.raw if entry.text is None else entry.text
+    return "\n" in value.removesuffix("\n")

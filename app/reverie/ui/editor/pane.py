@@ -1,22 +1,21 @@
-"""The editor pane: header with path and size, what a person must know or decide, and the text.
+"""The editor pane: header with path and size, messages and questions, and the text.
 
-Shows one `OpenFile`; decisions are in `documents`, reading and writing in `control`. The text view is one
-widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll.
+It shows one `OpenFile`; decisions are in `documents`, reading and writing in `control`. The text view is one
+widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll position.
+
+Threading: GUI thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
-    QFontMetrics,
     QKeyEvent,
     QKeySequence,
-    QPainter,
-    QPaintEvent,
     QResizeEvent,
     QTextCursor,
     QTextDocument,
@@ -24,546 +23,43 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QLabel,
     QPlainTextDocumentLayout,
-    QScrollBar,
-    QSizePolicy,
-    QSplitter,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
 from reverie.errors import UserError
-from reverie.memory.front_matter_rules import BOM
 from reverie.profile import Profile
-from reverie.text.summaries import estimate_tokens, utf16_length
-from reverie.ui.appearance import GAP, UNIT, Icons, tabular, theme_of
+from reverie.text.summaries import estimate_tokens
+from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
 from reverie.ui.display_text import LONGEST_LINE, counted, human_size
-from reverie.ui.editor.documents import OpenFile, replace_text
-from reverie.ui.editor.front_matter_form import NO_LIMITS, FormLimits, FrontForm
-from reverie.ui.editor.preview import PreviewPane
-from reverie.ui.editor.source_view import FindBar, FindQuery, SourceView
-from reverie.ui.editor.text_merge import widget_text
-from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, single_shot
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.source_view import SourceView
+from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.messages import MessageBar
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
-    from reverie.settings import Settings
-    from reverie.ui.session import HomeSession
     from reverie.ui.window.actions import Actions
-
-
-# How the open memory is shown: source, rendered or side by side, with find bar and front-matter form.
-#
-# The parts besides the source are made when they are first asked for, so that the window need not wait for
-# them. Wrapping, line numbers and zoom are wishes of the person and kept in the settings.
-#
-# Threading: GUI thread; settings are read and written by jobs. Failure: a settings file that cannot be
-# written is told of in the editor; what was wished counts for this window all the same.
-
-
-Mode = Literal["source", "side", "preview"]
-
-SIDE_WIDTH = 560
-_KEEP_MS = 700
-_MODES: dict[str, Mode] = {"editor.source": "source", "editor.side": "side", "editor.preview": "preview"}
-# What the head of the editor offers as buttons.
-HEAD = ("edit.front", "editor.source", "editor.side", "editor.preview")
-
-
-class _EditorSettings(NamedTuple):
-    wrap: bool = True
-    line_numbers: bool = True
-    zoom: int = 0
-
-
-class EditorView(QObject):
-    """`failed(UserError)`: the settings could not be kept."""
-
-    failed = Signal(object)
-
-    def __init__(self, text: SourceView, icons: Icons, profile: Profile, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.text = text
-        self._profile = profile
-        self._icons = icons
-        self._file: OpenFile | None = None
-        self._caps: Caps | None = None
-        self._session: HomeSession | None = None
-        self._actions: dict[str, QAction] = {}
-        self._asked = False
-        self._mode: Mode = "source"
-        self._moving = False
-        self._finder: FindBar | None = None
-        self._form: FrontForm | None = None
-        self._preview: PreviewPane | None = None
-        self.above = QVBoxLayout()
-        self.above.setSpacing(0)
-        self.body = QSplitter(Qt.Orientation.Horizontal)
-        self.body.setHandleWidth(5)
-        self.body.setChildrenCollapsible(False)
-        self.body.addWidget(text)
-        self._keep = single_shot(self, _KEEP_MS, self._save)
-        text.zoom_wanted.connect(self._zoom_by)
-        text.verticalScrollBar().valueChanged.connect(self._follow_source)
-
-    # The file
-
-    def show_file(self, file: OpenFile | None, caps: Caps | None) -> None:
-        """Another file is open, or none. `caps`: the agent's, None for what it has none for."""
-        self._file, self._caps = file, caps
-        if self._finder is not None:
-            self._finder.document_changed()
-        if self._form is not None:
-            self._form.forget()
-        if file is not None:
-            self._read_settings()
-            self.follow_text(at_once=True)
-
-    def follow_text(self, *, at_once: bool = False) -> None:
-        """The text is another: form and preview follow while they are shown."""
-        file = self._file
-        if file is None:
-            return
-        form_shown = self._form is not None and not self._form.isHidden()
-        if not form_shown and self._mode == "source":
-            return
-        text = file.text
-        if self._preview is not None and self._mode != "source":
-            self._preview.say_text(text, at_once=at_once)
-        if self._form is not None and form_shown:
-            caps = self._caps
-            limits = NO_LIMITS
-            if caps is not None:
-                prefix = caps.description_prefix_bytes
-                limits = FormLimits(caps.description_chars, prefix, caps.front_matter)
-            # Where the agent reads no descriptions, front matter is edited and never begun.
-            none = caps is not None and not caps.descriptions and not text.startswith("---")
-            self._form.show_text(text, read_only=file.read_only or none, limits=limits)
-
-    @Slot(str)
-    def _take_text(self, after: str) -> None:
-        """The form changed the text: the smallest edit, as if typed."""
-        file = self._file
-        if file is None or file.read_only:
-            return
-        replace_text(QTextCursor(file.document), 0, file.text, after)
-
-    # Modes
-
-    @property
-    def mode(self) -> Mode:
-        return self._mode
-
-    def set_mode(self, mode: Mode) -> None:
-        """Show the source, the rendered text, or both."""
-        had_focus = self.text.hasFocus()
-        self._mode = mode
-        if mode != "source":
-            preview = self._made_preview()
-            preview.show()
-            self.text.setVisible(mode == "side")
-            self.arrange(self.body.width())
-            self.follow_text(at_once=True)
-            if mode == "side":
-                self._follow_source()
-            elif had_focus:
-                preview.browser.setFocus()
-        else:
-            self.text.show()
-            if self._preview is not None:
-                self._preview.hide()
-        self._check()
-
-    @Slot()
-    def show_source(self) -> None:
-        self.set_mode("source")
-
-    @Slot()
-    def show_side(self) -> None:
-        self.set_mode("side")
-
-    @Slot()
-    def show_preview(self) -> None:
-        self.set_mode("preview")
-
-    def focus(self) -> None:
-        """Into the text, as it is shown."""
-        if self._mode == "preview" and self._preview is not None:
-            self._preview.browser.setFocus()
-        else:
-            self.text.setFocus()
-
-    def arrange(self, width: int) -> None:
-        """Side by side where there is room, else below each other."""
-        wanted = Qt.Orientation.Horizontal if width >= SIDE_WIDTH else Qt.Orientation.Vertical
-        if self.body.orientation() != wanted:
-            self.body.setOrientation(wanted)
-        sizes = self.body.sizes()
-        if self._mode == "side" and len(sizes) == 2 and 0 in sizes:
-            self.body.setSizes([1000, 1000])
-
-    @property
-    def preview(self) -> PreviewPane | None:
-        """The rendered text, once it was asked for."""
-        return self._preview
-
-    def _made_preview(self) -> PreviewPane:
-        if self._preview is None:
-            self._preview = PreviewPane()
-            self._preview.hide()
-            self._preview.set_zoom(self.text.zoom)
-            self.body.addWidget(self._preview)
-            self._preview.scrolled.connect(self._follow_preview)
-            self._preview.rendered.connect(self._follow_source)
-        return self._preview
-
-    @Slot()
-    def _follow_source(self) -> None:
-        if self._preview is not None:
-            self._scroll(self.text.verticalScrollBar(), self._preview.browser.verticalScrollBar())
-
-    @Slot()
-    def _follow_preview(self) -> None:
-        if self._preview is not None:
-            self._scroll(self._preview.browser.verticalScrollBar(), self.text.verticalScrollBar())
-
-    def _scroll(self, leader: QScrollBar, follower: QScrollBar) -> None:
-        """Both views stand at the same share of their text."""
-        if self._moving or self._mode != "side" or not leader.maximum():
-            return
-        self._moving = True
-        follower.setValue(round(follower.maximum() * leader.value() / leader.maximum()))
-        self._moving = False
-
-    # Find and form
-
-    @property
-    def finder(self) -> FindBar | None:
-        """The find bar, once it was asked for."""
-        return self._finder
-
-    def _made_finder(self) -> FindBar:
-        if self._mode == "preview":
-            self.set_mode("source")
-        return self._any_finder()
-
-    def _any_finder(self) -> FindBar:
-        if self._finder is None:
-            self._finder = FindBar(self.text, self._icons)
-            self.above.addWidget(self._finder)
-        return self._finder
-
-    def seek(self, query: FindQuery | None) -> None:
-        """Mark what a search looked for in every text that is shown; None: no longer."""
-        if query is not None or self._finder is not None:
-            self._any_finder().seek(query)
-
-    @Slot()
-    def open_find(self) -> None:
-        if self._file is not None:
-            self._made_finder().open_find()
-
-    @Slot()
-    def open_replace(self) -> None:
-        if self._file is not None:
-            self._made_finder().open_replace()
-
-    @Slot()
-    def find_next(self) -> None:
-        if self._file is not None:
-            self._made_finder().next()
-
-    @Slot()
-    def find_previous(self) -> None:
-        if self._file is not None:
-            self._made_finder().previous()
-
-    @property
-    def form(self) -> FrontForm | None:
-        """The front-matter form, once it was asked for."""
-        return self._form
-
-    @Slot()
-    def toggle_form(self) -> None:
-        """Show the form with the caret in it, or put it away."""
-        if self._form is None:
-            self._form = FrontForm(self._icons, lambda: self._file.text if self._file is not None else "")
-            self._form.edited.connect(self._take_text)
-            self._form.line_wanted.connect(self._go_to_line)
-            self.above.insertWidget(0, self._form)
-        shown = self._form.isHidden()
-        self._form.setVisible(shown)
-        self.follow_text(at_once=True)
-        if shown and self._form.fields:
-            next(iter(self._form.fields.values())).editor.setFocus()
-        elif not shown:
-            self.focus()
-        self._check()
-
-    @Slot(int)
-    def _go_to_line(self, line: int) -> None:
-        if self._mode == "preview":
-            self.set_mode("source")
-        self.text.go_to_line(line)
-        self.text.setFocus()
-
-    # Wishes
-
-    @Slot()
-    def toggle_wrap(self) -> None:
-        self._set_and_save(self._settings_now()._replace(wrap=not self.text.wraps))
-
-    @Slot()
-    def toggle_line_numbers(self) -> None:
-        self._set_and_save(self._settings_now()._replace(line_numbers=not self.text.line_numbers))
-
-    @Slot()
-    def zoom_in(self) -> None:
-        self._zoom_by(1)
-
-    @Slot()
-    def zoom_out(self) -> None:
-        self._zoom_by(-1)
-
-    @Slot()
-    def zoom_reset(self) -> None:
-        self._set_and_save(self._settings_now()._replace(zoom=0))
-
-    @Slot(int)
-    def _zoom_by(self, steps: int) -> None:
-        self._set_and_save(self._settings_now()._replace(zoom=self.text.zoom + steps))
-
-    def _settings_now(self) -> _EditorSettings:
-        return _EditorSettings(self.text.wraps, self.text.line_numbers, self.text.zoom)
-
-    def _set_and_save(self, wanted: _EditorSettings) -> None:
-        self._apply(wanted)
-        self._keep.start()
-
-    def _apply(self, wanted: _EditorSettings) -> None:
-        self.text.set_wrap(wanted.wrap)
-        self.text.set_line_numbers(wanted.line_numbers)
-        self.text.set_zoom(wanted.zoom)
-        if self._preview is not None:
-            self._preview.set_zoom(self.text.zoom)
-        self._check()
-
-    def set_session(self, session: HomeSession | None) -> None:
-        """Whose lane to use."""
-        if self._keep.isActive():
-            self._save()
-        self._session = session
-
-    @Slot()
-    def settings_changed(self) -> None:
-        """Follow the settings as they are now."""
-        self._asked = False
-        self._read_settings()
-
-    def _read_settings(self) -> None:
-        session = self._session
-        if self._asked or session is None:
-            return
-        self._asked = True
-        file = self._profile.settings_file
-
-        def work(_control: JobControl) -> _EditorSettings:
-            from reverie.settings import load_settings  # late: pydantic takes a tenth of a second
-
-            window = load_settings(file)[0].window
-            return _EditorSettings(window.editor_wrap, window.editor_line_numbers, window.editor_zoom)
-
-        session.lanes.scan.submit("read the editor's settings", work, done=self._on_settings)
-
-    def _on_settings(self, wanted: _EditorSettings) -> None:
-        if not self._keep.isActive():
-            self._apply(wanted)
-
-    @Slot()
-    def _save(self) -> None:
-        self._keep.stop()
-        session, wanted = self._session, self._settings_now()
-        if session is None:
-            return
-        profile = self._profile
-        update = {
-            "editor_wrap": wanted.wrap,
-            "editor_line_numbers": wanted.line_numbers,
-            "editor_zoom": wanted.zoom,
-        }
-
-        def change(settings: Settings) -> Settings:
-            return settings.model_copy(update={"window": settings.window.model_copy(update=update)})
-
-        def work(_control: JobControl) -> None:
-            from reverie.settings import change_settings  # late, as above
-
-            change_settings(profile.settings_file, change, profile.locks, timeout_s=LINK_PATIENCE_S)
-
-        session.lanes.scan.submit(
-            "keep the editor's settings", work, done=self._on_kept, failed=self.failed.emit
-        )
-
-    def _on_kept(self, _nothing: None) -> None:
-        """They count already."""
-
-    # Actions
-
-    def set_actions(self, actions: Actions, ids: tuple[str, ...]) -> None:
-        """The window's actions whose check marks say what is shown here."""
-        self._actions = {id_: actions[id_] for id_ in ids}
-        self._check()
-
-    def _check(self) -> None:
-        """The menus' check marks follow."""
-        now = {
-            "editor.wrap": self.text.wraps,
-            "editor.lines": self.text.line_numbers,
-            "edit.front": self._form is not None and not self._form.isHidden(),
-            **{id_: self._mode == mode for id_, mode in _MODES.items()},
-        }
-        for id_, on in now.items():
-            if id_ in self._actions:
-                self._actions[id_].setChecked(on)
-
-
-# How full a memory is: bytes against what the agent reads, and the tokens that the text costs.
-#
-# `cut_position` is the rule for where the agent stops reading; everything else here draws.
-
-
-WARN_SHARE = 0.9
-_AMBER_SHARE = 0.8
-_WORTH_A_LOOK = 0.6
-"""From which share of the cap on the gauge is shown; the inspector always has the size."""
-_BAR = 48
-
-
-def cut_position(content: bytes, cap: int) -> int | None:
-    """Where the agent stops reading, in UTF-16 units of the text as a widget has it; None: it reads all.
-
-    `content` is the file as it would be written, `cap` in bytes (0: none). A character that the cap cuts is
-    not read.
-    """
-    if not cap or len(content) <= cap:
-        return None
-    return utf16_length(widget_text(content[:cap].decode("utf-8", "ignore").removeprefix(BOM)))
-
-
-class SizeGauge(QWidget):
-    """A short bar and `3.1 KiB of 100 KiB · 790 tokens`, once the memory is so full that it matters."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._size = 0
-        self._cap = 0
-        self._tokens = 0
-        self._compact = False
-        self.setFont(tabular(self.font()))
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.hide()
-
-    def show_size(self, size: int, cap: int, tokens: int) -> None:
-        """`size` and `cap` in bytes, `tokens` as design.md estimates them."""
-        if (size, cap, tokens) == (self._size, self._cap, self._tokens):
-            return
-        self._size, self._cap, self._tokens = size, cap, tokens
-        self.setVisible(self.share > _WORTH_A_LOOK)
-        about = self.tr("About {tokens} tokens, a quarter of the characters.").format(tokens=f"{tokens:,}")
-        self.setToolTip(
-            self.tr("{size} bytes of the {cap} that the agent reads.").format(
-                size=f"{size:,}", cap=f"{cap:,}"
-            )
-            + "\n"
-            + about
-            if cap
-            else self.tr("{size} bytes.").format(size=f"{size:,}") + "\n" + about
-        )
-        self._changed()
-
-    def set_compact(self, on: bool) -> None:
-        """Where there is little room cap and tokens are in the tool tip only."""
-        if on != self._compact:
-            self._compact = on
-            self._changed()
-
-    def _changed(self) -> None:
-        self.setAccessibleName(self.text)
-        self.updateGeometry()
-        self.update()
-
-    @property
-    def text(self) -> str:
-        size = human_size(self._size)
-        if self._compact:
-            return size
-        if self._cap:
-            size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
-        return self.tr("{size} · {tokens} tokens").format(size=size, tokens=f"{self._tokens:,}")
-
-    @property
-    def share(self) -> float:
-        """How much of the cap is used; 0 without one."""
-        return self._size / self._cap if self._cap else 0.0
-
-    @property
-    def over(self) -> bool:
-        return self.share > 1
-
-    @property
-    def left(self) -> int:
-        """Bytes that still fit."""
-        return max(0, self._cap - self._size)
-
-    def sizeHint(self) -> QSize:
-        return self._room_for(self.text)
-
-    def minimumSizeHint(self) -> QSize:
-        """It is compact before anything else gives way."""
-        return self._room_for(human_size(self._size))
-
-    def _room_for(self, text: str) -> QSize:
-        metrics = QFontMetrics(self.font())
-        bar = _BAR + GAP if self._cap else 0
-        return QSize(metrics.horizontalAdvance(text) + bar + 2, metrics.height() + UNIT)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = theme_of(self.palette())
-        colour = theme.dim_window
-        if self.over:
-            colour = theme.bad_text
-        elif self.share > _AMBER_SHARE:
-            colour = theme.warn_text
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left = 0
-        if self._cap:
-            groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.line)
-            painter.drawRoundedRect(groove, 3, 3)
-            painter.setBrush(theme.accent if colour == theme.dim_window else colour)
-            filled = max(3.0, _BAR * min(1.0, self.share))
-            painter.drawRoundedRect(QRectF(groove.left(), groove.top(), filled, 6), 3, 3)
-            left = _BAR + GAP
-        painter.setPen(colour)
-        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
-
+from reverie.ui.editor.modes import HEAD, EditorView
+from reverie.ui.editor.size_gauge import WARN_SHARE, SizeGauge, cut_position
 
 _MEASURE_MS = 120
 _MEASURED_AT_ONCE = 20_000
-"""Characters; a longer text is measured when the typing pauses."""
+"""The longest text, in characters, that is measured while typing; longer ones are measured in a pause."""
 _COMPACT = 460
 _LEAST_PATH = 64
 _LEAST_TEXT = 96
 
 
 class EditorPane(QWidget):
-    """`chosen(str)`: a button of the banner: next, reload, keep, compare, save, close. `came_forward`: the
-    text is about to get the focus."""
+    """The editor pane.
+
+    Signals:
+        chosen(str): A button of the banner: next, reload, keep, compare, save or close.
+        came_forward(): The text is about to get the focus.
+    """
 
     chosen = Signal(str)
     came_forward = Signal()
@@ -598,7 +94,7 @@ class EditorPane(QWidget):
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._measure = single_shot(self, _MEASURE_MS, self._measure_text)
-        # The view deletes the document it was born with as soon as it gets another.
+        # The view deletes its initial document as soon as it gets another.
         self._empty_document = QTextDocument(self)
         self._empty_document.setDocumentLayout(QPlainTextDocumentLayout(self._empty_document))
         self._lay_out()
@@ -637,11 +133,11 @@ class EditorPane(QWidget):
         self._stack.addWidget(page)
 
     def add_notice(self, notice: QWidget) -> None:
-        """Show `notice` under the editor's own messages; it hides itself while it has nothing to say."""
+        """Show `notice` under the editor's own messages; it hides itself while it is empty."""
         self._notices.addWidget(notice)
 
     def set_actions(self, actions: Actions) -> None:
-        """The window's actions: those of the editor work here only, some have a button."""
+        """Add the window's editor actions, some with a button; they work only here."""
         own = actions.of_editor()
         self._own = tuple(actions[id_] for id_ in own)
         self.addActions(list(self._own))
@@ -650,7 +146,7 @@ class EditorPane(QWidget):
             self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
-        """Keys that the window has, too (Ctrl+F), are the editor's own while it has the focus."""
+        """Claim shortcuts that the window also has (Ctrl+F) while the editor has the focus."""
         asked = event.type() == QEvent.Type.ShortcutOverride
         if asked and self._own_action(event) is not None:
             event.accept()
@@ -671,7 +167,7 @@ class EditorPane(QWidget):
         return next((each for each in self._own if each.isEnabled() and pressed in each.shortcuts()), None)
 
     def minimumSizeHint(self) -> QSize:
-        """Bars are never squeezed so that a sentence or a button is cut off."""
+        """Return a size at which no message or button is cut off."""
         hint, page = super().minimumSizeHint(), self._stack.currentWidget()
         layout = page.layout() if page is not None else None
         if layout is None or not layout.hasHeightForWidth():
@@ -683,7 +179,7 @@ class EditorPane(QWidget):
         return self._file
 
     def clear(self, sentence: str = "") -> None:
-        """No file is shown; `sentence` says why."""
+        """Show no file; `sentence` says why."""
         self._keep_place()
         self._file = None
         self.text.setDocument(self._empty_document)
@@ -692,7 +188,10 @@ class EditorPane(QWidget):
         self._stack.setCurrentIndex(0)
 
     def show_file(self, file: OpenFile, caps: Caps | None) -> None:
-        """Show `file`, where the person left it. `caps`: the agent's, None for what it has none for."""
+        """Show `file` at the user's last position.
+
+        `caps` are the agent's limits; None if it has none for this file.
+        """
         if file is not self._file:
             self._keep_place()
             self._file = file
@@ -709,7 +208,7 @@ class EditorPane(QWidget):
         self.refresh()
 
     def focus_text(self) -> None:
-        """Into the text, wherever it has to be shown for that."""
+        """Move the focus to the text, bringing the pane to the front."""
         self.came_forward.emit()
         self.view.focus()
 
@@ -718,7 +217,7 @@ class EditorPane(QWidget):
         self.error.say_error(error)
 
     def refresh(self) -> None:
-        """The state of the shown file is another."""
+        """Update the header and the messages from the state of the shown file."""
         file = self._file
         if file is None:
             return
@@ -787,7 +286,10 @@ class EditorPane(QWidget):
         self.banner.say(sentence, tone="warn", buttons=buttons)
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
-        """What both sides changed, place by place where they could be merged, else as a whole."""
+        """Return sentence and buttons for a conflict.
+
+        It is about each place if the texts could be merged, else about the whole file.
+        """
         reload = (
             "reload",
             self.tr("Discard mine"),
@@ -839,7 +341,7 @@ class EditorPane(QWidget):
         self.gauge.show_size(size, cap, estimate_tokens(file.text))
         cut, tip = cut_position(content, cap), self.tr("The agent does not read this far.")
         if file.shortened:
-            cut = None  # no place in what is shown
+            cut = None  # the position is not in the shown part
         self._say_limit(cut is not None)
         rule, own_tip = self._own_cut
         own = rule(file) if rule is not None else None
@@ -848,8 +350,10 @@ class EditorPane(QWidget):
         self.text.set_unseen_from(cut, tip if cut is not None else "")
 
     def set_own_cut(self, rule: Callable[[OpenFile], int | None] | None, tip: str = "") -> None:
-        """Where the agent stops reading the shown file, if that is not a matter of its size: `rule` gives the
-        place in UTF-16 units of the document, None where it reads all."""
+        """Set the rule for where the agent stops reading, if the size does not decide.
+
+        `rule` returns the place in UTF-16 units of the document, or None if the agent reads all.
+        """
         if (rule, tip) != self._own_cut:
             self._own_cut = (rule, tip)
             self._measured = ()

@@ -1,22 +1,13 @@
-"""The text of a memory as it is on disk, with a gutter at its left: line numbers, and marks beside lines.
+"""The source text of a memory, with a gutter for line numbers and marks at its left.
 
-Marks and highlights belong to the shown document: they are forgotten when another one is shown, and they
-follow what is typed (a mark stays beside its line, lines that go take their marks along). What they mean is
-their owner's business; here they only have a kind, which is drawn in the theme's colours.
-
-A text with a line of more than `LONGEST_LINE` characters is not wrapped, whatever a person wishes: breaking
-such a line would hold up the window.
-
-Threading: GUI thread. Nothing here fails: a place beyond the text is left out.
+Threading: GUI thread. Failure: none; a place beyond the text is ignored.
 """
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRegularExpression, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -33,13 +24,8 @@ from PySide6.QtGui import (
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
-    QBoxLayout,
-    QLabel,
-    QLineEdit,
     QPlainTextEdit,
-    QSizePolicy,
     QTextEdit,
-    QToolButton,
     QToolTip,
     QWidget,
 )
@@ -47,21 +33,15 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import (
     GAP,
     UNIT,
-    Icons,
     Theme,
     dimmed,
     mixed,
     monospace,
     readable,
-    tabular,
     theme_of,
 )
-from reverie.ui.display_text import LONGEST_LINE, as_tooltip, tr
-from reverie.ui.jobs import single_shot
-from reverie.ui.widgets.controls import WrapLabel, tint
-from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text, text_of
-from reverie.values import Struct
+from reverie.ui.display_text import LONGEST_LINE, as_tooltip
+from reverie.ui.widgets.text_boxes import PlainTextBox
 
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
@@ -74,15 +54,26 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 def _is_command(event: QKeyEvent) -> bool:
-    """Whether Ctrl and Alt are held with a key that still means itself. Qt would type it, since AltGr looks
-    the same; but AltGr makes another character of the key, or none."""
+    """Return whether Ctrl and Alt are held with a key that still produces its own character.
+
+    Qt would type it, because AltGr looks the same; but AltGr turns the key into another character, or none.
+    """
     typed = event.text().upper()
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
 
 
 class SourceView(PlainTextBox):
-    """`geometry_changed()`: lines stand elsewhere in the viewport. `zoom_wanted(int)`: so many steps of
-    Ctrl+wheel."""
+    """The source text of a memory.
+
+    Marks and highlights belong to the shown document: another document drops them, and typing moves them (a
+    mark stays beside its line and disappears with it). Their owners know their meaning; here they only have
+    a kind, which selects a colour. A text with a line of more than `LONGEST_LINE` characters is never
+    wrapped, because breaking such a line would block the window.
+
+    Signals:
+        geometry_changed(): Lines have moved in the viewport.
+        zoom_wanted(int): The number of steps of Ctrl+wheel.
+    """
 
     geometry_changed = Signal()
     zoom_wanted = Signal(int)
@@ -110,8 +101,6 @@ class SourceView(PlainTextBox):
         self.cursorPositionChanged.connect(self.gutter.update)
         self._take(self.document())
 
-    # Keys
-
     def event(self, event: QEvent) -> bool:
         is_asked = event.type() == QEvent.Type.ShortcutOverride
         if is_asked and isinstance(event, QKeyEvent) and _is_command(event):
@@ -125,10 +114,8 @@ class SourceView(PlainTextBox):
         else:
             super().keyPressEvent(event)
 
-    # The document
-
     def setDocument(self, document: QTextDocument) -> None:
-        """Show another document; marks and highlights of the last one are forgotten."""
+        """Show another document and drop the marks and highlights of the previous one."""
         if document is self.document():
             return
         self.document().contentsChange.disconnect(self._on_contents_change)
@@ -136,7 +123,7 @@ class SourceView(PlainTextBox):
         self._text_tips = ()
         self._long = _has_long_line(document)
         self._fit_wrap()
-        # Before the document goes: Qt would look at cursors of one that is deleted already.
+        # Before the document is deleted, because Qt would access its cursors.
         self._show_highlights()
         super().setDocument(document)
         if document.defaultFont() != self.font():
@@ -152,7 +139,7 @@ class SourceView(PlainTextBox):
     @Slot(int, int, int)
     def _on_contents_change(self, position: int, _removed: int, added: int) -> None:
         document = self.document()
-        # Now, before the line has a layout.
+        # Immediately, before the line has a layout.
         if not self._long and _has_long_line(document, position, added):
             self._long = True
             self._fit_wrap()
@@ -166,16 +153,17 @@ class SourceView(PlainTextBox):
         self._fit_gutter()
         self.gutter.update()
 
-    # Marks
-
     @property
     def marks(self) -> Mapping[int, str]:
-        """Block number -> kind, where the marks are now."""
+        """The kinds of the current marks by block number."""
         return self._marks
 
     def set_marks(self, marks: Mapping[int, str], tips: Mapping[int, str] | None = None) -> None:
-        """Draw marks beside lines: block number -> `theirs` (came from outside), `conflict` or `unseen`
-        (beyond the agent's cap). `tips`: what the pointer tells about a mark, plain text."""
+        """Draw marks beside lines, given as block number -> kind.
+
+        Kinds are `theirs` (written by others), `conflict` and `unseen` (beyond the agent's cap). `tips` are
+        plain-text tool tips by block number.
+        """
         self._marks, self._tips = dict(marks), dict(tips or {})
         self.gutter.update()
 
@@ -185,8 +173,10 @@ class SourceView(PlainTextBox):
         return self.firstVisibleBlock().blockNumber()
 
     def set_unseen_from(self, position: int | None, tip: str = "") -> None:
-        """Draw the line where the agent stops reading, before the character at `position` (UTF-16 units);
-        None: it reads all."""
+        """Draw the line where the agent stops reading, before the character at `position` (UTF-16 units).
+
+        None means that it reads all.
+        """
         if (position, tip) != (self._unseen, self._unseen_tip):
             self._unseen, self._unseen_tip = position, tip
             self.gutter.update()
@@ -194,7 +184,7 @@ class SourceView(PlainTextBox):
 
     @property
     def unseen_block(self) -> int | None:
-        """The first line that the agent does not read, or reads only the beginning of."""
+        """The first line that the agent does not read completely; None if it reads all."""
         return None if self._unseen is None else self._unseen_start().blockNumber()
 
     def _unseen_start(self) -> QTextBlock:
@@ -202,18 +192,18 @@ class SourceView(PlainTextBox):
         return self.document().findBlock(min(self._unseen or 0, last))
 
     def mark_at(self, block: int) -> tuple[str, str]:
-        """Kind and tip of a line's mark, empty if it has none."""
+        """Return kind and tool tip of a line's mark, empty if it has none."""
         if block in self._marks:
             return self._marks[block], self._tips.get(block, "")
         unseen = self.unseen_block
         return ("unseen", self._unseen_tip) if unseen is not None and block >= unseen else ("", "")
 
-    # Highlights
-
     def set_highlights(self, key: str, spans: Sequence[Span]) -> None:
-        """Colour the background of `(start, end, kind)`, in UTF-16 units; `key` names whose they are, and
-        replaces that owner's last ones. Kinds: `match`, `match-current`, `theirs`, `mine`, `conflict`, and
-        `stale`, which is underlined."""
+        """Colour the background of `(start, end, kind)` spans, in UTF-16 units.
+
+        `key` names the owner, whose previous spans are replaced. Kinds are `match`, `match-current`,
+        `theirs`, `mine`, `conflict`, and `stale`, which is underlined.
+        """
         length = self.document().characterCount() - 1
         made = [
             self._selection(start, min(end, length), kind) for start, end, kind in spans if start <= length
@@ -223,11 +213,11 @@ class SourceView(PlainTextBox):
             self._show_highlights()
 
     def set_text_tips(self, tips: Sequence[Span]) -> None:
-        """What the pointer tells over `(start, end, plain text)`, in UTF-16 units."""
+        """Set the tool tips of `(start, end, plain text)` spans, in UTF-16 units."""
         self._text_tips = tuple(tips)
 
     def text_tip(self, position: int) -> str:
-        """What is told at this place of the text, empty for nothing."""
+        """Return the tool tip at a position of the text, empty for none."""
         return next((tip for start, end, tip in self._text_tips if start <= position <= end), "")
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -252,15 +242,13 @@ class SourceView(PlainTextBox):
     def _show_highlights(self) -> None:
         self.setExtraSelections([each for owned in self._highlights.values() for each in owned])
 
-    # Look
-
     @property
     def zoom(self) -> int:
-        """Points above the interface's own size."""
+        """The difference to the interface's type size, in points."""
         return self._zoom
 
     def set_zoom(self, points: int) -> None:
-        """Make the text larger or smaller by so many points, within what can be read."""
+        """Set the zoom in points, limited to readable sizes."""
         self._zoom = max(_SMALLEST, min(_LARGEST, points))
         font = monospace()
         font.setPointSizeF(max(4.0, font.pointSizeF() + self._zoom))
@@ -278,18 +266,18 @@ class SourceView(PlainTextBox):
         return self._numbered
 
     def set_line_numbers(self, on: bool) -> None:
-        """Show or hide the numbers; the marks stay."""
+        """Show or hide the line numbers; the marks stay."""
         self._numbered = on
         self._fit_gutter()
         self.gutter.update()
 
     @property
     def wraps(self) -> bool:
-        """Whether a person wants long lines broken."""
+        """Whether the user wants long lines wrapped."""
         return self._wraps
 
     def set_wrap(self, on: bool) -> None:
-        """Break long lines at the edge, or scroll sideways."""
+        """Wrap long lines, or scroll horizontally."""
         self._wraps = on
         self._fit_wrap()
 
@@ -300,25 +288,25 @@ class SourceView(PlainTextBox):
             self.setLineWrapMode(mode)
             self.geometry_changed.emit()
 
-    # Places
-
     def block_top(self, block: int) -> int:
-        """Where the line's top is, in pixels of the viewport. Exact within two viewports; what is further
-        away is only above or below."""
+        """Return the top of a line, in pixels of the viewport.
+
+        It is exact within two viewports; further away it is only above or below.
+        """
         found = self.document().findBlockByNumber(block)
         if not found.isValid():
             found = self.document().lastBlock()
         return round(self.blockBoundingGeometry(found).translated(self.contentOffset()).top())
 
     def go_to_line(self, line: int) -> None:
-        """The caret at the beginning of a line, counted from 1, in the middle of the view."""
+        """Move the caret to the beginning of a line, counted from 1, and centre it in the view."""
         block = self.document().findBlockByNumber(max(0, min(line, self.blockCount()) - 1))
         cursor = QTextCursor(block)
         self.setTextCursor(cursor)
         self.centerCursor()
 
     def gutter_width(self) -> int:
-        """What the gutter takes at the left, in pixels."""
+        """Return the width of the gutter in pixels."""
         if not self._numbered:
             return _STRIP + 2
         digits = max(2, len(str(max(1, self.blockCount()))))
@@ -343,8 +331,6 @@ class SourceView(PlainTextBox):
         # A blinking caret changes less than a line and moves nothing.
         if moved or area.height() > 2 * QFontMetrics(self.font()).height():
             self.geometry_changed.emit()
-
-    # Events
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -390,17 +376,15 @@ class SourceView(PlainTextBox):
         painter.drawLine(0, top, self.viewport().width(), top)
 
     def _unseen_top(self) -> int:
-        """Where the agent's last line ends: below the row of the text in which it stops."""
+        """Return the bottom of the row of text in which the agent stops reading."""
         block = self._unseen_start()
         inside = (self._unseen or 0) - block.position()
         row = block.layout().lineForTextPosition(max(0, inside))
         lower = row.rect().bottom() if inside > 0 and row.isValid() else 0.0
         return self.block_top(block.blockNumber()) + round(lower)
 
-    # For the gutter
-
     def paint_gutter(self, painter: QPainter, area: QRect) -> None:
-        """Numbers and marks of the lines that stand in `area`."""
+        """Paint numbers and marks of the lines in `area`."""
         theme = theme_of(self.palette())
         painter.fillRect(area, theme.window)
         painter.setFont(self.font())
@@ -429,12 +413,12 @@ class SourceView(PlainTextBox):
             block = block.next()
 
     def gutter_tip(self, at: QPoint) -> str:
-        """What the mark at a point of the gutter means, empty without one."""
+        """Return the tool tip of the mark at a point of the gutter, empty if there is none."""
         return self.mark_at(self.cursorForPosition(QPoint(0, at.y())).blockNumber())[1]
 
 
 class _Gutter(QWidget):
-    """The strip at the left of the text. It has no life of its own."""
+    """The strip at the left of the text, painted by its view."""
 
     def __init__(self, view: SourceView) -> None:
         super().__init__(view)
@@ -458,7 +442,7 @@ class _Gutter(QWidget):
 
 
 def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
-    """Whether a line is too long to be wrapped; of those that an edit touched where it is given."""
+    """Return whether a line is too long to be wrapped; if an edit is given, only its lines are checked."""
     if document.characterCount() <= LONGEST_LINE:
         return False
     if added is None or added > LONGEST_LINE:
@@ -468,7 +452,7 @@ def _has_long_line(document: QTextDocument, position: int = 0, added: int | None
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
-    """Marks after lines came (`more` > 0) or went below line `at`. Pure."""
+    """Return the marks after `more` lines were added (or removed, if negative) below line `at`."""
     after: dict[int, str] = {}
     for number, kind in marks.items():
         if number <= at:
@@ -479,7 +463,10 @@ def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
 
 
 def _colour(form: QTextCharFormat, theme: Theme, kind: str) -> None:
-    """The background of a kind; on that of a match no colour of the syntax could be read."""
+    """Set the background of a kind of highlight.
+
+    Syntax colours are unreadable on the search highlight, so matches use plain text.
+    """
     if kind == "stale":
         form.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         form.setUnderlineColor(theme.warn)
@@ -502,442 +489,3 @@ def _background(theme: Theme, kind: str) -> QColor:
 
 def _sign(theme: Theme, kind: str) -> QColor:
     return {"theirs": theme.accent, "conflict": theme.bad, "unseen": theme.warn}[kind]
-
-
-# Finding and replacing in one text: what matches where, and what a replacement becomes.
-#
-# Places are UTF-16 units, as text documents count them. Qt's expressions are used because they give up: a
-# pattern that would try for ever ends after a bounded number of steps and is told of, and so is one with
-# more places than anybody looks at. Nothing here fails; what is wrong with a pattern is a sentence.
-#
-# No widgets; any thread.
-
-
-MAX_FOUND = 20_000
-_BUDGET_S = 0.25
-_REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
-
-
-class FindQuery(Struct, frozen=True):
-    """What to look for. `regex`: the text is an expression of Perl's kind."""
-
-    text: str
-    case: bool = False
-    word: bool = False
-    regex: bool = False
-
-
-class TextMatch(Struct, frozen=True):
-    """One match: `start` to `end`, and the texts of its groups, the whole first."""
-
-    start: int
-    end: int
-    groups: tuple[str, ...]
-
-
-class TextMatches(Struct, frozen=True):
-    """Every match in order; `error` says what is wrong with the pattern, `more` that there are further
-    ones."""
-
-    found: tuple[TextMatch, ...] = ()
-    error: str = ""
-    more: bool = False
-
-    def at_or_after(self, position: int) -> int:
-        """The number of the first match that begins there or later, round to the first; -1 without any."""
-        later = (n for n, place in enumerate(self.found) if place.start >= position)
-        return next(later, 0 if self.found else -1)
-
-    def before(self, position: int) -> int:
-        """The number of the last match that begins before, round to the last; -1 without any."""
-        last = len(self.found) - 1
-        return next((n for n in range(last, -1, -1) if self.found[n].start < position), last)
-
-
-def find(text: str, query: FindQuery) -> TextMatches:
-    """Where `query` matches in `text`; matches of no length are left out."""
-    if not query.text:
-        return TextMatches()
-    expression = _expression(query)
-    if not expression.isValid():
-        why = expression.errorString()
-        return TextMatches(
-            error=tr("This expression is not complete or not valid: {why} (at character {at}).").format(
-                why=why, at=max(1, expression.patternErrorOffset() - _offset(query) + 1)
-            )
-        )
-    found: list[TextMatch] = []
-    end = time.monotonic() + _BUDGET_S
-    matches = expression.globalMatch(text)
-    while matches.hasNext():
-        match = matches.next()
-        if match.capturedLength():
-            found.append(TextMatch(match.capturedStart(), match.capturedEnd(), tuple(match.capturedTexts())))
-        if len(found) >= MAX_FOUND or time.monotonic() > end:
-            return TextMatches(tuple(found), more=matches.hasNext())
-    if not matches.isValid():
-        return TextMatches(error=tr("This expression needs too many steps in this text; make it simpler."))
-    return TextMatches(tuple(found))
-
-
-def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
-    """What a match becomes: `wanted` as it is, or for an expression with `\\1`, `$1`, `${1}`, `\\n`, `\\t`
-    filled in."""
-    if not query.regex:
-        return wanted
-
-    def filled(match: re.Match[str]) -> str:
-        if match[4]:
-            return "$"
-        name = match[1] or match[2] or match[3]
-        if name.isdigit():
-            return place.groups[int(name)] if int(name) < len(place.groups) else ""
-        return {"n": "\n", "t": "\t", "\\": "\\"}[name]
-
-    return _REFERENCE.sub(filled, wanted)
-
-
-def _expression(query: FindQuery) -> QRegularExpression:
-    pattern = query.text if query.regex else QRegularExpression.escape(query.text)
-    if query.word:
-        pattern = rf"(?<!\w)(?:{pattern})(?!\w)"
-    option = QRegularExpression.PatternOption
-    options = option.UseUnicodePropertiesOption | option.MultilineOption
-    if not query.case:
-        options |= option.CaseInsensitiveOption
-    return QRegularExpression(pattern, options)
-
-
-def _offset(query: FindQuery) -> int:
-    return len(r"(?<!\w)(?:") if query.word else 0
-
-
-# Find and replace in the open memory: a bar above the text.
-#
-# What `find` finds is shown in the source view, walked through, and replaced. Each replacement, and all of
-# them together, is one step of the text's own undo stack.
-#
-# Threading: GUI thread; `find` stops after a while. It follows typing and the text after a short rest.
-
-
-_REST_MS = 90
-# Coloured at once; walking through finds the others.
-_COLOURED = 2_000
-_BESIDE = 460
-
-
-class FindBar(QWidget):
-    """Shown with `open_find` or `open_replace`, put away with Esc."""
-
-    def __init__(self, view: SourceView, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._view = view
-        self._icons = icons
-        self._places = TextMatches()
-        self._current = -1
-        self._sought: FindQuery | None = None
-        self.field = self._field(self.tr("Find"))
-        self.other = self._field(self.tr("Replace with"))
-        self.count = QLabel()
-        self.count.setFont(tabular(self.count.font()))
-        self.count.setAccessibleName(self.tr("Matches"))
-        self.case = self._option("Aa", self.tr("Match case"))
-        self.word = self._option(self.tr("Word"), self.tr("Whole words only"))
-        self.regex = self._option(".*", self.tr("Regular expression"))
-        self.back = self._button("↑", self.tr("Previous match (Shift+F3)"))
-        self.forth = self._button("↓", self.tr("Next match (F3)"))
-        self.close_button = self._button("", self.tr("Close (Esc)"))
-        self.replace_button = self._button(self.tr("Replace"), self.tr("Replace this match and go on"))
-        self.all_button = self._button(self.tr("All"), self.tr("Replace every match, as one step to undo"))
-        self.trouble = WrapLabel()
-        self._rest = single_shot(self, _REST_MS, self.look)
-        self._lay_out()
-        self._connect()
-        self._tint()
-        self.hide()
-
-    def _field(self, name: str) -> QLineEdit:
-        made = QLineEdit()
-        made.setPlaceholderText(name)
-        made.setAccessibleName(name)
-        made.setClearButtonEnabled(True)
-        made.setMinimumWidth(90)
-        made.installEventFilter(self)
-        return made
-
-    def _button(self, text: str, tip: str) -> QToolButton:
-        made = QToolButton()
-        made.setText(text)
-        made.setToolTip(tip)
-        made.setAccessibleName(tip.partition(" (")[0])
-        made.setAutoRaise(True)
-        made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        return made
-
-    def _option(self, text: str, tip: str) -> QToolButton:
-        made = self._button(text, tip)
-        made.setCheckable(True)
-        made.toggled.connect(self.look)
-        return made
-
-    def _lay_out(self) -> None:
-        first = row_of(self.field, self.count, grows=self.field, gap=UNIT)
-        tools = row_of(self.case, self.word, self.regex, self.back, self.forth, gap=UNIT)
-        tools.addStretch(1)
-        tools.addWidget(self.close_button)
-        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._line.setSpacing(UNIT)
-        self._line.addLayout(first, 1)
-        self._line.addLayout(tools)
-        self._second = QWidget()
-        row_of(
-            self.other, self.replace_button, self.all_button, holder=self._second, grows=self.other, gap=UNIT
-        )
-        column(self, self._line, self._second, self.trouble, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
-        self._second.hide()
-        self.trouble.hide()
-
-    def _connect(self) -> None:
-        self.field.textChanged.connect(self._rest.start)
-        self._view.textChanged.connect(self._on_text)
-        self.back.clicked.connect(self.previous)
-        self.forth.clicked.connect(self.next)
-        self.close_button.clicked.connect(self.put_away)
-        self.replace_button.clicked.connect(self.replace)
-        self.all_button.clicked.connect(self.replace_all)
-
-    # Opening
-
-    @property
-    def places(self) -> TextMatches:
-        """What matches now."""
-        return self._places
-
-    @property
-    def query(self) -> FindQuery:
-        """What is looked for: what the bar says, or `sought` while it is hidden."""
-        if self._sought is not None:
-            return self._sought
-        return FindQuery(
-            self.field.text(), self.case.isChecked(), self.word.isChecked(), self.regex.isChecked()
-        )
-
-    @Slot()
-    def open_find(self) -> None:
-        """Show the bar for finding; selected words become what is looked for."""
-        self._open(with_replace=False)
-
-    @Slot()
-    def open_replace(self) -> None:
-        """Show the bar with its second line."""
-        self._open(with_replace=True)
-
-    def seek(self, query: FindQuery | None) -> None:
-        """Mark what a search looked for, and go on with it, without the bar; None: no longer."""
-        if query != self._sought and not self.isVisible():
-            self._sought = query
-            self.look()
-
-    def _open(self, *, with_replace: bool) -> None:
-        if not self._view.isVisible():
-            return
-        self._sought = None
-        chosen = selected_text(self._view.textCursor())
-        if chosen and "\n" not in chosen:
-            self.field.setText(chosen)
-        self._second.setVisible(with_replace)
-        self.show()
-        self.look()
-        self.field.setFocus()
-        self.field.selectAll()
-
-    @Slot()
-    def put_away(self) -> None:
-        """Close the bar; the caret stays at the match."""
-        self._rest.stop()
-        self.hide()
-        self._view.set_highlights("find", ())
-        self._view.setFocus()
-
-    def document_changed(self) -> None:
-        """Another file is shown, or none."""
-        self._places, self._current = TextMatches(), -1
-        if self._is_shown:
-            self.look()
-
-    # Finding
-
-    @property
-    def _is_shown(self) -> bool:
-        """Matches are marked in the text."""
-        return self.isVisible() or self._sought is not None
-
-    @Slot()
-    def _on_text(self) -> None:
-        if self._is_shown:
-            self._rest.start()
-
-    @Slot()
-    def look(self) -> None:
-        """Find again, and show what is found from the caret on."""
-        self._rest.stop()
-        self._places = find(text_of(self._view.document()), self.query)
-        cursor = self._view.textCursor()
-        self._current = self._places.at_or_after(cursor.selectionStart())
-        self._show()
-
-    @Slot()
-    def next(self) -> None:
-        """Go to the next match, round to the first. A closed bar finds what it found last."""
-        self._go(forward=True)
-
-    @Slot()
-    def previous(self) -> None:
-        self._go(forward=False)
-
-    def _go(self, *, forward: bool) -> None:
-        if not self.query.text:
-            self.open_find()
-            return
-        if self._rest.isActive() or self._stale():
-            self.look()
-        if not self._places.found:
-            self._show()
-            return
-        cursor = self._view.textCursor()
-        at = self._places.at_or_after(cursor.selectionStart())
-        here = self._places.found[at]
-        if forward and (here.start, here.end) == (cursor.selectionStart(), cursor.selectionEnd()):
-            at = (at + 1) % len(self._places.found)
-        elif not forward:
-            at = self._places.before(cursor.selectionStart())
-        self._select(at)
-
-    def _stale(self) -> bool:
-        """The bar was closed: nobody looked since."""
-        return not self.isVisible() or not self._places.found
-
-    def _select(self, at: int) -> None:
-        self._current = at
-        place = self._places.found[at]
-        cursor = self._view.textCursor()
-        cursor.setPosition(place.start)
-        cursor.setPosition(place.end, QTextCursor.MoveMode.KeepAnchor)
-        self._view.setTextCursor(cursor)
-        self._view.ensureCursorVisible()
-        self._show()
-
-    def _show(self) -> None:
-        found = self._places.found
-        first = max(0, self._current - _COLOURED // 2)
-        shown = found[first : first + _COLOURED] if self._is_shown else ()
-        self._view.set_highlights(
-            "find",
-            [
-                (place.start, place.end, "match-current" if first + n == self._current else "match")
-                for n, place in enumerate(shown)
-            ],
-        )
-        self._say_count()
-        self._say_trouble(self._places.error)
-        can = bool(found) and not self._view.isReadOnly()
-        self.replace_button.setEnabled(can)
-        self.all_button.setEnabled(can)
-        for button in (self.back, self.forth):
-            button.setEnabled(bool(found))
-
-    def _say_trouble(self, sentence: str) -> None:
-        self.trouble.say(sentence)
-        self.trouble.setVisible(bool(sentence))
-
-    def _say_count(self) -> None:
-        total = len(self._places.found)
-        if not self.field.text() or self._places.error:
-            self.count.setText("")
-        elif not total:
-            self.count.setText(self.tr("none"))
-        else:
-            shown = f"{total:,}+" if self._places.more else f"{total:,}"
-            self.count.setText(self.tr("{n} of {total}").format(n=f"{self._current + 1:,}", total=shown))
-        self.count.setAccessibleDescription(self.count.text())
-
-    # Replacing
-
-    @Slot()
-    def replace(self) -> None:
-        """Replace the match that is selected and go to the next one; first go to one."""
-        self.look()
-        if self._view.isReadOnly() or self._current < 0:
-            return
-        place = self._places.found[self._current]
-        cursor = self._view.textCursor()
-        if (place.start, place.end) != (cursor.selectionStart(), cursor.selectionEnd()):
-            self._select(self._current)
-            return
-        cursor.insertText(replacement(place, self.other.text(), self.query))
-        self._view.setTextCursor(cursor)
-        self.look()
-        if self._current >= 0:
-            self._select(self._current)
-
-    @Slot()
-    def replace_all(self) -> int:
-        """Replace every match; returns how many were."""
-        self.look()
-        if self._view.isReadOnly():
-            return 0
-        if self._places.more:
-            self._say_trouble(self.tr("There are too many matches to replace all of them at once."))
-            return 0
-        self._replace_each(self._places.found)
-        count = len(self._places.found)
-        self.look()
-        return count
-
-    def _replace_each(self, places: tuple[TextMatch, ...]) -> None:
-        cursor = QTextCursor(self._view.document())
-        cursor.beginEditBlock()
-        # From the end, so that the places before stay where they are.
-        for place in reversed(places):
-            cursor.setPosition(place.start)
-            cursor.setPosition(place.end, QTextCursor.MoveMode.KeepAnchor)
-            cursor.insertText(replacement(place, self.other.text(), self.query))
-        cursor.endEditBlock()
-
-    # Events
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
-            return super().eventFilter(watched, event)
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            return super().eventFilter(watched, event)
-        if watched is self.other:
-            self.replace()
-        else:
-            self._go(forward=not event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        return True
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.put_away()
-        else:
-            super().keyPressEvent(event)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        beside = event.size().width() >= _BESIDE
-        wanted = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
-        if self._line.direction() != wanted:
-            self._line.setDirection(wanted)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "trouble"):
-            self._tint()
-
-    def _tint(self) -> None:
-        theme = theme_of(self.palette())
-        tint(self.trouble, theme.bad_text)
-        tint(self.count, theme.dim_window)
-        self.close_button.setIcon(self._icons.icon("close"))

@@ -1,24 +1,22 @@
-"""Two people in one text: what somebody else wrote is merged into what is being typed. Pure, no Qt.
+r"""Three-way merge of a text that two sides edit at the same time. Pure, no Qt.
 
-Three texts with line breaks `\n` only: `base`, the one both grew from; `mine`, the typed one; `theirs`, the
+Three texts with line breaks `\n` only: `base`, from which both grew; `mine`, the typed one; `theirs`, the
 one on disk. Lines are what is between line breaks, so a missing line break at the end is a change like any
 other and `"\n".join(text.split("\n")) == text` holds for every text.
 
-Changes of one side are taken. Changes of both sides that overlap or touch are a conflict: the merged text
-keeps mine there and the conflict holds theirs, until a person decides. The same change at both sides is
-taken once. No line that one side added is ever missing from both the merged text and the conflicts.
+Changes of one side are applied. Changes of both sides that overlap or touch are a conflict: the merged text
+has mine there and the conflict holds theirs, until the user decides. The same change on both sides is
+applied once. No line that one side added is ever missing from both the merged text and the conflicts.
 
-`rebased` is how a half-decided merge is remembered: theirs everywhere but in the conflicts, where it stays
+`rebased` records a half-decided merge: it is theirs everywhere except in the conflicts, where it stays
 `base`. Merging the same three texts again gives the same conflicts, so a draft needs no list of them.
 
-Any thread; time about n log n: where lines repeat too much to be matched cheaply the differing stretch is one
-change, which makes a conflict larger but loses nothing.
+Threading: any thread. Time is about n log n: where lines repeat too much to be matched cheaply the differing
+stretch is one change, which makes a conflict larger but loses nothing.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
@@ -27,37 +25,41 @@ from reverie.values import Struct
 
 Side = Literal["mine", "theirs", "both"]
 _Kind = Literal["mine", "theirs", "same", "conflict"]
-_LEAST_STEPS = 20_000
-"""Steps (see `text.matching`) for any two texts: a person types meanwhile."""
-# Above this size a person decides about the whole file; merging it would hold up the typing.
+TYPING_STEPS = 20_000
+"""Steps (see `text.matching`) that any two texts may take while the user is typing."""
+# Merging larger texts would block typing, so the user decides about the whole file.
 MERGE_CHARS = 500_000
 
 
 class Region(Struct, frozen=True):
-    """Lines `start` up to `end` of a text; empty where lines are missing."""
+    """Lines from `start` up to `end` of a text; empty where lines are missing."""
 
     start: int
     end: int
 
 
 class MergeConflict(Struct, frozen=True):
-    """Both sides changed the same place. `at`: its lines in the merged text, where mine stands.
-    `base`: its lines in the base. `mine` and `theirs`: what each side has there."""
+    """A place that both sides changed."""
 
     at: Region
+    """Its lines in the merged text, which has mine there."""
     base: Region
+    """Its lines in the base."""
     mine: tuple[str, ...]
+    """The typed lines."""
     theirs: tuple[str, ...]
+    """The lines on disk."""
 
 
 class Merged(Struct, frozen=True):
-    """`taken`: lines of `text` that came from theirs; an empty region is where they deleted. `rebased`: the
-    base that `text` has from now on; theirs, once there is no conflict."""
+    """The result of a merge."""
 
     text: str
     taken: tuple[Region, ...]
+    """The lines of `text` that came from theirs; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...]
     rebased: str
+    """The new base of `text`; it is theirs once there is no conflict."""
 
 
 class _Change(Struct, frozen=True):
@@ -70,23 +72,25 @@ class _Change(Struct, frozen=True):
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
-    """Take into `mine` what changed from `base` to `theirs`."""
+    """Merge the changes from `base` to `theirs` into `mine`."""
     return _built(base, mine, theirs, take=True)
 
 
 def open_conflicts(base: str, mine: str, theirs: str) -> tuple[MergeConflict, ...]:
-    """What is not decided yet between a half-decided base (`Merged.rebased`) and theirs. Every place counts
-    where they differ and mine is not theirs: what a person typed back to the old lines is no decision."""
+    """Return the undecided conflicts between a half-decided base (`Merged.rebased`) and theirs.
+
+    Every place counts where they differ and mine is not theirs: typing the old lines again is no decision.
+    """
     return _built(base, mine, theirs, take=False).conflicts
 
 
 def settled(base: str, mine: str, theirs: str) -> str:
-    """The half-decided base after typing: where mine has become theirs there is nothing left to decide."""
+    """Return the half-decided base after typing: where mine equals theirs, nothing is left to decide."""
     return _built(base, mine, theirs, take=False).rebased
 
 
 def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Side) -> tuple[str, str]:
-    """`(text, base)` after a person decided about one of the `open_conflicts` of these three texts."""
+    """Return `(text, base)` after a decision about one of the `open_conflicts` of these three texts."""
     lines, below = mine.split("\n"), base.split("\n")
     lines[conflict.at.start : conflict.at.end] = chosen(conflict, side)
     below[conflict.base.start : conflict.base.end] = conflict.theirs
@@ -94,7 +98,7 @@ def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Si
 
 
 def chosen(conflict: MergeConflict, side: Side) -> list[str]:
-    """The lines that stand in the place of a conflict after a decision."""
+    """Return the lines that replace a conflict after a decision."""
     if side == "mine":
         return list(conflict.mine)
     if side == "theirs":
@@ -103,8 +107,8 @@ def chosen(conflict: MergeConflict, side: Side) -> list[str]:
 
 
 def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
-    """Where `new` differs from `old`: lines in old, lines in new."""
-    runs = matching(old, new, _LEAST_STEPS)
+    """Return the differences as (lines in `old`, lines in `new`)."""
+    runs = matching(old, new, TYPING_STEPS)
     return [
         (Region(start, end), Region(new_start, new_end))
         for start, end, new_start, new_end in differing(runs, old, new)
@@ -112,7 +116,7 @@ def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
 
 
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
-    """`take` False: changes of theirs alone are conflicts too."""
+    """Build the merge; without `take`, changes of theirs alone are conflicts too."""
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
     text: list[str] = []
     rebased: list[str] = []
@@ -149,7 +153,7 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
 
 
 def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Change]:
-    """The changes in order. Hunks of both sides that overlap or touch are one change."""
+    """Yield the changes in order; hunks of both sides that overlap or touch are one change."""
     ours, others = hunks(base, mine), hunks(base, theirs)
     mine_at = theirs_at = 0  # the next hunk of each side
     mine_shift = theirs_shift = 0  # how far lines of that side lie behind those of the base
@@ -185,72 +189,3 @@ def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_C
         elif mine[in_mine.start : in_mine.end] == theirs[in_theirs.start : in_theirs.end]:
             kind = "same"
         yield _Change(kind, Region(start, end), in_mine, in_theirs)
-
-
-# Between a file's text and a text widget that knows only one kind of line break. Pure.
-#
-# A widget turns every line break into its own and gives back `\n`. What was not edited must reach the disk
-# as it was: mixed CRLF and LF, a lone CR, exotic separators. So the text on disk is kept beside the edited
-# one and each line that is still there keeps its own ending; new lines get the file's prevailing one.
-#
-# `widget_text(restored(original, edited)) == edited` and `restored(original, widget_text(original)) ==
-# original`.
-
-
-# What QTextDocument takes for the end of a block (besides CR LF, LF and CR): U+2029 and two noncharacters.
-_BREAK = re.compile("\r\n|\r|\n|\u2029|\ufdd0|\ufdd1")
-
-
-def widget_text(text: str) -> str:
-    """`text` as a widget gives it back when nobody edits it."""
-    return _BREAK.sub("\n", text)
-
-
-def prevailing_newline(text: str, default: str = "\n") -> str:
-    """The most frequent line break of `text`; LF, CR LF or CR."""
-    counts = Counter(found for found in _BREAK.findall(text) if found in ("\n", "\r\n", "\r"))
-    return counts.most_common(1)[0][0] if counts else default
-
-
-def restored(original: str, edited: str, default: str = "\n") -> str:
-    """Give `edited` (line breaks `\\n` only) the line breaks of `original`, also where a line was changed;
-    new lines end as most do."""
-    breaks = _BREAK.findall(original)
-    newline = prevailing_newline(original, default)
-    if all(found == newline for found in breaks):
-        return edited.replace("\n", newline) if newline != "\n" else edited
-    old, new = _BREAK.split(original), edited.split("\n")
-    endings: list[str] = [newline] * (len(new) - 1)
-    runs = matching(old, new, _LEAST_STEPS)
-    same = [(at, at + length, new_at, new_at + length) for at, new_at, length in runs]
-    for start, end, new_start, new_end in [*same, *differing(runs, old, new)]:
-        # From the end: a line that was split, or joined with the next one, ends as it did.
-        for offset in range(1, min(end - start, new_end - new_start) + 1):
-            if new_end - offset < len(endings) and end - offset < len(breaks):
-                endings[new_end - offset] = breaks[end - offset]
-    for at in range(len(endings) - 2, -1, -1):
-        if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
-            endings[at] = "\n"  # the two would be one CR LF
-    return "".join(part for pair in zip(new, [*endings, ""], strict=True) for part in pair)
-
-
-def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
-    """`(start, end, text)`: replacing old[start:end] by text gives new. So a view keeps its place."""
-    limit = min(len(old), len(new))
-    # Halving finds the common beginning in n compared characters without a Python loop over each.
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[:middle] == new[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    start = low
-    low, high = 0, limit - start
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[len(old) - middle :] == new[len(new) - middle :]:
-            low = middle
-        else:
-            high = middle - 1
-    return start, len(old) - low, new[start : len(new) - low]

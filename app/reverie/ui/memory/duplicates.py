@@ -34,7 +34,7 @@ from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, scaled, theme_of
 from reverie.ui.display_text import as_tooltip, counted, human_size, tr, visible
-from reverie.ui.editor.text_merge import restored, widget_text
+from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.session import HomeSession

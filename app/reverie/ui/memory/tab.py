@@ -43,11 +43,13 @@ from reverie.services.views import SearchPlace
 from reverie.ui import dialogs
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.editor.control import Buffers, EditorControl
-from reverie.ui.editor.drafts import DraftKeeper, DraftOffers
+from reverie.ui.editor.buffers import Buffers
+from reverie.ui.editor.control import EditorControl
+from reverie.ui.editor.draft_offers import DraftOffers
+from reverie.ui.editor.drafts import DraftKeeper
+from reverie.ui.editor.find import FindQuery
 from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
-from reverie.ui.editor.source_view import FindQuery
 from reverie.ui.jobs import Lanes, single_shot
 from reverie.ui.memory.duplicates import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace

@@ -1,0 +1,204 @@
+"""The state of an open file: pure decisions about saving, changes on disk and conflicts.
+
+Threading: any thread. Failure: none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from reverie.agents.base import Companion
+from reverie.agents.scopes import Refusal, ScopeContext
+from reverie.values import Struct, replace
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileText
+
+
+Banner = Literal["", "conflict", "deleted", "gone"]
+
+
+Effect = Literal["none", "follow", "merge"]
+
+
+class FileRef(Struct, frozen=True):
+    """The identity of a file of a home, equal from every workspace."""
+
+    home: str
+    store: str
+    rel: str
+
+    @classmethod
+    def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
+        """Return the identity of a memory in the root `root_key`."""
+        return cls(home, root_key, rel)
+
+    @classmethod
+    def companion(cls, home: str, path: Path) -> FileRef:
+        """Return the identity of a file that the agent loads beside its memories."""
+        return cls(home, "companion", str(path))
+
+
+class Address(Struct, frozen=True):
+    """The address of a file for the engine: a memory path in a context, or a companion."""
+
+    context: ScopeContext
+    path: str
+    companion: Companion | None = None
+
+    @property
+    def name(self) -> str:
+        return self.companion.label if self.companion else self.path.rpartition("/")[2]
+
+    @property
+    def label(self) -> str:
+        return str(self.companion.path) if self.companion else self.path
+
+
+class Buffer(Struct, frozen=True):
+    """The state of an open file: two versions, and whether the user has to decide.
+
+    `base` is the version that the text grew from, `disk` the last one seen on disk. They differ only while
+    the user has to decide. Then `base` is no version of the file, but that on disk with the old lines at the
+    undecided places, so that a save (compare-and-swap against `base`) cannot succeed. No decision ever
+    discards typed text: a changed file is taken over where nothing was typed and merged where something was,
+    and replaced text stays in the undo stack.
+    """
+
+    ref: FileRef
+    address: Address
+    base: FileText | None
+    disk: FileText | None
+    modified: bool = False
+    """Whether the text differs from that of `base`."""
+    banner: Banner = ""
+    """The question to ask the user."""
+    style: FileText | None = None
+    """The version whose byte order mark and line breaks the text has while there is no `base`."""
+
+    @property
+    def expected_sha256(self) -> str | None:
+        """The hash that a save must find on disk; None for no file."""
+        return self.base.sha256 if self.base is not None else None
+
+    @property
+    def read_only(self) -> str:
+        return self.base.read_only if self.base is not None else ""
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the whole store is read-only, if the user may permit writing to it; else None."""
+        refusal = self.base.refusal if self.base is not None else None
+        return refusal if refusal is not None and refusal.permissible else None
+
+    @property
+    def note(self) -> str:
+        return self.base.note if self.base is not None else ""
+
+
+def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
+    """Return the buffer of a file that was just read."""
+    return Buffer(ref, address, found, found)
+
+
+def typed(buffer: Buffer, modified: bool) -> Buffer:
+    """Return the buffer after the text changed; `modified` is False if it was undone back to `base`.
+
+    An open conflict keeps the buffer modified.
+    """
+    if buffer.banner == "conflict":
+        return replace(buffer, modified=True)
+    after = replace(buffer, modified=modified)
+    if not modified and buffer.disk is None:
+        return replace(after, banner="gone")
+    return after
+
+
+def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buffer, Effect]:
+    """Return the buffer and the effect on the text after `found` was read from disk (None: no file).
+
+    `text` is the content that the editor would write. For the effect `merge` the caller merges the text with
+    `disk` and then calls `merged`.
+    """
+    if found is None:
+        return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"
+    if found.sha256 == buffer.expected_sha256 and buffer.base is not None:
+        # Size and time may be newer than those of the same content in `base`.
+        return replace(buffer, base=found, disk=found, banner=""), "none"
+    if found.content == text and not found.read_only:
+        return replace(buffer, base=found, disk=found, modified=False, banner=""), "none"
+    if not buffer.modified:
+        return replace(buffer, base=found, disk=found, banner=""), "follow"
+    if buffer.disk is not None and buffer.disk.sha256 == found.sha256:
+        return replace(buffer, disk=found), "none"  # the user is already deciding about this version
+    if found.read_only:
+        return replace(buffer, disk=found, banner="conflict"), "none"
+    return replace(buffer, disk=found), "merge"
+
+
+def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
+    """Return the buffer after a merge; where `base` differs from the disk, the user decides.
+
+    `modified` tells whether the text differs from that on disk.
+    """
+    undecided = base is not buffer.disk
+    return replace(buffer, base=base, modified=modified or undecided, banner="conflict" if undecided else "")
+
+
+def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
+    """Return the buffer after a merge was undone, so that the text grew from `base` again.
+
+    The user then decides about the newer version on disk.
+    """
+    same = base is not None and buffer.disk is not None and base.sha256 == buffer.disk.sha256
+    if same or buffer.disk is None:
+        return replace(buffer, base=base)
+    return replace(buffer, base=base, modified=True, banner="conflict", style=buffer.base or buffer.style)
+
+
+def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
+    """Return the buffer after a save that left `found` on disk.
+
+    `still_modified` tells whether the user typed meanwhile.
+    """
+    return replace(buffer, base=found, disk=found, modified=still_modified, banner="")
+
+
+def kept_mine(buffer: Buffer) -> Buffer:
+    """Return the buffer after the user kept their text.
+
+    The next save replaces exactly the version that was shown, or creates the file. If the version on disk
+    cannot be overwritten (not text, or too large), the conflict stays.
+    """
+    if buffer.disk is not None and buffer.disk.read_only:
+        return buffer
+    return replace(buffer, base=buffer.disk, modified=True, banner="", style=buffer.base or buffer.style)
+
+
+def from_draft(
+    buffer: Buffer, base: FileText | None, style: FileText | None, disk: FileText | None
+) -> Buffer:
+    """Return the buffer of a restored draft whose text grew from `base` (None: there was no file).
+
+    If `disk`, the current version, differs from `base`, there is a conflict.
+    """
+    same = (base.sha256 if base else None) == (disk.sha256 if disk else None)
+    banner: Banner = "" if same else "conflict"
+    if disk is None:
+        banner = "deleted"
+    return replace(
+        buffer, base=disk if same else base, disk=disk, modified=True, banner=banner, style=base or style
+    )
+
+
+def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
+    """Return the buffer and the effect after the user took the version on disk, if there is one."""
+    if buffer.disk is None:
+        return buffer, "none"
+    return replace(buffer, base=buffer.disk, modified=False, banner=""), "follow"
+
+
+def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
+    """Return the buffer of a file that this window renamed."""
+    return replace(buffer, ref=ref, address=address)

@@ -1,0 +1,377 @@
+"""The open files of a window: opening, saving, and updating them when they change on disk.
+
+Threading: GUI thread; reading and writing are jobs on the scan lane. Failure: reported by signals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from reverie.engine.asking import Request, ask
+from reverie.errors import AGENT_BUSY, Conflict, UserError
+from reverie.ui.appearance import Theme
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.buffer import Address, FileRef
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.text_merge import Side
+from reverie.ui.jobs import JobControl, Work
+from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.tree.memory_tree import FileData
+from reverie.values import replace
+
+if TYPE_CHECKING:
+    from reverie.files.watch import Changes
+    from reverie.services.views import FileText
+
+
+KEPT = 20
+
+
+RETRY_MS = 1_500
+"""Milliseconds between attempts to save while the agent holds its lock."""
+
+
+class Buffers(QObject):
+    """The open files of a window: opens and saves them, and updates them when they change on disk.
+
+    Nothing typed is lost: a file with unsaved text stays in memory whatever is selected, renamed or deleted,
+    until it is saved or the user discards it. Of the files without unsaved text, the last `KEPT` stay open
+    for their undo stack. The tree that the watcher brought decides whether a file changed (size and time
+    against what was read), never our own saves.
+
+    Signals:
+        opened(OpenFile): The requested file is open.
+        changed(OpenFile): The state of a file has changed.
+        typed(): The text of a file has changed, after each keystroke.
+        failed(FileRef, UserError): A file cannot be shown.
+        saved(): A text was written.
+        save_failed(OpenFile, UserError): A text could not be written.
+    """
+
+    opened = Signal(object)
+    changed = Signal(object)
+    typed = Signal()
+    failed = Signal(object, object)
+    saved = Signal()
+    save_failed = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._files: dict[FileRef, OpenFile] = {}
+        self._sessions: dict[str, HomeSession] = {}
+        self.wanted: FileRef | None = None
+
+    def all(self) -> tuple[OpenFile, ...]:
+        """Return all open files."""
+        return tuple(self._files.values())
+
+    def unsaved(self) -> tuple[OpenFile, ...]:
+        """Return the files with text that is not on disk."""
+        return tuple(file for file in self._files.values() if file.buffer.modified)
+
+    def get(self, ref: FileRef) -> OpenFile | None:
+        """Return the file if it is open, else None."""
+        return self._files.get(ref)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour the open texts; undo steps and unsaved marks stay as they are."""
+        self._theme = theme
+        for file in self._files.values():
+            file.set_theme(theme)
+
+    def open(self, session: HomeSession, ref: FileRef, address: Address) -> None:
+        """Open a file; the result of an earlier request is dropped."""
+        self.wanted = ref
+        self._sessions[ref.home] = session
+        known = self._files.get(ref)
+        if known is not None:
+            known.buffer = state.moved(known.buffer, ref, address)
+            self._files[ref] = self._files.pop(ref)  # newest last
+            self.opened.emit(known)
+            self._read(session, known)
+            return
+
+        def done(found: FileText) -> None:
+            self._on_first_read(ref, address, found)
+
+        def failed(error: UserError) -> None:
+            if self.wanted == ref:
+                self.failed.emit(ref, error)
+
+        session.lanes.scan.submit(
+            "open a file", _read_job(session, address), done=done, failed=failed, group="open a file"
+        )
+
+    def forget_wanted(self) -> None:
+        """Cancel the request to show a file."""
+        self.wanted = None
+
+    def _on_first_read(self, ref: FileRef, address: Address, found: FileText) -> None:
+        if ref in self._files or self.wanted != ref:
+            return
+        file = self._add(state.opened(ref, address, found))
+        self._trim()
+        self.opened.emit(file)
+
+    def _add(self, buffer: state.Buffer) -> OpenFile:
+        file = OpenFile(buffer, self._theme, self)
+        file.document.modificationChanged.connect(self._on_modification)
+        file.document.contentsChanged.connect(self.typed)
+        file.reopened.connect(self._on_reopened)
+        self._files[buffer.ref] = file
+        return file
+
+    def bring_back(self, session: HomeSession, buffer: state.Buffer, content: str, cursor: int) -> bool:
+        """Open a file with the text of a draft; `buffer` has the current version on disk.
+
+        Return False, without any effect, if the file is open with other unsaved text.
+        """
+        ref = buffer.ref
+        file = self._files.get(ref)
+        if file is not None and file.buffer.modified:
+            return False
+        if file is None:
+            # The text it grew from becomes the bottom of the undo stack.
+            file = self._add(replace(buffer, modified=False))
+        file.retype(content)
+        file.buffer = buffer
+        file.recheck()
+        file.cursor = cursor
+        self.wanted = ref
+        self._sessions[ref.home] = session
+        self.opened.emit(file)
+        self.changed.emit(file)
+        return True
+
+    def _trim(self) -> None:
+        idle = [ref for ref, file in self._files.items() if not file.buffer.modified and ref != self.wanted]
+        for ref in idle[: max(0, len(idle) - KEPT)]:
+            self._files.pop(ref).deleteLater()
+
+    def discard(self, file: OpenFile) -> None:
+        """Close a file and drop its unsaved text."""
+        if self._files.get(file.buffer.ref) is file:
+            del self._files[file.buffer.ref]
+            file.deleteLater()
+
+    def forget_home(self, home_id: str) -> None:
+        """Close all files of a home and drop their unsaved text."""
+        for file in self.all():
+            if file.buffer.ref.home == home_id:
+                self.discard(file)
+        self._sessions.pop(home_id, None)
+
+    @Slot(bool)
+    def _on_modification(self, modified: bool) -> None:
+        document = self.sender()
+        for file in self._files.values():
+            if file.document is document and not file.saving:
+                file.buffer = state.typed(file.buffer, modified or file.differs)
+                self.changed.emit(file)
+
+    @Slot()
+    def _on_reopened(self) -> None:
+        self.changed.emit(self.sender())
+
+    def save(self, file: OpenFile) -> None:
+        """Write the text if the file on disk is still the version that the text grew from.
+
+        A conflict becomes a banner.
+        """
+        session = self._sessions[file.buffer.ref.home]
+        if file.saving or file.read_only:
+            return
+        text, content, buffer = file.text, file.content, file.buffer
+        workbench, address = session.workbench, buffer.address
+        file.saving = True
+        self.changed.emit(file)
+
+        if address.companion is not None:
+            work = ask(workbench.save_companion, address.companion, content, buffer.expected_sha256)
+        else:
+            work = ask(workbench.save, address.context, address.path, content, buffer.expected_sha256)
+
+        def done(found: FileText) -> None:
+            file.saving, file.waiting = False, ""
+            still = file.text != text
+            file.buffer = state.saved(file.buffer, found, still)
+            if not still:
+                file.document.setModified(False)
+            file.saved()
+            file.recheck()
+            self.changed.emit(file)
+            self.saved.emit()
+
+        def failed(error: UserError) -> None:
+            file.saving = False
+            if error.reason == AGENT_BUSY:
+                file.waiting = error.title
+                QTimer.singleShot(RETRY_MS, file, lambda: self._save_waiting(file))
+            elif not isinstance(error, Conflict):
+                file.waiting = ""
+            self.changed.emit(file)
+            if isinstance(error, Conflict):
+                # The agent wrote the file meanwhile: merge, then save, unless the user must decide.
+                self._read(session, file)
+            elif error.reason != AGENT_BUSY:
+                self.save_failed.emit(file, error)
+
+        def cancelled() -> None:
+            file.saving = False
+
+        session.lanes.scan.submit("save", work, done=done, failed=failed, cancelled=cancelled)
+
+    def _save_waiting(self, file: OpenFile) -> None:
+        """Save a file that waits for the agent, with all that was typed meanwhile."""
+        if not file.waiting or self._files.get(file.buffer.ref) is not file or file.saving:
+            return
+        if file.buffer.banner or not file.buffer.modified:
+            file.waiting = ""
+            self.changed.emit(file)
+        else:
+            self.save(file)
+
+    def keep_mine(self, file: OpenFile) -> None:
+        """Keep the text in the editor: the next save replaces the version on disk that was shown."""
+        file.buffer = state.kept_mine(file.buffer)
+        file.recheck()
+        self.changed.emit(file)
+
+    def decide(self, file: OpenFile, index: int, side: Side) -> None:
+        """Resolve one of the file's conflicts."""
+        file.decide(index, side)
+        self.changed.emit(file)
+
+    def take_back(self, file: OpenFile) -> None:
+        """Undo what was merged into the text."""
+        file.take_back()
+        self.changed.emit(file)
+
+    def recheck(self, file: OpenFile) -> None:
+        """Update the conflicts of a file after typing."""
+        if file.recheck():
+            self.changed.emit(file)
+
+    def take_theirs(self, file: OpenFile) -> None:
+        """Replace the text by the version on disk; one undo restores the user's text."""
+        before = file.buffer
+        file.buffer, effect = state.taken_theirs(before)
+        if effect == "follow":
+            file.follow(before)
+        self.changed.emit(file)
+
+    def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
+        """Move the text of a file that this window renamed to its new name.
+
+        If there is unsaved text under the new name, both files stay open.
+        """
+        taken = self._files.get(new)
+        if taken is not None and taken.buffer.modified:
+            return  # both stay open, and the file on disk is merged into the unsaved text
+        file = self._files.pop(old, None)
+        if file is not None:
+            file.buffer = state.moved(file.buffer, new, address)
+            self._files[new] = file
+            if self.wanted == old:
+                self.wanted = new
+            self.changed.emit(file)
+
+    def follow(self, session: HomeSession, update: TreeUpdate) -> None:
+        """Compare every open file of this home with the new tree, and read those that changed."""
+        if update.names_only:
+            return
+        stores = {
+            listing.root.key: scope
+            for scope, listing in update.view.scopes.items()
+            if listing.root is not None
+        }
+        for file in self.all():
+            ref = file.buffer.ref
+            if ref.home != session.info.id or file.saving:
+                continue
+            if ref.store == "companion":
+                if _touched(file, update.changes):
+                    self._read(session, file)
+            elif ref.store in stores:
+                node = update.tree.files.get(f"/memories/{stores[ref.store].value}/{ref.rel}")
+                self._compare(session, file, node.data if node is not None else None)
+
+    def _compare(self, session: HomeSession, file: OpenFile, listed: FileData | None) -> None:
+        if listed is None:
+            self._see(file, None)
+            return
+        disk = file.buffer.disk
+        if disk is None or (disk.size, disk.mtime_ns) != (listed.file.size, listed.file.mtime_ns):
+            self._read(session, file)
+
+    def reread(self, session: HomeSession) -> None:
+        """Read the shown file again, because the history has started and can now mark it as seen."""
+        file = self._files.get(self.wanted) if self.wanted is not None else None
+        if file is not None and file.buffer.ref.home == session.info.id:
+            self._read(session, file)
+
+    def _read(self, session: HomeSession, file: OpenFile) -> None:
+        def done(found: tuple[FileText, str]) -> None:
+            self._see(file, *found)
+
+        def failed(error: UserError) -> None:
+            if error.reason == "missing":
+                self._see(file, None)
+            else:
+                self.save_failed.emit(file, error)
+
+        ref = file.buffer.ref
+        session.lanes.scan.submit(
+            "read a file",
+            _authored(session, file.buffer.address),
+            done=done,
+            failed=failed,
+            group=f"read {ref.home} {ref.store} {ref.rel}",
+        )
+
+    def _see(self, file: OpenFile, found: FileText | None, author: str = "") -> None:
+        if file.saving or self._files.get(file.buffer.ref) is not file:
+            return
+        before = file.buffer
+        if not before.modified and before.base is not None and not file.read_only and file.differs:
+            # Never replace text that is not on disk without asking, whatever the flags say.
+            before = replace(before, modified=True)
+        file.buffer, effect = state.seen_on_disk(before, found, file.content)
+        if effect == "follow":
+            file.follow(before, author)
+        elif effect == "merge":
+            file.merge(author)
+        elif before.modified and not file.buffer.modified:
+            file.document.setModified(False)
+        if effect == "none":
+            file.recheck()
+        if file.buffer != before or effect != "none":
+            self.changed.emit(file)
+        self._save_waiting(file)
+
+
+def _touched(file: OpenFile, changes: Changes | None) -> bool:
+    companion = file.buffer.address.companion
+    return companion is not None and (changes is None or changes.touches(companion.path))
+
+
+def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
+    workbench = session.workbench
+    if address.companion is not None:
+        return ask(workbench.read_companion, address.companion)
+    return ask(workbench.read, address.context, address.path)
+
+
+def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
+    """Return a job that reads a file and who of our actors wrote it; empty for anyone else."""
+    workbench, read = session.workbench, _read_job(session, address)
+
+    async def work(_control: JobControl) -> tuple[FileText, str]:
+        found = await read
+        companion = address.companion.path if address.companion is not None else None
+        return found, await ask(workbench.author_of, address.context, address.path, found.sha256, companion)
+
+    return work

@@ -1,0 +1,310 @@
+"""Offers of the drafts that a killed window left.
+
+Threading: GUI thread; searching, comparing and removing are jobs on the lane of the drafts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from reverie.engine.asking import ask
+from reverie.errors import UserError
+from reverie.services.views import file_text
+from reverie.ui.appearance import Icons
+from reverie.ui.display_text import counted, exact_time
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.buffer import Address, FileRef
+from reverie.ui.editor.buffers import Buffers
+from reverie.ui.editor.pane import EditorPane
+from reverie.ui.jobs import JobControl
+from reverie.ui.session import HomeSession, TreeUpdate
+from reverie.ui.widgets.messages import MessageBar, Tone
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileText, Offer, Offers
+from reverie.ui.editor.drafts import DraftKeeper
+from reverie.ui.editor.drafts_dialog import DraftsDialog
+
+
+class DraftOffers(QObject):
+    """The drafts that a killed window left, offered when their home starts and when their file is opened.
+
+    A draft stays on disk until its text is in the editor and stored as that buffer's own draft, or until the
+    user discards it. "Keep for later" and closing change nothing; the next start offers it again. `bar`
+    offers all drafts of the shown home, the pane that of the shown file. Searching, comparing and removing
+    are jobs on the lane of the drafts.
+    """
+
+    def __init__(
+        self, keeper: DraftKeeper, buffers: Buffers, pane: EditorPane, icons: Icons, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._keeper = keeper
+        self._buffers = buffers
+        self._pane = pane
+        self._icons = icons
+        self._session: HomeSession | None = None
+        self._offers: dict[str, Offer] = {}
+        self._later: set[str] = set()
+        self._has_looked = False
+        self._not_kept = ""
+        self.dialog: DraftsDialog | None = None
+        self.bar = MessageBar(icons, "drafts")
+        self.bar.chosen.connect(self._on_bar)
+        pane.draft.chosen.connect(self._on_pane)
+        pane.draft.dismissed.connect(self._on_dismissed)
+        keeper.failed.connect(self._on_not_kept)
+        keeper.kept.connect(self._on_kept)
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        return tuple(self._offers.values())
+
+    def set_session(self, session: HomeSession | None) -> None:
+        """Switch to another home and search its drafts."""
+        if self._session is not None:
+            self._session.overwritten.disconnect(self.look_again)
+            self._session.tree_changed.disconnect(self._on_tree)
+            self._session.trouble.disconnect(self._on_trouble)
+        self._session = session
+        self._has_looked = False
+        self._offers = {}
+        self.bar.clear()
+        if self.dialog is not None:
+            self.dialog.reject()
+        if session is not None:
+            session.overwritten.connect(self.look_again)
+            session.tree_changed.connect(self._on_tree)
+            session.trouble.connect(self._on_trouble)
+
+    @Slot(object)
+    def _on_tree(self, update: TreeUpdate) -> None:
+        """Search for drafts after the trees are shown, and again when files changed."""
+        if not update.names_only and (self._offers or not self._has_looked):
+            self._has_looked = True
+            self.look_again()
+
+    @Slot(object)
+    def _on_trouble(self, error: UserError | None) -> None:
+        """Search for drafts although the trees failed; the search is repeated with the trees."""
+        if error is not None and not self._has_looked:
+            self.look_again()
+
+    @Slot()
+    def look_again(self) -> None:
+        """Search for drafts again, because another program overwrote a save and its text became a draft."""
+        if self._session is not None:
+            self._look(self._session)
+
+    def _look(self, session: HomeSession) -> None:
+        workbench, instance = session.workbench, self._keeper.instance
+
+        def done(found: Offers) -> None:
+            if self._session is session:
+                self._on_found(found)
+
+        self._keeper.lane.submit(
+            "look for drafts",
+            ask(workbench.drafts.offered, instance),
+            done=done,
+            failed=self._on_failed,
+            group="drafts",
+        )
+
+    def _on_found(self, found: Offers) -> None:
+        self._offers = {offer.name: offer for offer in found.offers}
+        self._say(len(found.damaged))
+        self.follow()
+
+    def _say(self, damaged: int = 0) -> None:
+        sentences = []
+        overwritten = sum(offer.draft.overwritten for offer in self.offers)
+        if overwritten:
+            sentences.append(
+                counted(
+                    self.tr("Another program overwrote 1 file that you had just saved; your text is kept."),
+                    "Another program overwrote %n files that you had just saved; your text is kept.",
+                    overwritten,
+                )
+            )
+        if len(self._offers) > overwritten:
+            sentences.append(
+                counted(
+                    self.tr("Text of 1 file was not saved; it is kept as a draft."),
+                    "Text of %n files was not saved; it is kept as drafts.",
+                    len(self._offers) - overwritten,
+                )
+            )
+        if damaged:
+            sentences.append(
+                counted(
+                    self.tr("1 damaged draft was set aside in Reverie's state directory."),
+                    "%n damaged drafts were set aside in Reverie's state directory.",
+                    damaged,
+                )
+            )
+        if not sentences:
+            self.bar.clear()
+            return
+        show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard them"))
+        tone: Tone = "warn" if overwritten else "info"
+        self.bar.say(" ".join(sentences), tone=tone, buttons=[show] if self._offers else [])
+
+    @Slot()
+    def follow(self) -> None:
+        """Show the draft of the file that is shown now."""
+        offer = self._of_shown()
+        if offer is None or offer.name in self._later:
+            self._pane.draft.clear()
+            return
+        told = (
+            self.tr("Another program overwrote what you saved here ({time}). Your text is kept.")
+            if offer.draft.overwritten
+            else self.tr("There is unsaved text for this file, typed until {time}.")
+        )
+        self._pane.draft.say(
+            told.format(time=exact_time(offer.draft.at_ms)),
+            tone="warn" if offer.draft.overwritten else "info",
+            buttons=[
+                ("restore", self.tr("Restore"), self.tr("Bring the text back; nothing is saved yet")),
+                ("compare", self.tr("Compare"), self.tr("Show what differs from the file")),
+                ("later", self.tr("Keep for later"), self.tr("Ask again at the next start")),
+            ],
+        )
+
+    def _of_shown(self) -> Offer | None:
+        file = self._pane.file
+        if file is None:
+            return None
+        return next((offer for offer in self.offers if self._ref(offer) == file.buffer.ref), None)
+
+    def _ref(self, offer: Offer) -> FileRef:
+        home = self._session.info.id if self._session is not None else ""
+        return FileRef(home, offer.draft.store, offer.draft.rel)
+
+    @Slot(str)
+    def _on_bar(self, _key: str) -> None:
+        self.show_dialog()
+
+    @Slot(str)
+    def _on_pane(self, key: str) -> None:
+        offer = self._of_shown()
+        if offer is None:
+            return
+        if key == "restore":
+            self.restore(offer)
+        elif key == "compare":
+            self.show_dialog(offer.name)
+        else:
+            self._on_dismissed()
+
+    @Slot()
+    def _on_dismissed(self) -> None:
+        offer = self._of_shown()
+        if offer is not None:
+            self._later.add(offer.name)
+        self._pane.draft.clear()
+
+    def show_dialog(self, name: str = "") -> None:
+        """Show the drafts of the home and select the one called `name`."""
+        if self.dialog is None:
+            self.dialog = DraftsDialog(self._keeper.lane, self._icons, self._pane)
+            self.dialog.restore.connect(self.restore)
+            self.dialog.discard.connect(self.discard)
+        self.dialog.show_offers(self.offers, name)
+        self.dialog.open()
+
+    @Slot(object)
+    def discard(self, offer: Offer) -> None:
+        """Delete a draft."""
+        if self._session is None:
+            return
+        workbench = self._session.workbench
+
+        def done(_nothing: None) -> None:
+            self._forget(offer.name)
+
+        self._keeper.lane.submit(
+            "discard a draft", ask(workbench.drafts.drop, (offer.name,)), done=done, failed=self._on_failed
+        )
+
+    @Slot(object)
+    def restore(self, offer: Offer) -> None:
+        """Restore a draft's text into the editor, with the current file as the version on disk."""
+        session = self._session
+        if session is None:
+            return
+        workbench = session.workbench
+
+        async def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
+            now = await ask(workbench.drafts.offer, offer.name)
+            if now is None:
+                return None
+            base = now.draft.base
+            if base is None:
+                return now, None
+            return now, file_text(now.draft.label, base.encode("utf-8"), mtime_ns=0, cap=None)
+
+        def done(found: tuple[Offer, FileText | None] | None) -> None:
+            if self._session is not session:
+                return
+            if found is None:
+                self._forget(offer.name)
+            else:
+                self._bring_back(session, *found)
+
+        self._keeper.lane.submit("restore a draft", work, done=done, failed=self._on_failed)
+
+    def _bring_back(self, session: HomeSession, offer: Offer, style: FileText | None) -> None:
+        if offer.gap:
+            self._offers[offer.name] = offer
+            self._on_failed(
+                UserError(self.tr("This draft cannot be restored in its place."), cause=offer.gap)
+            )
+            return
+        draft, ref = offer.draft, self._ref(offer)
+        base = style if draft.base_sha256 is not None else None
+        address = Address(draft.context, draft.path, offer.companion)
+        blank = state.Buffer(ref, address, base, offer.disk)
+        buffer = state.from_draft(blank, base, style, offer.disk)
+        if not self._buffers.bring_back(session, buffer, draft.content, draft.cursor):
+            self._on_failed(
+                UserError(
+                    self.tr("The file is open with other unsaved text."),
+                    next_step=self.tr("Save or undo that first, then restore the draft."),
+                )
+            )
+            return
+        self._keeper.adopt(ref, offer.name)
+        self._forget(offer.name)
+        if self.dialog is not None:
+            self.dialog.accept()
+        self._pane.focus_text()
+
+    def _forget(self, name: str) -> None:
+        self._offers.pop(name, None)
+        self._say()
+        if self.dialog is not None and self.dialog.isVisible():
+            self.dialog.show_offers(self.offers)
+        self.follow()
+
+    def _on_failed(self, error: UserError) -> None:
+        if self.dialog is not None and self.dialog.isVisible():
+            self.dialog.show_error(error)
+        else:
+            self.bar.say_error(error)
+
+    @Slot(object)
+    def _on_not_kept(self, error: UserError) -> None:
+        """Show that the typed text exists only in this window."""
+        self._pane.show_error(error)
+        self._not_kept = self._pane.error.text
+
+    @Slot()
+    def _on_kept(self) -> None:
+        """Remove the error about an unwritten draft, because it is on disk now."""
+        said, self._not_kept = self._not_kept, ""
+        if said and self._pane.error.text == said:
+            self._pane.error.clear()

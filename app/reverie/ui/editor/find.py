@@ -1,0 +1,126 @@
+"""Find and replace in one text, without widgets.
+
+Positions are UTF-16 units, as in text documents.
+
+Threading: any thread. Failure: none; an error in a pattern is a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from PySide6.QtCore import QRegularExpression
+
+from reverie.ui.display_text import tr
+from reverie.values import Struct
+
+MAX_FOUND = 20_000
+
+
+_BUDGET_S = 0.25
+
+
+_REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
+
+
+class FindQuery(Struct, frozen=True):
+    """A search. With `regex`, the text is a Perl-style expression."""
+
+    text: str
+    case: bool = False
+    word: bool = False
+    regex: bool = False
+
+
+class TextMatch(Struct, frozen=True):
+    """A match from `start` to `end`, in UTF-16 units, with the texts of its groups, the whole first."""
+
+    start: int
+    end: int
+    groups: tuple[str, ...]
+
+
+class TextMatches(Struct, frozen=True):
+    """All matches in order."""
+
+    found: tuple[TextMatch, ...] = ()
+    error: str = ""
+    """What is wrong with the pattern, as a sentence."""
+    more: bool = False
+    """Whether there are further matches."""
+
+    def at_or_after(self, position: int) -> int:
+        """Return the index of the first match at or after a position, wrapping around; -1 without any."""
+        later = (n for n, place in enumerate(self.found) if place.start >= position)
+        return next(later, 0 if self.found else -1)
+
+    def before(self, position: int) -> int:
+        """Return the index of the last match before a position, wrapping around; -1 without any."""
+        last = len(self.found) - 1
+        return next((n for n in range(last, -1, -1) if self.found[n].start < position), last)
+
+
+def find(text: str, query: FindQuery) -> TextMatches:
+    """Return the matches of `query` in `text`, without empty ones.
+
+    Qt's expressions are used because they give up: a pattern that would run for ever ends after a bounded
+    number of steps and is reported, and so is one with too many matches.
+    """
+    if not query.text:
+        return TextMatches()
+    expression = _expression(query)
+    if not expression.isValid():
+        why = expression.errorString()
+        return TextMatches(
+            error=tr("This expression is not complete or not valid: {why} (at character {at}).").format(
+                why=why, at=max(1, expression.patternErrorOffset() - _offset(query) + 1)
+            )
+        )
+    found: list[TextMatch] = []
+    end = time.monotonic() + _BUDGET_S
+    matches = expression.globalMatch(text)
+    while matches.hasNext():
+        match = matches.next()
+        if match.capturedLength():
+            found.append(TextMatch(match.capturedStart(), match.capturedEnd(), tuple(match.capturedTexts())))
+        if len(found) >= MAX_FOUND or time.monotonic() > end:
+            return TextMatches(tuple(found), more=matches.hasNext())
+    if not matches.isValid():
+        return TextMatches(error=tr("This expression needs too many steps in this text; make it simpler."))
+    return TextMatches(tuple(found))
+
+
+def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
+    r"""Return the replacement of a match.
+
+    For an expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded; otherwise it is used as it
+    is.
+    """
+    if not query.regex:
+        return wanted
+
+    def filled(match: re.Match[str]) -> str:
+        if match[4]:
+            return "$"
+        name = match[1] or match[2] or match[3]
+        if name.isdigit():
+            return place.groups[int(name)] if int(name) < len(place.groups) else ""
+        return {"n": "\n", "t": "\t", "\\": "\\"}[name]
+
+    return _REFERENCE.sub(filled, wanted)
+
+
+def _expression(query: FindQuery) -> QRegularExpression:
+    pattern = query.text if query.regex else QRegularExpression.escape(query.text)
+    if query.word:
+        pattern = rf"(?<!\w)(?:{pattern})(?!\w)"
+    option = QRegularExpression.PatternOption
+    options = option.UseUnicodePropertiesOption | option.MultilineOption
+    if not query.case:
+        options |= option.CaseInsensitiveOption
+    return QRegularExpression(pattern, options)
+
+
+def _offset(query: FindQuery) -> int:
+    return len(r"(?<!\w)(?:") if query.word else 0

@@ -1,0 +1,149 @@
+"""Edits of an open text that the user did not type: applied line by line and tracked in the undo stack.
+
+Threading: GUI thread (QTextDocument). Failure: none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QTextCursor, QTextDocument
+
+from reverie.text.summaries import utf16_length
+from reverie.ui.editor.line_breaks import smallest_edit
+from reverie.ui.editor.text_merge import MERGE_CHARS, hunks
+from reverie.ui.widgets.text_boxes import text_of
+from reverie.values import Struct
+
+if TYPE_CHECKING:
+    pass
+from reverie.ui.editor.buffer import Buffer
+
+MOST_EDITS = 50
+
+
+MOST_STEPS = 20_000
+
+
+class Undone(Struct, frozen=True):
+    """A foreign edit was undone: the text grew from `before.base` again."""
+
+    before: Buffer
+
+
+class Redone(Struct, frozen=True):
+    """A foreign edit was redone: the buffer is `after` again, if the file is still that version."""
+
+    after: Buffer
+
+
+class _Edit(Struct):
+    """A foreign edit in the undo stack."""
+
+    steps: int
+    """The number of undo steps of the document right after the edit."""
+    text: int
+    """The hash of the text right after the edit."""
+    before: Buffer
+    after: Buffer | None = None
+    undone: bool = False
+
+
+class ForeignEdits:
+    """The edits in a document's undo stack that were not typed by the user, oldest first.
+
+    Undo is for the user's typing, but one step of it may be another program's change. If such a step is
+    undone, the text has grown from an older version again, and saving it would silently remove the other's
+    change. So the owner is told (`Undone`) and asks; a redo restores the state (`Redone`).
+    """
+
+    def __init__(self, document: QTextDocument) -> None:
+        self._document = document
+        self._edits: list[_Edit] = []
+
+    def made(self, before: Buffer) -> None:
+        """Record that the last undo step is a foreign edit; the buffer was `before`."""
+        self._forget_cut_off()
+        self._edits.append(_Edit(self._document.availableUndoSteps(), self._hash(), before))
+
+    def make_room(self) -> None:
+        """Clear the undo stack if it has too many steps.
+
+        Call it before a foreign edit of a text without unsaved typing. Otherwise a file that an agent writes
+        all day would keep every version of that day.
+        """
+        if len(self._edits) >= MOST_EDITS or self._document.availableUndoSteps() > MOST_STEPS:
+            self._document.clearUndoRedoStacks()
+            self._edits = []
+
+    def changed(self, now: Buffer) -> Undone | Redone | None:
+        """Return the foreign edit that a change of the text undid or redid; None if there is none.
+
+        `now` is the buffer before the change. Call it again until it returns None.
+        """
+        steps = self._document.availableUndoSteps()
+        for edit in reversed(self._edits):
+            if not edit.undone and steps < edit.steps:
+                edit.undone, edit.after = True, now
+                return Undone(edit.before)
+        for edit in self._edits:
+            if edit.undone and steps == edit.steps and edit.after is not None and edit.text == self._hash():
+                edit.undone = False
+                return Redone(edit.after)
+        self._forget_cut_off()
+        return None
+
+    def _forget_cut_off(self) -> None:
+        """Drop undone edits that can no longer be redone, because something else was typed."""
+        if self._edits and not self._document.isRedoAvailable():
+            self._edits = [edit for edit in self._edits if not edit.undone]
+
+    def _hash(self) -> int:
+        return hash(self._document.toRawText())
+
+
+def become(document: QTextDocument, before: str, wanted: str) -> bool:
+    """Turn the text of `document` from `before` into `wanted` in one undo step; False if they are equal.
+
+    Only the lines that differ are edited, from the last to the first, so that cursor, scroll position and
+    marks stay with their lines.
+    """
+    if before == wanted:
+        return False
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    if len(before) + len(wanted) > 2 * MERGE_CHARS:
+        replace_text(cursor, 0, before, wanted)
+    else:
+        for start, old, new in reversed(_pieces(before.split("\n"), wanted.split("\n"))):
+            replace_text(cursor, document.findBlockByNumber(start).position(), old, new)
+    if text_of(document) != wanted:
+        # Half a surrogate pair, which no Python text can hold, has shifted the positions.
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(wanted)
+    cursor.endEditBlock()
+    return True
+
+
+def _pieces(old: list[str], new: list[str]) -> list[tuple[int, str, str]]:
+    """Return the differences as (first line, old text from there, new text)."""
+    found = []
+    for before, after in hunks(old, new):
+        if before.end < len(old):
+            was = "".join(line + "\n" for line in old[before.start : before.end])
+            will = "".join(line + "\n" for line in new[after.start : after.end])
+            found.append((before.start, was, will))
+            continue
+        # The last line has no line break; include the one before it if a side has no lines here.
+        back = 1 if before.start == before.end or after.start == after.end else 0
+        was = "\n".join(old[before.start - back :])
+        found.append((before.start - back, was, "\n".join(new[after.start - back :])))
+    return found
+
+
+def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None:
+    """Replace the text `old` at `position` by `new` with the smallest edit."""
+    start, end, text = smallest_edit(old, new)
+    cursor.setPosition(position + utf16_length(old[:start]))
+    cursor.setPosition(position + utf16_length(old[:end]), QTextCursor.MoveMode.KeepAnchor)
+    cursor.insertText(text)

@@ -1,0 +1,78 @@
+r"""Conversion between a file's text and a text widget that has only one kind of line break. Pure.
+
+A widget turns every line break into its own and returns `\n`. Unedited lines must reach the disk unchanged,
+so the text on disk is kept beside the edited one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from reverie.text.matching import differing, matching
+from reverie.ui.editor.text_merge import TYPING_STEPS
+
+# The block separators of QTextDocument: CR LF, LF, CR, U+2029 and two noncharacters.
+_BREAK = re.compile("\r\n|\r|\n|\u2029|\ufdd0|\ufdd1")
+
+
+def widget_text(text: str) -> str:
+    """Return `text` as a widget returns it when nothing is edited."""
+    return _BREAK.sub("\n", text)
+
+
+def prevailing_newline(text: str, default: str = "\n") -> str:
+    """Return the most frequent line break of `text`: LF, CR LF or CR."""
+    counts = Counter(found for found in _BREAK.findall(text) if found in ("\n", "\r\n", "\r"))
+    return counts.most_common(1)[0][0] if counts else default
+
+
+def restored(original: str, edited: str, default: str = "\n") -> str:
+    r"""Return `edited` (line breaks `\n` only) with the line breaks of `original`.
+
+    Each line that still exists keeps its ending, also if it was changed; new lines end as most do. Mixed
+    CRLF and LF, a lone CR and exotic separators survive: `widget_text(restored(original, edited)) == edited`
+    and `restored(original, widget_text(original)) == original`.
+    """
+    breaks = _BREAK.findall(original)
+    newline = prevailing_newline(original, default)
+    if all(found == newline for found in breaks):
+        return edited.replace("\n", newline) if newline != "\n" else edited
+    old, new = _BREAK.split(original), edited.split("\n")
+    endings: list[str] = [newline] * (len(new) - 1)
+    runs = matching(old, new, TYPING_STEPS)
+    same = [(at, at + length, new_at, new_at + length) for at, new_at, length in runs]
+    for start, end, new_start, new_end in [*same, *differing(runs, old, new)]:
+        # From the end, so that a line that was split or joined with the next one keeps its ending.
+        for offset in range(1, min(end - start, new_end - new_start) + 1):
+            if new_end - offset < len(endings) and end - offset < len(breaks):
+                endings[new_end - offset] = breaks[end - offset]
+    for at in range(len(endings) - 2, -1, -1):
+        if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
+            endings[at] = "\n"  # otherwise the two would form one CR LF
+    return "".join(part for pair in zip(new, [*endings, ""], strict=True) for part in pair)
+
+
+def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
+    """Return `(start, end, text)` so that replacing old[start:end] by text gives `new`.
+
+    With the smallest edit a view keeps its place.
+    """
+    limit = min(len(old), len(new))
+    # Bisection finds the common prefix with n character comparisons, without a Python loop over each.
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[:middle] == new[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    start = low
+    low, high = 0, limit - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle :] == new[len(new) - middle :]:
+            low = middle
+        else:
+            high = middle - 1
+    return start, len(old) - low, new[start : len(new) - low]

@@ -1,0 +1,194 @@
+"""A memory's Markdown as a document that loads nothing.
+
+Threading: GUI thread. Failure: none; text that is not Markdown becomes a paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import (
+    QFont,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFragment,
+)
+
+from reverie.memory.front_matter import Front, read
+from reverie.memory.front_matter_rules import block_of
+from reverie.ui.appearance import MARGIN, Theme
+from reverie.ui.display_text import shortened, visible
+
+# Longer texts would make each rendering noticeable while typing.
+LIMIT = 40_000
+
+
+_LONGEST_RENDERED = 5_000
+
+
+MOST_COLUMNS = 60
+"""Tables with more columns are shown as source, because Qt's layout of wide tables takes seconds."""
+
+
+_DEEPEST_QUOTE = 12
+
+
+_MOST_KEYS = 200
+
+
+_QUOTES = re.compile(r"\s{0,3}(?:>[ \t]*)+")
+
+
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+
+
+class PlainDocument(QTextDocument):
+    """A document that loads nothing."""
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
+        """Refuse to load a picture or style sheet."""
+
+
+def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocument:
+    """Return the document of a file's text, with its front matter as lines above.
+
+    The text is untrusted, and nothing is loaded for it. Long lines, wide tables and deep quotes, whose
+    layout takes more than linear time, are cut first. Raw HTML stays text. An image becomes its alternative
+    text and its address before the document has a layout, because Qt's layout would open a local file of
+    that name. Text that is not Markdown becomes a paragraph.
+    """
+    document = PlainDocument(parent)
+    document.setUndoRedoEnabled(False)
+    document.setDefaultFont(font)
+    document.setDocumentMargin(MARGIN)
+    block = block_of(text)
+    features = QTextDocument.MarkdownFeature
+    document.setMarkdown(
+        _with_alternatives(_bounded(text[block.body_start :] if block is not None else text)),
+        features.MarkdownDialectGitHub | features.MarkdownNoHTML,
+    )
+    for start, length, words in reversed(_images(document)):
+        cursor = QTextCursor(document)
+        cursor.setPosition(start)
+        cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+        form = QTextCharFormat()
+        form.setForeground(theme.dim)
+        form.setFontItalic(True)
+        cursor.insertText(words, form)
+    _colour(document, theme)
+    if block is not None:
+        _put_front(document, read(text), text[block.block_start : block.block_end], theme)
+    return document
+
+
+def _images(document: QTextDocument) -> list[tuple[int, int, str]]:
+    """Return place, length and replacement of every image."""
+    found = []
+    block = document.begin()
+    while block.isValid():
+        for fragment in _fragments(block):
+            form = fragment.charFormat()
+            if form.isImageFormat():
+                image = form.toImageFormat()
+                about = str(image.property(QTextFormat.Property.ImageAltText) or "-")
+                words = f"[{visible(about)}: {visible(image.name())}]"
+                # Equal images next to each other are one fragment.
+                found.append((fragment.position(), fragment.length(), words * fragment.length()))
+        block = block.next()
+    return found
+
+
+def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
+    each = block.begin()
+    while not each.atEnd():
+        fragment = each.fragment()
+        if fragment.isValid():
+            yield fragment
+        each += 1
+
+
+def _bounded(markdown: str) -> str:
+    """Return the text without parts whose layout takes long."""
+    return "\n".join(_bounded_line(line) for line in markdown.split("\n"))
+
+
+def _bounded_line(line: str) -> str:
+    line = shortened(line, _LONGEST_RENDERED)
+    if line.count(">") > _DEEPEST_QUOTE and (quotes := _QUOTES.match(line)) is not None:
+        depth = min(_DEEPEST_QUOTE, quotes[0].count(">"))
+        line = ">" * depth + " " + line[quotes.end() :]
+    return line.replace("|", "\\|") if line.count("|") > MOST_COLUMNS + 1 else line
+
+
+def _with_alternatives(markdown: str) -> str:
+    """Give images without an alternative text one, because Qt would leave them out."""
+    if "![](" not in markdown:
+        return markdown
+    lines, fence = markdown.split("\n"), ""
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1][:3]
+        elif not fence:
+            lines[at] = line.replace("![](", "![-](")
+    return "\n".join(lines)
+
+
+def _colour(document: QTextDocument, theme: Theme) -> None:
+    """Colour code and quotes as in the source; Qt's own colours ignore the dark scheme."""
+    block = document.begin()
+    cursor = QTextCursor(document)
+    while block.isValid():
+        form = block.blockFormat()
+        is_code = form.hasProperty(QTextFormat.Property.BlockCodeFence) or form.hasProperty(
+            QTextFormat.Property.BlockCodeLanguage
+        )
+        if is_code:
+            back = QTextBlockFormat()
+            back.setBackground(theme.window)
+            cursor.setPosition(block.position())
+            cursor.mergeBlockFormat(back)
+        quoted = form.hasProperty(QTextFormat.Property.BlockQuoteLevel)
+        for fragment in _fragments(block):
+            given = fragment.charFormat()
+            wanted = None
+            if given.isAnchor():
+                wanted = theme.hunk
+            elif given.fontFixedPitch() and not is_code:
+                wanted = theme.code
+            elif quoted:
+                wanted = theme.dim
+            if wanted is not None:
+                change = QTextCharFormat()
+                change.setForeground(wanted)
+                cursor.setPosition(fragment.position())
+                end = fragment.position() + fragment.length()
+                cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+                cursor.mergeCharFormat(change)
+        block = block.next()
+
+
+def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) -> None:
+    """Insert the front matter above the text as `key: value` lines, raw where unreadable."""
+    lines = [
+        f"{' / '.join(entry.path)}: {entry.raw if entry.text is None else entry.text}"
+        for entry in front.entries
+    ]
+    cursor = QTextCursor(document)
+    cursor.insertBlock()
+    cursor.setPosition(0)
+    above = QTextBlockFormat()
+    above.setBackground(theme.accent_back)
+    above.setBottomMargin(MARGIN)
+    cursor.setBlockFormat(above)
+    form = QTextCharFormat()
+    form.setForeground(theme.text)
+    # A line separator keeps them one block, which has one background.
+    shown = [visible(shortened(line)) for line in (lines or raw.splitlines())[:_MOST_KEYS]]
+    cursor.insertText("\u2028".join(shown), form)

@@ -1,0 +1,146 @@
+"""The size of a memory against what the agent reads, and the tokens of its text.
+
+`cut_position` is the rule for where the agent stops reading; everything else draws.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import (
+    QSizePolicy,
+    QWidget,
+)
+
+from reverie.memory.front_matter_rules import BOM
+from reverie.text.summaries import utf16_length
+from reverie.ui.appearance import GAP, UNIT, tabular, theme_of
+from reverie.ui.display_text import human_size
+from reverie.ui.editor.line_breaks import widget_text
+
+WARN_SHARE = 0.9
+
+
+_AMBER_SHARE = 0.8
+
+
+_WORTH_A_LOOK = 0.6
+"""The share of the cap from which the gauge is shown; the inspector always shows the size."""
+
+
+_BAR = 48
+
+
+def cut_position(content: bytes, cap: int) -> int | None:
+    """Return where the agent stops reading, in UTF-16 units of the widget's text; None if it reads all.
+
+    `content` is the file as it would be written, `cap` is in bytes (0: none). A character that the cap cuts
+    is not read.
+    """
+    if not cap or len(content) <= cap:
+        return None
+    return utf16_length(widget_text(content[:cap].decode("utf-8", "ignore").removeprefix(BOM)))
+
+
+class SizeGauge(QWidget):
+    """A short bar with `3.1 KiB of 100 KiB · 790 tokens`, shown once the memory is nearly full."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._size = 0
+        self._cap = 0
+        self._tokens = 0
+        self._compact = False
+        self.setFont(tabular(self.font()))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def show_size(self, size: int, cap: int, tokens: int) -> None:
+        """Show `size` and `cap` in bytes, and `tokens`, a quarter of the characters."""
+        if (size, cap, tokens) == (self._size, self._cap, self._tokens):
+            return
+        self._size, self._cap, self._tokens = size, cap, tokens
+        self.setVisible(self.share > _WORTH_A_LOOK)
+        about = self.tr("About {tokens} tokens, a quarter of the characters.").format(tokens=f"{tokens:,}")
+        self.setToolTip(
+            self.tr("{size} bytes of the {cap} that the agent reads.").format(
+                size=f"{size:,}", cap=f"{cap:,}"
+            )
+            + "\n"
+            + about
+            if cap
+            else self.tr("{size} bytes.").format(size=f"{size:,}") + "\n" + about
+        )
+        self._changed()
+
+    def set_compact(self, on: bool) -> None:
+        """Show only the size if `on`; cap and tokens are then in the tool tip."""
+        if on != self._compact:
+            self._compact = on
+            self._changed()
+
+    def _changed(self) -> None:
+        self.setAccessibleName(self.text)
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def text(self) -> str:
+        size = human_size(self._size)
+        if self._compact:
+            return size
+        if self._cap:
+            size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
+        return self.tr("{size} · {tokens} tokens").format(size=size, tokens=f"{self._tokens:,}")
+
+    @property
+    def share(self) -> float:
+        """The used share of the cap; 0 without one."""
+        return self._size / self._cap if self._cap else 0.0
+
+    @property
+    def over(self) -> bool:
+        return self.share > 1
+
+    @property
+    def left(self) -> int:
+        """The number of bytes that still fit."""
+        return max(0, self._cap - self._size)
+
+    def sizeHint(self) -> QSize:
+        return self._room_for(self.text)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the compact size, so that the gauge shrinks before anything else does."""
+        return self._room_for(human_size(self._size))
+
+    def _room_for(self, text: str) -> QSize:
+        metrics = QFontMetrics(self.font())
+        bar = _BAR + GAP if self._cap else 0
+        return QSize(metrics.horizontalAdvance(text) + bar + 2, metrics.height() + UNIT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = theme_of(self.palette())
+        colour = theme.dim_window
+        if self.over:
+            colour = theme.bad_text
+        elif self.share > _AMBER_SHARE:
+            colour = theme.warn_text
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        left = 0
+        if self._cap:
+            groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.line)
+            painter.drawRoundedRect(groove, 3, 3)
+            painter.setBrush(theme.accent if colour == theme.dim_window else colour)
+            filled = max(3.0, _BAR * min(1.0, self.share))
+            painter.drawRoundedRect(QRectF(groove.left(), groove.top(), filled, 6), 3, 3)
+            left = _BAR + GAP
+        painter.setPen(colour)
+        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
