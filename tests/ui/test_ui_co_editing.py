@@ -136,7 +136,7 @@ def test_long_texts_that_repeat_stay_lossless(monkeypatch: pytest.MonkeyPatch) -
     base = ["-", *(f"line {number}" for number in range(300)), *["same"] * 300]
     mine = ["mine", *base[:150], *base[151:]]
     theirs = [*base[:40], "theirs", *base[40:], *["same"] * 5, "end"]
-    monkeypatch.setattr(co_editing, "LEAST_STEPS", 2_500)
+    monkeypatch.setattr(co_editing, "TYPING_STEPS", 2_500)
     monkeypatch.setattr(sequence_matching, "STEPS_PER_ELEMENT", 0)
     merged = merge("\n".join(base), "\n".join(mine), "\n".join(theirs))
     assert not merged.conflicts
