@@ -124,9 +124,6 @@ class ReadableTranscript(Protocol):
         """
 
 
-# A transcript as data: turns in order, and the boundaries where an agent compacted its context.
-
-
 Role = Literal["system", "user", "assistant"]
 TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
 
@@ -171,9 +168,6 @@ class Transcript(Protocol):
 
     def boundaries(self) -> tuple[Boundary, ...]:
         """Return every compaction, oldest first."""
-
-
-# A transcript that grows: its rows as events, and how far they were read.
 
 
 RECENT_IDS = 256

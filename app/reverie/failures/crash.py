@@ -1,8 +1,14 @@
-"""Crash records: redaction, names, and reading what is there (formats/loki.md section 10).
+"""Crash records: redaction, names, and reading existing ones (formats/loki.md section 10).
 
 A record leaves `scrubbed` with fifteen keys and nothing else, each checked for its form after the redaction:
-whatever fails on the way, the answer is the minimal record, never what came in. Records on disk are read
-without trusting them, and grouped by fingerprint.
+whatever fails on the way, the answer is the minimal record, never the input. Records on disk are read without
+trusting them, and grouped by fingerprint.
+
+Redaction removes secrets, then paths, then mail addresses, network addresses and repository names; at last
+everything that Reverie's own redactor recognises by its shape, so that a leak takes two mistakes. Every rule
+leaves a mark in square brackets that no other rule reads, so redacting twice changes nothing. Linear time:
+patterns begin behind a boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches
+them wrongly.
 
 Pure but for reading. Failure: `scrubbed` never raises; files that cannot be read become problems in words.
 """
@@ -24,13 +30,6 @@ from reverie.agents.loki.records import moment, read_object, text_of
 from reverie.text.redact import find_secrets
 from reverie.values import Struct
 
-# Redaction (formats/loki.md section 10): secrets, then places, then mail addresses, network addresses and
-# repository names; at last whatever Reverie's own redactor knows by its shape, so that a leak takes two
-# mistakes. Every rule leaves a mark in square brackets that no other rule reads, so redacting twice changes
-# nothing. Linear time: patterns begin behind a boundary. No possessive quantifiers or atomic groups: Python
-# before 3.11.5 matches them wrongly.
-
-
 MARK = "[REDACTED]"
 
 _PEM = re.compile(
@@ -41,7 +40,7 @@ _PEM = re.compile(
 _AWS_SECRET = re.compile(
     r"""(?ix)(aws_?secret(?:_?access_?key)?)["']?\s{0,4}[:=]\s{0,4}["']?[A-Za-z0-9/+=]{40}(?![A-Za-z0-9/+=])["']?"""
 )
-# What a lookahead has captured is not given up again: "Bearer [REDACTED]" must not match without its scheme.
+# A lookahead's capture is atomic: "Bearer [REDACTED]" must not match without its scheme.
 _HEADER = re.compile(
     r"""(?ix)(?<![A-Za-z0-9-])((?:proxy-)?authorization|set-cookie|cookie)(\\{0,4}["']?\s{0,4}[:=]\s{0,4})
         (?:(\\{0,4}["'])(?=((?:bearer|basic|digest|negotiate|token|apikey)\s{1,4}|))\4(?!\[REDACTED)[^"'\r\n\\]+
@@ -102,12 +101,14 @@ _MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
 _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])|\\{1,4}u00([2-7][0-9A-Fa-f])")
 _SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)+")
 _SPELLINGS = 3
-"""Disguises within each other that are looked through."""
+"""Maximum number of nested disguises that are resolved."""
 
 
 class PrivatePlaces(Struct, frozen=True):
-    """What is private about where this runs: the project's directory, the home directory, and what the
-    repository is called (its owner, its name)."""
+    """The private facts about the present machine and project.
+
+    The project's directory, the home directory, and names of the repository (its owner, its name).
+    """
 
     project: str = ""
     home: str = ""
@@ -115,10 +116,13 @@ class PrivatePlaces(Struct, frozen=True):
 
 
 def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
-    """The text without what is private, and how many things were taken out. A text that hides something in
-    another spelling (escapes, invisible characters, wide letters) comes back plainly spelt."""
+    """Return the text without private parts, and the number of parts removed.
+
+    A text that hides something in another spelling (escapes, invisible characters, wide letters) is returned
+    in plain spelling.
+    """
     rules = _rules(places)
-    # Letters first: half a secret, found up to an odd one, would leave its other half behind.
+    # Plain letters first: an odd letter inside a secret would hide the half behind it.
     clean, count = _ruled(_letters(text), rules)
     if not count:
         clean, count = _ruled(text, rules)
@@ -135,8 +139,10 @@ def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
 
 
 def redact_value(value: Any, places: PrivatePlaces) -> tuple[Any, int]:
-    """`redact_text` for every string and key in a JSON value. What stands under a secret's name goes, too,
-    however deep."""
+    """Redact every string and key in a JSON value, as `redact_text` does.
+
+    Values under a secret's name are removed as well, at any depth.
+    """
     return _redacted(value, places, under_secret=False)
 
 
@@ -171,7 +177,7 @@ def _ruled(text: str, rules: list[_Rule]) -> tuple[str, int]:
 
 
 def _letters(text: str) -> str:
-    """The text without characters that nobody sees, and with plain letters for their look-alikes."""
+    """Return the text without invisible characters, and with plain letters for their look-alikes."""
     if text.isascii():
         return text
     shown = "".join(char for char in text if unicodedata.category(char) != "Cf")
@@ -179,14 +185,14 @@ def _letters(text: str) -> str:
 
 
 def _plainly(text: str) -> str:
-    """The text without one layer of disguise: what a reader or a program would take it for."""
+    """Return the text without one layer of disguise, as a reader or a program would understand it."""
     shown = _letters(text)
     shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), shown)
     return _SLASHES.sub("/", shown)
 
 
 def _rules(places: PrivatePlaces) -> list[_Rule]:
-    """Every rule in the sheet's order."""
+    """Return every rule in the sheet's order."""
     rules = [
         _plain(_PEM, "[REDACTED:PRIVATE_KEY]"),
         _plain(_AWS_SECRET, r"\1=[REDACTED:AWS_SECRET]"),
@@ -204,7 +210,7 @@ def _rules(places: PrivatePlaces) -> list[_Rule]:
     rules += [
         _plain(_USER_PLACES, "~"),
         _plain(_MAIL, "[REDACTED:EMAIL]"),
-        # The address of a network card counts as one of the network, as for loki-mode.
+        # A MAC address counts as a network address, as for loki-mode.
         _plain(_MAC, "[REDACTED:IP]"),
         _ipv6,
         _plain(_IPV4, "[REDACTED:IP]"),
@@ -229,7 +235,7 @@ def _headers(text: str) -> tuple[str, int]:
 
 
 def _spellings(place: str) -> list[str]:
-    """A directory as it may stand in a text; the root of the disk is none."""
+    """Return the spellings of a directory in a text; the root of the disk has none."""
     trimmed = place.rstrip("/\\")
     found = [trimmed]
     if len(trimmed) > 1 and "\\" in trimmed:
@@ -244,7 +250,7 @@ def _place(directory: str, short: str) -> _Rule:
 
 
 def _named_after(place: str, short: str) -> list[_Rule]:
-    """A directory as Claude Code and others name directories after it."""
+    """Return rules for directories that Claude Code and others name after a directory."""
     name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
     if name.count("-") < 2:
         return []  # `-root` is an option, too
@@ -252,8 +258,10 @@ def _named_after(place: str, short: str) -> list[_Rule]:
 
 
 def _repository(name: str) -> _Rule:
-    """A name of the repository wherever it stands as a word of its own, but in a mark; a module of that name
-    has other joints, or none."""
+    """Return the rule for a name of the repository as a word of its own, except in a mark.
+
+    A module of that name has other separators, or none.
+    """
     joined = "[-_. ]?".join(re.escape(part) for part in re.split(r"[-_. ]+", name) if part)
     pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){joined}(?![A-Za-z0-9])")
 
@@ -298,7 +306,10 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _anything_else(text: str) -> tuple[str, int]:
-    """What Reverie's own redactor knows beyond these rules (keys of other providers, for example)."""
+    """Remove everything that Reverie's own redactor recognises beyond these rules.
+
+    For example, keys of other providers.
+    """
     marks = [(match.start(), match.end()) for match in _MARK.finditer(text)]
     pieces, position, count = [], 0, 0
     for secret in find_secrets(text):
@@ -348,16 +359,18 @@ _LOCATION = re.compile(r"(?:\s*\([^()]*\))?(?:\s*(?:\+\s*)?0x[0-9a-fA-F]+)?(?:(?
 
 
 def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
-    """A crash as it may be stored. `raw`: a record, or what a capture found: then `stack` is the
-    stack, as text or as a list of lines. Never raises."""
+    """Return a crash as it may be stored; never raises.
+
+    `raw`: a record, or the findings of a capture, with `stack` as text or as a list of lines.
+    """
     try:
         return _scrubbed(raw, places)
-    except Exception:  # noqa: BLE001 - whatever went wrong, nothing of what came in may come out
+    except Exception:  # noqa: BLE001 - after any failure, nothing of the input may be returned
         return minimal()
 
 
 def minimal() -> dict[str, Any]:
-    """The record of a crash that could not be scrubbed."""
+    """Return the record of a crash that could not be scrubbed."""
     return {"error_class": "ScrubError", "redactions_count": 0, "rules_version": RULES_VERSION}
 
 
@@ -368,7 +381,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
         return minimal()  # it was one before
     clean, count = redact_value(raw, places)
     before = raw.get("redactions_count")
-    # What is left out of a class joins what it stood between: so that is looked at, too.
+    # Removing characters from a class joins its neighbours, so the result is redacted as well.
     error_class = error_class_of(redact_text(error_class_of(clean.get("error_class")), places)[0])
     stored = raw.keys() <= set(KEYS) and _matching(_DIGEST, raw.get("fingerprint")) is not None
     listed = clean.get("stack_signature")
@@ -391,13 +404,13 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def error_class_of(value: object) -> str:
-    """Return the first word of a text, of letters that names of errors have."""
+    """Return the first word of a text, reduced to letters that occur in error names."""
     words = value.split(maxsplit=1) if isinstance(value, str) else []
     return _NOT_IN_ERROR_CLASS.sub("", words[0])[:_ERROR_CLASS_CHARS] if words else "UnknownError"
 
 
 def phase_of(value: object) -> str | None:
-    """A phase as a record may name it; None for anything else."""
+    """Return a phase in its stored form; None for any other value."""
     if not isinstance(value, str):
         return None
     word = value.strip()
@@ -405,8 +418,10 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """Return a whole number as loki-mode reads it: also of a text, as shells give it, and of a fraction,
-    which is cut. None for anything else, booleans included."""
+    """Return a whole number as loki-mode reads it; None for anything else, including booleans.
+
+    A text counts too, as shells pass it, and so does a fraction, which is cut.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if not isinstance(value, str | float):
@@ -419,15 +434,17 @@ def exit_code_of(value: object) -> int | None:
 
 
 def friction_of(value: object, *, stored: bool) -> str | None:
-    """Return a kind of friction that is known. `stored`: the record was scrubbed before; then a kind of a
-    version to come stays, which is plain words."""
+    """Return a known kind of friction, or None.
+
+    `stored`: the record was scrubbed before; then a kind of a later version is kept if it is plain words.
+    """
     if not isinstance(value, str):
         return None
     return value if value in FRICTIONS or (stored and _FRICTION.fullmatch(value)) else None
 
 
 def signature_of(stack: str) -> list[str]:
-    """The names of the first functions of a stack, whatever language it is of; other lines say nothing."""
+    """Return the names of the first functions of a stack in any language; other lines are ignored."""
     found: list[str] = []
     for line in stack.splitlines():
         symbol = _symbol_of(line)
@@ -439,7 +456,7 @@ def signature_of(stack: str) -> list[str]:
 
 
 def fingerprint(error_class: str, signature: list[str]) -> str:
-    """What crashes of one kind have in common."""
+    """Return the common id of crashes of one kind."""
     return hashlib.sha256("\n".join((error_class, "\n".join(signature))).encode()).hexdigest()
 
 
@@ -451,12 +468,12 @@ def _symbol_of(line: str) -> str:
         name = match[1] if " (" in line or not _PLACE.search(match[1]) else "<anonymous>"
     else:
         return ""
-    # An address is no name either.
+    # An address is no name, either.
     return _checked(name) or ("<anonymous>" if not _LOCATION.sub("", name.strip(), count=1).strip() else "")
 
 
 def _checked(name: str) -> str:
-    """A name without the place behind it; empty where it is none."""
+    """Return a function name without its location; empty where it is no name."""
     name = _LOCATION.sub("", name.strip(), count=1).strip()
     if name in ("anonymous", "(anonymous)"):
         return "<anonymous>"
@@ -478,8 +495,11 @@ def _matching(pattern: re.Pattern[str], value: object) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Crash:
-    """A crash record on disk. `at`: when it was captured (µs UTC), by its own word or its name's; None where
-    nobody can tell. `mtime_ns` decides which is the newest."""
+    """A crash record on disk.
+
+    `at`: when it was captured (µs UTC), from its content or its name; None where unknown. `mtime_ns` decides
+    which record is the newest.
+    """
 
     path: Path
     error_class: str
@@ -505,7 +525,7 @@ class CrashGroup(Struct, frozen=True):
 
 
 def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
-    """Every record in `.loki/crash`, the one written last first."""
+    """Return every record in `.loki/crash`, the last written first."""
     found = []
     for name, mtime_ns in _listed(directory):
         record = read_object(directory / name, problems)
@@ -515,12 +535,12 @@ def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
 
 
 def newest_file(directory: Path) -> Path | None:
-    """The record that the agent would attach to a failure: the file written last, whatever it is of."""
+    """Return the record that the agent would attach to a failure: the last written file of any kind."""
     return next((directory / name for name, _mtime in _listed(directory)), None)
 
 
 def groups(found: tuple[Crash, ...]) -> tuple[CrashGroup, ...]:
-    """By fingerprint; the kind that was seen last comes first."""
+    """Group crashes by fingerprint; the last seen kind comes first."""
     kinds: dict[str, list[Crash]] = {}
     for crash in found:
         kinds.setdefault(crash.fingerprint or f"{crash.error_class}\n{crash.friction}", []).append(crash)
@@ -534,7 +554,7 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Names with mtime in ns, the last written first; equal ones by name, last first."""
+    """Return names with mtime in ns, the last written first; equal ones by name, last first."""
     found = []
     try:
         with os.scandir(directory) as entries:

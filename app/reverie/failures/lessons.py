@@ -1,14 +1,13 @@
-"""Lessons: what a failed iteration leaves for the next one, and the block that the agent gets of them
-(formats/loki.md sections 11, as shipped, and 13).
+"""Lessons from failed iterations, and the block of them that the agent gets.
 
-The error entry is made from the newest crash record or, without one, from phase and exit code. The block is
-made by recency: episodes in directories dated within 24 hours, at most fifty files, failures only, every
-error of theirs, newest first, three lines; then what the anti-patterns have on goal and phase. Unlike the
-original, an odd episode hides no other; a part of this file says what the original would have made of the
-store.
+See formats/loki.md sections 11, as shipped, and 13. The error entry is made from the newest crash record or,
+without one, from phase and exit code. The block is made by recency: episodes in directories dated within 24
+hours, at most fifty files, failures only, every error of theirs, newest first, three lines; then the
+anti-patterns about goal and phase. Unlike the original, an odd episode hides no other; `as_injected` computes
+what the original would have made of the store.
 
-Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: never
-raises over what is in the store; problems are listed beside the block.
+Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: no
+content of the store raises; problems are listed beside the block.
 """
 
 from __future__ import annotations
@@ -38,13 +37,6 @@ from reverie.agents.loki.records import (
 from reverie.files.directory import is_directory, is_file, is_there, read_regular
 from reverie.values import Struct, replace
 
-# The block exactly as loki-mode would inject it, and why it differs from Reverie's (formats/loki.md
-# sections 11 and 17.1). Reverie leaves out what it cannot read; loki-mode gives up as a whole: without
-# `index.json` it reads nothing, one episode of the wrong form closes the block, some names are listed and
-# not found again, times are compared as texts. This does the same, step by step, and names the first file
-# that makes a difference.
-
-
 HEADING = "PAST FAILURES TO AVOID:"
 MOST_SCANNED = 2000
 MOST_LISTED = 50
@@ -56,15 +48,18 @@ _PREFIX = "task-"
 
 
 class AsInjected(Struct, frozen=True):
-    """What loki-mode would inject. `difference`: one sentence with the file and the cause where that is not
-    `ours`; else empty."""
+    """The block that loki-mode would inject.
+
+    `difference`: one sentence with the file and the cause where that differs from Reverie's block; else
+    empty.
+    """
 
     block: str
     difference: str = ""
 
 
 class _Closed(Exception):
-    """loki-mode gives up over this file."""
+    """The error with which loki-mode stops at a file."""
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(path, cause)
@@ -75,8 +70,16 @@ class _Closed(Exception):
 def as_injected(
     memory: Path, *, now_ms: int, goal: str, phase: str, prior_lines: Sequence[str], ours: str
 ) -> AsInjected:
-    """`memory`: the memory root, which need not exist; `prior_lines`: what the anti-patterns add; `ours`:
-    Reverie's own block."""
+    """Compute the block exactly as loki-mode would inject it, and why it differs from Reverie's.
+
+    Reverie leaves out what it cannot read; loki-mode gives up as a whole: without `index.json` it reads
+    nothing, one episode of the wrong form closes the block, some names are listed and not found again, times
+    are compared as texts. This function does the same, step by step, and names the first file that makes a
+    difference (formats/loki.md sections 11 and 17.1).
+
+    `memory`: the memory root, which need not exist; `prior_lines`: the lines of the anti-patterns; `ours`:
+    Reverie's own block.
+    """
     if not is_file(memory / "index.json"):
         why = "loki-mode injects nothing until memory/index.json exists."
         return AsInjected("", why if ours else "")
@@ -112,10 +115,12 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes that loki-mode's retrieval finds, as far as that is told by episodes alone: it
-    writes the time of their last use anew. The retrieval goes before the lessons, and its failure silences
-    everything: raises `_Closed`. Without a goal and a phase, which loki-mode always has, everything counts as
-    found."""
+    """Return the episodes that loki-mode's retrieval finds, as far as episodes alone decide that.
+
+    The retrieval rewrites the time of their last use. It runs before the lessons, and its failure silences
+    everything: raises `_Closed`. Without a goal and a phase, which loki-mode always has, every episode counts
+    as found.
+    """
     query = " ".join(part for part in (goal, f"phase: {phase}" if phase else "") if part)
     words = query.lower().split()
     scored: list[tuple[float, Path, dict[str, Any]]] = []
@@ -154,8 +159,10 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 
 
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
-    """Raise `_Closed` where the retrieval fails over a pattern: it multiplies what it finds by two figures of
-    the record, and by one of them whether it finds it or not."""
+    """Raise `_Closed` where the retrieval fails over a pattern.
+
+    It multiplies its score by two figures of a found record, and by one of them for any record.
+    """
     data = _loaded(memory / _PATTERNS)
     listed = data.get("patterns") if isinstance(data, dict) else None
     for pattern in listed if isinstance(listed, list) else ():
@@ -189,7 +196,7 @@ def _scanned(memory: Path) -> Iterator[Path]:
 def _lessons(
     memory: Path, now_ms: int, retrieved: frozenset[Path], left_out: list[tuple[Path, str]]
 ) -> list[tuple[str, Any, Any]]:
-    """Time as text, type and message of each error, the newest text first."""
+    """Return time as text, type and message of each error, the newest text first."""
     found: list[tuple[str, Any, Any]] = []
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     for number, listed in enumerate(_listed(memory, now)):
@@ -205,14 +212,14 @@ def _lessons(
         elif isinstance(data, dict):
             if path in retrieved:
                 data = {**data, "last_accessed": None}
-            # An episode without a time is of the moment in which it is read.
+            # An episode without a time counts as of the moment in which it is read.
             found += _errors(path, data, now + timedelta(microseconds=number + 1))
     found.sort(key=lambda each: each[0], reverse=True)
     return found
 
 
 def _listed(memory: Path, now: datetime) -> list[Path]:
-    """The episodes of the last day, by the names of their directories."""
+    """Return the episodes of the last day, by the names of their directories."""
     since = (now - timedelta(hours=24)).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[Path] = []
     for day in _days(memory):
@@ -220,7 +227,7 @@ def _listed(memory: Path, now: datetime) -> list[Path]:
             # As loki-mode reads it: a day or month of one digit counts.
             at = datetime.strptime(day.name, "%Y-%m-%d").replace(tzinfo=UTC)
         except ValueError:
-            continue  # no date, so loki-mode passes it by
+            continue  # no date, so loki-mode ignores it
         if at >= since:
             names = [path for path in _names(day) if path.name.startswith(_PREFIX) and path.suffix == ".json"]
             found += sorted(names, reverse=True)
@@ -230,7 +237,7 @@ def _listed(memory: Path, now: datetime) -> list[Path]:
 
 
 def _errors(path: Path, data: dict[str, Any], now: datetime) -> list[tuple[str, Any, Any]]:
-    """What this episode adds. Every episode is read in full, also one that did not fail."""
+    """Return the errors of this episode. Every episode is read in full, even one that did not fail."""
     context = data.get("context", {})
     if not isinstance(context, dict):
         raise _Closed(path, "has no context")
@@ -274,7 +281,7 @@ def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
 
 
 def _loaded(path: Path) -> Any:
-    """What the file holds as any JSON; None where loki-mode skips it."""
+    """Return the file's content as any JSON; None where loki-mode skips it."""
     try:
         return json.loads(read_regular(path, _EPISODE_BYTES).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -317,13 +324,15 @@ PRIOR_CHARS = 120
 FINGERPRINT_CHARS = 12
 FRAMES = 5
 MOST_READ = 3000
-"""Episodes that `all_lessons` reads."""
+"""Maximum number of episodes that `all_lessons` reads."""
 
 
 class Lesson(Struct, frozen=True):
-    """One error of a failed episode. `at`: the episode's start in µs UTC, None where nobody can tell;
-    `index`: its place among the episode's errors; `injected`: it stands in the block; `seen`: how often its
-    fingerprint is among the lessons."""
+    """One error of a failed episode.
+
+    `at`: the episode's start in µs UTC, None where unknown; `index`: its position among the episode's errors;
+    `injected`: whether it is in the block; `seen`: number of lessons with its fingerprint.
+    """
 
     type: str
     message: str
@@ -339,22 +348,24 @@ class Lesson(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """The beginning of the crash's fingerprint; empty where the message names none."""
+        """The beginning of the crash's fingerprint; empty where the message has none."""
         parts = self.message.split("; ")
         return next((part[3:] for part in reversed(parts) if part.startswith("fp=")), "")
 
     @property
     def line(self) -> str:
-        """As it is injected."""
+        """The lesson as it is injected."""
         head = f"- {self.type[:TYPE_CHARS]}"
         return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
 
 
 class Retrieved(Struct, frozen=True):
-    """What the next iteration is to learn. `lessons`: all in the window, newest first; `priors`: what the
-    anti-patterns add; `block` empty where there is nothing to tell. `problems`: what could not be read.
-    `agent_block`: what loki-mode itself would inject; `difference`: one sentence with file and cause where
-    that is another text."""
+    """The lessons for the next iteration.
+
+    `lessons`: all in the window, newest first; `priors`: those of the anti-patterns; `block` empty where
+    there are none. `problems`: files that could not be read. `agent_block`: the block that loki-mode itself
+    would inject; `difference`: one sentence with file and cause where that is another text.
+    """
 
     lessons: tuple[Lesson, ...] = ()
     priors: tuple[str, ...] = ()
@@ -365,12 +376,12 @@ class Retrieved(Struct, frozen=True):
 
 
 def is_on(env: Mapping[str, str]) -> bool:
-    """The switch of the agent's environment: on unless it is `0`."""
+    """Return whether the agent's environment switch is on: it is unless it is `0`."""
     return (env.get(SWITCH) or "1") != "0"
 
 
 def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> dict[str, str]:
-    """What is kept of a failure. `crash`: a scrubbed record; None: there is none that can be read."""
+    """Return the stored entry of a failure. `crash`: a scrubbed record; None: there is no readable one."""
     if crash is None:
         return {"type": DEFAULT_TYPE, "message": f"phase={phase}; exit={exit_code}", "resolution": ""}
     kind = text_of(crash.get("error_class")) or text_of(crash.get("friction_kind")) or DEFAULT_TYPE
@@ -387,8 +398,11 @@ def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> 
 
 
 def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: bool = True) -> Retrieved:
-    """What the agent would be told now. `memory`: the memory root, which need not exist; `goal`, `phase`:
-    what the next iteration is about; `on`: the switch."""
+    """Return the lessons that the agent would get now.
+
+    `memory`: the memory root, which need not exist; `goal`, `phase`: the subject of the next iteration; `on`:
+    the switch.
+    """
     if not on:
         return Retrieved()
     now_ms = min(now_ms, LATEST_MS)
@@ -405,7 +419,7 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
 
 
 def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """Every lesson in the window, newest first; those of which nobody knows the time come last."""
+    """Return every lesson in the window, newest first; those of unknown time come last."""
     found: list[Lesson] = []
     for path in _in_window(memory, now_ms):
         record = read_object(path, problems)
@@ -415,8 +429,10 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
 
 
 def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """The lessons of every failed episode, the agent's window or not, newest first; of a great many episodes
-    those in the last directories. `seen` counts all of them."""
+    """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
+
+    Of a great many episodes, those in the last directories. `seen` counts all of them.
+    """
     found: list[Lesson] = []
     for _day, path in islice(episode_files(memory), MOST_READ):
         record = read_object(path, problems)
@@ -438,7 +454,7 @@ def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
-    """The text as it is injected, a line break at its end. A blank line comes before the heading."""
+    """Return the text as it is injected, with a final line break. A blank line comes before the heading."""
     lines = [each.line for each in lessons if each.injected]
     if lines:
         lines = ["", HEADING, *lines]
@@ -451,8 +467,10 @@ def _prior_line(prior: str) -> str:
 
 
 def _in_window(memory: Path, now_ms: int) -> list[Path]:
-    """The files that the agent looks at. Whole days count, by the name of their directory; days to come, too:
-    their clock is not ours."""
+    """Return the files that the agent reads.
+
+    Whole days count, by the name of their directory; future days too, because clocks differ.
+    """
     first = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms, hours=-WINDOW_HOURS)).date()
     found: list[Path] = []
     for day in episode_days(memory):
@@ -467,7 +485,7 @@ def _in_window(memory: Path, now_ms: int) -> list[Path]:
 def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]:
     if record.get("outcome") != "failure":
         return []
-    # The agent takes an episode without a date for one of this moment.
+    # To the agent, an episode without a date is of this moment.
     at = moment(record["timestamp"]) if record.get("timestamp") else now_ms * 1000
     id_, task_id, phase = text_of(record.get("id")), text_of(record.get("task_id")), phase_of(record)
     return [
@@ -477,24 +495,24 @@ def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]
 
 
 def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
-    """What not to do, of the anti-patterns that share a word with the query, best first."""
+    """Return what to avoid, from the anti-patterns that share a word with the query, best first."""
     return priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
 
 
 def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ...]:
-    """The anti-patterns of both stores of a memory root."""
+    """Return the anti-patterns of both stores of a memory root."""
     patterns = read_record(memory / "semantic" / "patterns.json", problems)
     legacy = read_record(memory / "semantic" / "anti-patterns.json", problems)
     return anti_patterns_of(patterns, legacy)
 
 
 def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
-    """What of them is told where the next iteration is about `query`, best first."""
+    """Return the lines of anti-patterns to inject when the next iteration is about `query`, best first."""
     return tuple(map(_pattern_line, injected_among(known, query)))
 
 
 def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
-    """Those of which `priors_among` tells, in its order."""
+    """Return the anti-patterns of `priors_among`, in its order."""
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
@@ -506,6 +524,9 @@ def _pattern_line(each: AntiPattern) -> str:
 
 
 def _score(each: AntiPattern, words: list[str]) -> int:
-    """What fails counts twice. A word is found inside of others, too, as the agent looks for it."""
+    """Return the number of matches; what fails counts twice.
+
+    A word also matches inside of others, as in the agent's own search.
+    """
     what, why, prevention = each.what_fails.lower(), each.why.lower(), each.prevention.lower()
     return sum(2 * (word in what) + (word in why) + (word in prevention) for word in words)

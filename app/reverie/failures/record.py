@@ -1,11 +1,11 @@
-"""Storing a failed iteration the way the agent does, so that the next one is told of it (formats/loki.md
-sections 3, 7, 11).
+"""Storage of a failed iteration in the agent's format, so that the next one gets its lessons.
 
-The only writer of this room. What is stored was scrubbed before: nothing of a crash but what a crash record
-may hold, and goal and task go through the same redaction. Files are written whole, under the store's own
-locks; what another writer changes meanwhile is kept. The index and the timeline are kept up as the agent does
-it, as far as they can be read: they are derived, so that a damaged one is left to its owner. No folder on the
-way to a file may be a symbolic link: a repository can hold links that lead out of the project.
+The only writer of this package (formats/loki.md sections 3, 7, 11). Stored data was scrubbed before: only
+fields of a crash record are kept, and goal and task go through the same redaction. Files are written whole,
+under the store's own locks; concurrent changes by another writer are kept. The index and the timeline are
+updated as the agent does it, as far as they can be read: they are derived, so a damaged one is left to its
+owner. No folder on the way to a file may be a symbolic link: a repository can hold links that lead out of the
+project.
 
 Blocking, any thread. Failure: `UserError`; an unreadable crash record never blocks.
 """
@@ -33,11 +33,6 @@ from reverie.files.locks import lock_beside
 from reverie.files.rooted import EscapesRoot, opened_below
 from reverie.values import Struct
 
-# What the project's git repository is called, read without git: for the privacy of crash records.
-#
-# Only `.git/config` is read; nothing raises: what cannot be read has no name. Blocking, any thread.
-
-
 _LARGEST = 1 << 20
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _URL = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
@@ -48,7 +43,10 @@ _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 
 
 def remote_of(project: Path) -> str:
-    """The address of the remote `origin`, else of the first; empty for none."""
+    """Return the address of the remote `origin`, or else of the first; empty for none.
+
+    Only `.git/config` is read, without git; nothing raises, and an unreadable file has no remotes.
+    """
     config = _git_directory(project) / "config"
     try:
         text = read_regular(config, _LARGEST).decode("utf-8", "replace")
@@ -65,8 +63,10 @@ def remote_of(project: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """`host/path` of a remote, the host in lower case, without scheme, user, port and `.git`; empty for
-    none."""
+    """Return `host/path` of a remote, the host in lower case; empty for none.
+
+    Without scheme, user, port and `.git`.
+    """
     match = _SCHEME.match(remote) or _SHORT.match(remote)
     if match is None:
         return remote.strip().removesuffix("/").removesuffix(".git")
@@ -75,9 +75,11 @@ def normalised(remote: str) -> str:
 
 
 def project_id_hash(remote: str) -> str:
-    """How crash records name a project: SHA-256 of its remote as loki-mode spells it, or of `no-remote`.
+    """Return the project id of crash records: SHA-256 of its remote as loki-mode spells it.
 
-    Unlike `normalised`, that spelling keeps user and port of an address with a scheme."""
+    Without a remote, the hash is of `no-remote`. Unlike `normalised`, that spelling keeps user and port of an
+    address with a scheme.
+    """
     return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
 
 
@@ -91,7 +93,7 @@ def _spelt(remote: str) -> str:
 
 
 def names_of(remote: str) -> tuple[str, ...]:
-    """What may give the repository away: `owner/name`, and each of the two."""
+    """Return names that may identify the repository: `owner/name`, and each of the two."""
     path = [part for part in normalised(remote).split("/")[1:] if part]
     if not path:
         return ()
@@ -99,7 +101,7 @@ def names_of(remote: str) -> tuple[str, ...]:
 
 
 def _git_directory(project: Path) -> Path:
-    """Where the repository's settings lie; a worktree's lie in the repository it belongs to."""
+    """Return the directory of the repository's settings; for a worktree, that of its repository."""
     git = project / ".git"
     try:
         told = read_regular(git, 4096).decode("utf-8", "replace")
@@ -120,12 +122,14 @@ _ACTIONS = 100
 _CONFIG_BYTES = 1 << 20
 _SWITCHED_OFF = re.compile(r"""\s*(?:export\s+)?TELEMETRY_DISABLED=(["']?)true\1\s*(?:#.*)?""")
 _DERIVED_WAIT_S = 2.0
-"""A hook must not hold up its agent for what can be derived again."""
+"""Maximum wait for files that can be derived again: a hook must not delay its agent for them."""
 
 
 class Failure(Struct, frozen=True):
-    """What an agent's hook tells of an iteration. `crash`: the record to attach; None: the newest in the
-    store."""
+    """An agent hook's report of an iteration.
+
+    `crash`: the record to attach; None: the newest in the store.
+    """
 
     phase: str
     exit_code: int
@@ -135,8 +139,11 @@ class Failure(Struct, frozen=True):
 
 
 class RecordedFailure(Struct, frozen=True):
-    """What became of it. `path` None: nothing was stored, and `reason` says why; `crash`: the record that was
-    attached; `problems` are sentences."""
+    """The result of recording a failure.
+
+    `path` None: nothing was stored, and `reason` is why; `crash`: the record that was attached; `problems`
+    are sentences.
+    """
 
     path: Path | None
     episode_id: str = ""
@@ -147,14 +154,17 @@ class RecordedFailure(Struct, frozen=True):
 
 
 def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
-    """What is private about a project."""
+    """Return the private facts about a project."""
     return PrivatePlaces(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
 
 
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed episode. Raises `Unavailable` where there is no project."""
+    """Store a failed episode.
+
+    Raises `Unavailable` where there is no project.
+    """
     if not is_directory(project):
         raise Unavailable(
             f"There is no project at {project}.",
@@ -174,7 +184,7 @@ def record(
         entry, attached = _entry(project, failure, places, now_ms, problems, captures=captures)
     memory = memory_root(project, env)
     episode = _episode(failure, entry, places, now_ms)
-    # One that the environment names is the user's choice, also where it is a link.
+    # A root named by the environment is the user's choice, even if it is a link.
     top = memory if memory_elsewhere(project, env) else project
     path = _store(top, memory, episode)
     problems += _derived(top, memory, episode, now_ms)
@@ -182,8 +192,10 @@ def record(
 
 
 def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms: int) -> Path:
-    """Write a crash record of a project: scrubbed, named by its fingerprint; returns where it is. `raw` as
-    for `crash.scrubbed`."""
+    """Write a scrubbed crash record of a project, named by its fingerprint, and return its path.
+
+    `raw` as for `crash.scrubbed`.
+    """
     at = datetime.fromtimestamp(now_ms // 1000, UTC)
     filled = {
         "project_id_hash": project_id_hash(remote_of(project)),
@@ -198,8 +210,10 @@ def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms
 
 
 def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
-    """Whether environment and user let crash records be written (formats/loki.md section 10, the switches
-    that say no). `home_dir`: the user's directory."""
+    """Return whether environment and user allow crash records to be written.
+
+    See the opt-out switches in formats/loki.md section 10. `home_dir`: the user's directory.
+    """
     return not (
         env.get("LOKI_TELEMETRY") == "off"
         or env.get("LOKI_TELEMETRY_DISABLED") == "true"
@@ -209,7 +223,7 @@ def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
 
 
 def _user_says_no(config: Path) -> bool:
-    """Whether the user's own settings, lines as of a shell, switch collecting off."""
+    """Return whether the user's own settings, in shell syntax, switch collecting off."""
     try:
         lines = read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -226,7 +240,7 @@ def _entry(
     *,
     captures: bool,
 ) -> tuple[dict[str, str], Path | None]:
-    """The error entry, and the crash record it is made of."""
+    """Return the error entry, and the crash record it is made from."""
     directory = project / STORE / "crash"
     path = failure.crash or newest_file(directory)
     raw = None
@@ -250,7 +264,7 @@ def _entry(
 def _episode(
     failure: Failure, entry: Mapping[str, str] | None, places: PrivatePlaces, now_ms: int
 ) -> dict[str, Any]:
-    """An episode as the agent spells it, its keys in its order."""
+    """Return an episode in the agent's format, with its keys in its order."""
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
     phase = _phase(failure, places)
@@ -275,7 +289,10 @@ def _episode(
 
 
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
-    """In upper case, as the agent spells any; redacted before, because paths and tokens are told by case."""
+    """Return the phase in upper case, as the agent writes any.
+
+    Redacted first, because paths and tokens are recognised by case.
+    """
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
 
@@ -289,7 +306,7 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Keep up timeline and index; what went wrong with one of them in words."""
+    """Update timeline and index, and return the failures in words."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )
@@ -357,7 +374,7 @@ def _in_index(document: dict[str, Any], episode: Mapping[str, Any], now: str) ->
 
 
 def is_switched_off(store: Path) -> bool:
-    """By its own settings; settings that cannot be read switch it off, too."""
+    """Return whether the store's own settings switch it off; unreadable settings do so, too."""
     problems: list[str] = []
     settings = read_object(store / "config.json", problems)
     memory = (settings or {}).get("memory")
@@ -366,8 +383,11 @@ def is_switched_off(store: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(top: Path, directory: Path) -> Iterator[Directory]:
-    """The directory, which is made, below `top`. Raises `EscapesRoot` where a name on the way is a link: git
-    stores those, and what they lead to is not the agent's store."""
+    """Open the directory below `top`, creating it.
+
+    Raises `EscapesRoot` where a name on the way is a link: git stores links, and their target is not the
+    agent's store.
+    """
     try:
         parts = list(directory.relative_to(top).parts)
         with opened_below(os.path.realpath(top), parts, create=True) as opened:

@@ -1,15 +1,17 @@
-"""The catalogue: what is known of every memory and companion of every home, and the full-text index of them.
+"""The catalogue: known facts about every memory and companion of every home, and their full-text index.
 
-One scanner fills it (`FileCatalogue.update`): completely, or for what a watcher saw. Each changed file is
-read once, and its row then says what it held: hashes, lint findings, words. Search, lint and the history's
-scans ask it; none of them writes it, and lint and history work without it. A row speaks for a file only while
-`still_holds` says so.
+One scanner fills it (`FileCatalogue.update`): completely, or for the paths that a watcher reported. Each
+changed file is read once, and its row then records its content: hashes, lint findings, words. Search, lint
+and the history's scans read it; none of them writes it, and lint and history work without it. A row is valid
+for a file only while `still_holds` is true.
 
-It can be deleted at any time: a damaged one, or one of another version, is built anew, never repaired.
+It can be deleted at any time: a damaged one, or one of another version, is rebuilt, never repaired.
+
 Nothing is ever written into a home. Threading: any thread but the GUI's; one update at a time over all
-processes, by a kernel lock; readers work beside it (WAL) and see what is committed. Every call opens its own
+processes, by a kernel lock; readers work beside it (WAL) and see committed data. Every call opens its own
 connection. Failure: `Unavailable` and `Busy`; `CatalogueDamaged` from a reader means that the next update
-must build it anew (`update` itself does so). `versions` and `findings` raise nothing: they know nothing then.
+must rebuild it (`update` itself does so). `versions` and `findings` raise nothing: they return empty results
+then.
 """
 
 from __future__ import annotations
@@ -53,14 +55,14 @@ from reverie.values import Struct, astuple
 _log = logging.getLogger("reverie.catalogue")
 
 
-# Count up with every change of the tables, of what `memory.search.query` makes of a text, of what lint finds,
-# or of which files may be in it: a catalogue of another version is removed whole.
+# Increase with every change of the tables, of `memory.search.query`'s output, of the lint rules, or of the
+# files that are allowed in it: a catalogue of another version is removed whole.
 VERSION = 3
 _FORMER = "search.sqlite"
 """The index of older versions, which may hold credentials that a file imported."""
 _BUSY_S = 5.0
 _LOCK_S = 120.0
-# What the machine, not the file, is to blame for.
+# Errors of the machine, not of the file.
 _MACHINE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -73,10 +75,10 @@ _MACHINE = {
     sqlite3.SQLITE_AUTH,
     sqlite3.SQLITE_INTERRUPT,
 }
-# Contentless: the texts are on disk already. A changed file gets a new row; what stood there before stays in
-# the word lists until the next rebuild and leads to no row (deleting from a contentless table needs the old
-# text, or a newer SQLite than many systems have). Names stand in a table of their own, too: to look for a
-# common word in one column only, the lists of all columns would have to be read.
+# Contentless: the texts are on disk already. A changed file gets a new row; its old words stay in the word
+# lists until the next rebuild and lead to no row (deleting from a contentless table needs the old text, or a
+# newer SQLite than many systems have). Names are in a table of their own as well: a search for a common word
+# in one column would have to read the lists of all columns.
 _SCHEMA = f"""
 CREATE TABLE homes (home TEXT PRIMARY KEY, complete INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE files (
@@ -106,11 +108,11 @@ PRAGMA user_version = {VERSION};
 
 
 class CatalogueDamaged(Exception):
-    """It cannot be read and must be built anew."""
+    """The catalogue cannot be read and must be rebuilt."""
 
 
 class CatalogueFile:
-    """The database, one per profile, and its lock. Nothing is created before the first writing."""
+    """The database, one per profile, and its lock. Nothing is created before the first write."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self.path = path
@@ -118,18 +120,20 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection to look things up with; None where there is no catalogue (of this version) yet. Raises
-        `CatalogueDamaged`, `Unavailable`."""
+        """Open a connection for queries; None where there is no catalogue (of this version) yet.
+
+        Raises `CatalogueDamaged`, `Unavailable`.
+        """
         if not own_is_there(self.path):
             yield None
             return
         with _database_errors(self.path), contextlib.closing(self._connect()) as connection:
-            # Nothing is ever written through this one; only our own update makes a file.
+            # Nothing is ever written through this connection; only our own update creates the file.
             connection.execute("PRAGMA query_only = ON")
             yield connection if _version(connection) == VERSION else None
 
     def state(self) -> tuple[int, ...]:
-        """Differs after each write, by whichever process."""
+        """Return a value that differs after each write, by any process."""
         found: list[int] = []
         for name in (self.path.name, f"{self.path.name}-wal"):
             with contextlib.suppress(OSError):  # there is none now, which is a state as well
@@ -139,8 +143,11 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The one connection that writes, in manual transactions; the file is created anew if it is missing
-        or of another version. Raises `CatalogueDamaged`, `Busy`, `Unavailable`."""
+        """Open the one connection that writes, in manual transactions.
+
+        The file is created anew if it is missing or of another version. Raises `CatalogueDamaged`, `Busy`,
+        `Unavailable`.
+        """
         ensure_private(self.path.parent)
         with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S), _database_errors(self.path):
             with contextlib.closing(self._connect()) as connection:
@@ -155,7 +162,7 @@ class CatalogueFile:
                 yield connection
 
     def remove(self) -> None:
-        """Delete the file; the next writing creates it."""
+        """Delete the file; the next write creates it."""
         with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S):
             self._remove()
 
@@ -194,30 +201,27 @@ def _database_errors(path: Path) -> Iterator[None]:
         raise Unavailable(title, cause=cause, next_step=next_step) from error
 
 
-# Reading changed files. Which files are memories, and how nothing leads out of the root, is decided by
-# `memory.listing`; here a file is read whole (up to a cap), and only if its row does not hold any more.
-
-
-# So much of a file is searched. What lies beyond an agent's own cap is shown to people, so it is found, too.
+# Maximum size of the searched part of a file. Text beyond an agent's own cap is shown to people, so it is
+# searched, too.
 SEARCHED_BYTES = 4 * 1024 * 1024
 
 
 class KnownVersion(NamedTuple):
-    """A file as it was when it was read last. A named tuple: there is one for each file of a home."""
+    """A file as it was last read. A named tuple, because there is one for each file of a home."""
 
     stamp: Stamp
     read_ns: int
-    """When it was read, in ns since the epoch; 0: it could not be, so look again."""
+    """When it was read, in ns since the epoch; 0: it could not be read, so it is tried again."""
     blob: bytes
-    """The raw id that git gives to its content; empty for a file that was not read whole."""
+    """Git's raw id of its content; empty for a file that was not read whole."""
 
     def still_holds(self, stamp: Stamp) -> bool:
-        """Whether a file that now looks like `stamp` certainly has the content that was read."""
+        """Return whether a file with this stamp certainly has the content that was read."""
         return self.stamp == stamp and at_rest(stamp, self.read_ns)
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that was read; `data`: its first bytes, `is_all`: all of them."""
+    """A file that was read. `data`: its first bytes."""
 
     rel: str
     stamp: Stamp
@@ -230,14 +234,18 @@ class ReadFile(Struct, frozen=True):
 
     @property
     def blob(self) -> bytes:
-        """As `KnownVersion.blob`."""
+        """The raw git id, as in `KnownVersion.blob`."""
         if not self.is_all or not self.read_ns:
             return b""
         return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()
 
 
 class CatalogueScanner(ScopeScanner):
-    """Notes in `seen` what is there, and hands what is new or changed to `take`."""
+    """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
+
+    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; here a
+    file is read whole (up to a cap), and only if its row is no longer valid.
+    """
 
     def __init__(
         self,
@@ -272,8 +280,10 @@ class CatalogueScanner(ScopeScanner):
 def read_below(
     root: Path, rel: str, *, limit: int = SEARCHED_BYTES
 ) -> ReadFile | Literal["directory"] | None:
-    """The file at `rel`, or "directory", without following any symlink below `root`; None if neither exists.
-    Raises OSError if that is unknown."""
+    """Read the file at `rel`, or return "directory"; None if neither exists.
+
+    Follows no symlink below `root`. Raises OSError if the state is unknown.
+    """
     *folders, name = rel.split("/")
     try:
         with contextlib.ExitStack() as open_:
@@ -295,8 +305,10 @@ def read_below(
 
 
 def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
-    """The file that a companion is, symlinks followed as its agent does; None where none is there, or it
-    is never opened. Raises OSError if that is unknown."""
+    """Read a companion's file, following symlinks as its agent does.
+
+    None if it is missing, or must never be opened. Raises OSError if that is unknown.
+    """
     real = Path(real_path(path))
     if never_opened(path, real):
         return None
@@ -314,12 +326,6 @@ def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
         raise
 
 
-# Updating the rows of one home. A full update examines every file of every root, one from dirty paths only
-# those. A root or directory that cannot be read keeps its rows: a disconnected disk is not a thousand
-# deletions. Records are indexed as they are shown (`Home.rendered`). Runs inside `CatalogueFile.writing`, in
-# one thread; writes nothing into a home.
-
-
 _BATCH = 500
 # SQLite counts up to here: the year 2262.
 _LATEST_NS = 2**63 - 1
@@ -330,7 +336,7 @@ _INSERT = (
 
 
 class UpdateStopped(Exception):
-    """The update was stopped; what is committed stays, and the next update continues there."""
+    """The update was stopped; committed rows stay, and the next update continues there."""
 
 
 class UpdateObserver(Struct, frozen=True):
@@ -341,7 +347,12 @@ class UpdateObserver(Struct, frozen=True):
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
-    """Update all rows and mark the home as complete; returns how many rows changed."""
+    """Update all rows of a home and mark it as complete; return the number of changed rows.
+
+    Every file of every root is examined. A root or directory that cannot be read keeps its rows: a
+    disconnected disk is not a thousand deletions. Records are indexed as they are shown (`Home.rendered`).
+    Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
+    """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
     roots = home.roots(contents)
@@ -357,7 +368,7 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 def update_dirty(
     connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
 ) -> int:
-    """Update what `dirty` names, and roots that appeared or disappeared; returns how many rows changed."""
+    """Update the `dirty` paths, and roots that appeared or disappeared; return the number of changed rows."""
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
     roots = home.roots(contents)
@@ -374,8 +385,10 @@ def update_dirty(
 
 
 def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
-    """Every file that the agent of this home loads beside its memories, of all projects, once each; without
-    those that are never opened, and without memories of `roots`, which the index has already."""
+    """Return every file that the agent loads beside its memories, of all projects, once each.
+
+    Without those that are never opened, and without memories of `roots`, which the index has already.
+    """
     found: dict[Path, Companion] = {}
     for path in (None, *(project.path for project in contents.projects)):
         context = home.context(project_path=path, project_given=True)
@@ -386,13 +399,15 @@ def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoo
 
 
 def companion_rel(home: Home, path: Path) -> str:
-    """How the index names a companion: below the home, or by its whole path."""
+    """Return a companion's name in the index: below the home, or its whole path."""
     return path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
 
 
 class RowWriter:
-    """Writes the rows of one home. Commits now and then, so that readers see progress and a stop loses
-    little."""
+    """A writer of the rows of one home.
+
+    Commits now and then, so that readers see progress and a stop loses little.
+    """
 
     def __init__(
         self, connection: sqlite3.Connection, home_id: str, caps: Caps, watcher: UpdateObserver
@@ -409,8 +424,8 @@ class RowWriter:
         connection.execute("BEGIN IMMEDIATE")
 
     def roots(self) -> set[str]:
-        """The keys of the roots that have rows."""
-        # From one to the next in the index: DISTINCT would go through every row.
+        """Return the keys of the roots that have rows."""
+        # Jumps from key to key in the index; DISTINCT would read every row.
         following = "SELECT min(root) FROM files WHERE home = ? AND root > ?"
         found, key = set[str](), ""
         while (row := self._connection.execute(following, (self._home, key)).fetchone())[0] is not None:
@@ -439,7 +454,7 @@ class RowWriter:
         self._drop(self._below(rel) - {rel} if found is not None else self._below(rel))
 
     def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """All files at and below `rel`."""
+        """Update all files at and below `rel`."""
         self._at(root, home)
         known = self._known(rel)
         scanner = CatalogueScanner(root, known, self.put)
@@ -474,7 +489,10 @@ class RowWriter:
         self._drop(set(known) - there)
 
     def put(self, found: ReadFile, *, rel: str | None = None) -> None:
-        """What a file holds now. The same content keeps its row, and its place in the order of changes."""
+        """Store the present content of a file.
+
+        Unchanged content keeps its row, and its place in the order of changes.
+        """
         if self._watcher.stop():
             self.commit()
             raise UpdateStopped
@@ -484,7 +502,7 @@ class RowWriter:
             "SELECT id, sha256, blob FROM files WHERE home = ? AND root = ? AND rel = ?", key
         ).fetchone()
         sha256 = hashlib.sha256(found.data).digest()
-        # As text: inodes and times far away do not fit into SQLite's integers.
+        # As text: large inodes and distant times do not fit into SQLite's integers.
         stamps = (min(found.stamp.mtime_ns, _LATEST_NS), " ".join(map(str, found.stamp)), found.read_ns)
         if row is not None and row[1:] == (sha256, found.blob):
             self._connection.execute(
@@ -509,7 +527,7 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """What lint finds in a memory, as JSON; empty for nothing."""
+        """Return lint's findings in a memory as JSON; empty for none."""
         if self._root == COMPANIONS or not found.read_ns:
             return ""
         findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)
@@ -523,7 +541,7 @@ class RowWriter:
             ).rowcount
 
     def commit(self) -> None:
-        """Make what was done so far visible to readers."""
+        """Make the work so far visible to readers."""
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -537,8 +555,8 @@ class RowWriter:
         return _versions(self._connection, self._home, self._root, rel)
 
     def _below(self, rel: str) -> set[str]:
-        """The rows at and below a path."""
-        # Two questions: for one with OR, SQLite goes through the whole root.
+        """Return the rows at and below a path."""
+        # Two queries: for one with OR, SQLite reads the whole root.
         one = "SELECT rel FROM files WHERE home = ?1 AND root = ?2"
         rows = self._connection.execute(
             f"{one} AND rel = ?3 UNION ALL {one} AND rel >= ?4 AND rel < ?5",
@@ -562,11 +580,11 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Files without records are indexed as they are."""
+    """Render nothing: files without records are indexed as they are."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
-    """The rows below a directory; of the whole root for ""."""
+    """Return the rows below a directory; of the whole root for ""."""
     rows = connection.execute(
         "SELECT rel, stamp, read_ns, blob FROM files WHERE home = ? AND root = ?"
         + (" AND rel >= ? AND rel < ?" if rel else ""),
@@ -578,7 +596,10 @@ def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str)
 
 
 def _stamp(text: str) -> Stamp:
-    """Raises `CatalogueDamaged`."""
+    """Parse a stamp.
+
+    Raises `CatalogueDamaged`.
+    """
     try:
         return Stamp(*map(int, text.split()))
     except (AttributeError, TypeError, ValueError) as error:
@@ -586,7 +607,10 @@ def _stamp(text: str) -> Stamp:
 
 
 def _span(rel: str) -> tuple[bytes, bytes]:
-    """From the first name below a directory to the first beyond it: "0" is the character after "/"."""
+    """Return the range from the first name below a directory to the first beyond it.
+
+    "0" is the character after "/".
+    """
     return os.fsencode(f"{rel}/"), os.fsencode(f"{rel}0")
 
 
@@ -595,7 +619,7 @@ def _is_in_any(path: Path, roots: Collection[ScopeRoot]) -> bool:
 
 
 def _topmost(rels: Collection[str]) -> list[str]:
-    """The paths that lie below no other of them."""
+    """Return the paths that lie below no other of them."""
     kept: list[str] = []
     for rel in sorted(rels):
         if not (kept and rel.startswith(f"{kept[-1]}/")):
@@ -603,23 +627,23 @@ def _topmost(rels: Collection[str]) -> list[str]:
     return kept
 
 
-# Rows that lead nowhere any more: beyond this share the catalogue is begun anew.
+# The catalogue is rebuilt when it has more dead rows than this, and more than twice the live ones.
 _DEAD_AT_LEAST = 20_000
 _NO_OBSERVER = UpdateObserver()
-# Into so few parts the word lists are merged after a complete update: each costs every search.
+# Merges the word lists after a complete update, because each part costs time in every search.
 _MERGED = "INSERT INTO {table} ({table}) VALUES ('optimize')"
 _WORTH_MERGING = 2_000
 _Known = TypeVar("_Known")
 
 
 WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
-"""By a first word and the one that ends the range: the words in it, and how many notes hold each."""
+"""By a first word and the one that ends the range: the words in it, and the number of notes with each."""
 _MOST_COUNTED = 500
-"""So many ranges are kept; then all are forgotten."""
+"""Maximum number of cached ranges; beyond it all are dropped."""
 
 
 class FileCatalogue:
-    """One per profile, for all homes. Nothing is created before the first update."""
+    """The catalogue of a profile, for all homes. Nothing is created before the first update."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._file = CatalogueFile(path, lock_dir=lock_dir)
@@ -627,13 +651,15 @@ class FileCatalogue:
         self._words: tuple[tuple[int, ...], WordCounts] = ((), {})
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
-        """See `CatalogueFile.reading`."""
+        """Open a connection for queries, as `CatalogueFile.reading` does."""
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """What was counted of the words of the index since it last changed: whoever types asks for the same
-        ones with every key, and to count the notes of a common word takes a millisecond. Ask for it before
-        reading."""
+        """Return the cached word counts of the index, emptied when it changed. Call it before `reading`.
+
+        While a person types, the same words are counted with every key, and counting the notes of a common
+        word takes a millisecond.
+        """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
             self._words = (state, {})
@@ -647,8 +673,11 @@ class FileCatalogue:
         dirty: Collection[Path] | None = None,
         watcher: UpdateObserver = _NO_OBSERVER,
     ) -> int:
-        """Bring the rows of a home up to date: all, or (if it is complete) what `dirty` names. Returns how
-        many changed. Raises `UpdateStopped`, `Unavailable`, `Busy`."""
+        """Update the rows of a home and return the number of changed rows.
+
+        All rows, or (if the home is complete) those of the `dirty` paths. Raises `UpdateStopped`,
+        `Unavailable`, `Busy`.
+        """
         try:
             return self._update(home, home_id, dirty, watcher)
         except CatalogueDamaged as damage:
@@ -675,16 +704,16 @@ class FileCatalogue:
             return changed
 
     def rebuild(self) -> None:
-        """Delete it; the next updates build it anew."""
+        """Delete it; the next updates rebuild it."""
         self._file.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Those of the homes that were read completely since the catalogue was created."""
+        """Return those of the homes that were read completely since the catalogue was created."""
         with self._file.reading() as connection:
             return complete_homes(connection, homes) if connection is not None else set()
 
     def ids(self, home: str, root: str, rels: Collection[str]) -> dict[str, tuple[int, str]]:
-        """Row id and content hash (hex) of files of one root."""
+        """Return row id and content hash (hex) of files of one root."""
         with self._file.reading() as connection:
             if connection is None:
                 return {}
@@ -699,7 +728,7 @@ class FileCatalogue:
             return found
 
     def count(self, home_id: str) -> int | None:
-        """How many files of a home have rows; None where it was not read completely."""
+        """Return the number of rows of a home; None where it was not read completely."""
 
         def ask(connection: sqlite3.Connection) -> int | None:
             rows = connection.execute("SELECT count(*) FROM files WHERE home = ?", (home_id,))
@@ -708,12 +737,14 @@ class FileCatalogue:
         return self._asked(ask, None)
 
     def versions(self, home_id: str, root: str, rel: str = "") -> Mapping[str, KnownVersion]:
-        """What was read of the files below `rel` in a root; empty where that is not known."""
+        """Return the known versions of the files below `rel` in a root; empty where unknown."""
         return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
-        """What lint found in the files of a root, as they were when they were read; without what depends on a
-        listing (see `listing.with_reason`). Empty where that is not known."""
+        """Return lint's findings in the files of a root, as they were when they were read.
+
+        Without those that depend on a listing (see `listing.with_reason`). Empty where unknown.
+        """
 
         def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:
             rows = connection.execute(
@@ -725,7 +756,7 @@ class FileCatalogue:
         return self._asked(ask, {})
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Known], nothing: _Known) -> _Known:
-        """The answer to somebody who can do without: what is wrong is a line in the log."""
+        """Return the result of a query, or `nothing` on failure, which is only logged."""
         try:
             with self._file.reading() as connection:
                 return nothing if connection is None else ask(connection)
@@ -736,7 +767,7 @@ class FileCatalogue:
 
 
 def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
-    """Those of the homes that were read completely."""
+    """Return those of the homes that were read completely."""
     rows = connection.execute(
         "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
         (json.dumps(list(homes)),),
@@ -752,7 +783,7 @@ def _linted(findings: str) -> tuple[LintFinding, ...]:
 
 
 def _needs_rebuild(connection: sqlite3.Connection) -> bool:
-    """Whether most rows of the word lists belong to no file any more."""
+    """Return whether most rows of the word lists belong to no file any more."""
     newest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:
         return False

@@ -1,8 +1,8 @@
-"""The six memory commands as agents and models issue them: mappings in, text out (formats/mux.md section 6).
+"""The six memory commands of agents and models: mappings in, text out (formats/mux.md section 6).
 
 `execute` never raises for a bad request: it answers `{"success": False, "error": ...}` so that a model can
-recover. Argument aliases, required fields and their order follow the sheet; the wording is ours. Which
-requests change something is data (`MUTATING`), so that the guard and the journal agree with the dispatcher.
+recover. Argument aliases, required fields and their order follow the sheet; the wording is ours. The commands
+that change something are data (`MUTATING`), so that the guard and the journal agree with the dispatcher.
 
 Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.
 """
@@ -33,8 +33,10 @@ _NUMBER_FIELDS = {"insert_line": 0, "offset": 1, "limit": 1}
 
 
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The request with aliases resolved and nulls dropped. Raises `StoreError` for a field of the wrong
-    type."""
+    """Return the request with aliases resolved and nulls dropped.
+
+    Raises `StoreError` for a field of the wrong type.
+    """
     fields = {name: value for name, value in request.items() if value is not None and name not in _ALIASES}
     for name, value in request.items():
         if name in _ALIASES and value is not None:
@@ -51,7 +53,7 @@ def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The memory paths a normalised request touches: target first, then a rename's destination."""
+    """Return the memory paths in a normalised request: target first, then a rename's destination."""
     names = ("old_path", "new_path") if fields.get("command") == "rename" else ("path",)
     return tuple(fields[name] for name in names if isinstance(fields.get(name), str))
 
@@ -72,7 +74,7 @@ class MemoryCommands:
         }
 
     def execute(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """`{"success": True, "output": text}` or `{"success": False, "error": text}`."""
+        """Run a command and return `{"success": True, "output": text}`, or False with an `error` text."""
         try:
             fields = normalise(request)
             run = self._dispatch.get(str(fields.get("command")))
@@ -160,8 +162,10 @@ class MemoryCommands:
 
 
 def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
-    """`text` with its only occurrence of `old` (not empty) replaced, literally. Overlapping matches count as
-    several."""
+    """Return `text` with its only occurrence of `old` (not empty) replaced, literally.
+
+    Overlapping matches count as several. Raises `StoreError` for none or several.
+    """
     lines: list[int] = []
     start = text.find(old)
     while start >= 0:
@@ -182,8 +186,10 @@ def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
 
 
 def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
-    """`text` with `added` put after line `line` (0: before the first). One trailing newline of `added` is
-    dropped; nothing added is no line."""
+    """Return `text` with `added` inserted after line `line` (0: before the first).
+
+    One trailing newline of `added` is dropped; empty text adds no line.
+    """
     pieces = text.split("\n") if text else []
     if not 0 <= line <= len(pieces):
         raise StoreError(
@@ -195,7 +201,7 @@ def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
 
 
 def _without_empty(entries: list[DirectoryEntry]) -> list[DirectoryEntry]:
-    """The entries without directories that hold no file at any depth: the agent lists files only."""
+    """Return the entries without directories that hold no file at any depth: the agent lists files only."""
     holding = {
         entry.rel[:cut]
         for entry in entries
@@ -221,7 +227,7 @@ def _numbered(path: MemoryPath, text: str, offset: int | None, limit: int | None
 
 
 def _indented(entries: list[DirectoryEntry], base_depth: int, depth: int) -> list[str]:
-    """Directories and files as an indented tree, children in path order, at most `depth` levels deep."""
+    """Return directories and files as an indented tree, in path order, at most `depth` levels deep."""
     lines = []
     for entry in sorted(entries, key=lambda entry: entry.rel.split("/")):
         parts = entry.rel.split("/")

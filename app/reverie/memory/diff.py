@@ -1,4 +1,4 @@
-"""Comparing versions of one file: a unified diff, blame, and the union of two versions.
+"""Comparison of versions of one file: a unified diff, blame, and the union of two versions.
 
 The diff is git's format and can be fed to `git apply`, except where a file is binary or not valid UTF-8
 (shown with U+FFFD: this is for reading; restoring takes bytes from the history).
@@ -44,8 +44,8 @@ class ChangedSpan(Struct, frozen=True):
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
     """Find the words of each text that the other lacks; none where they share less than `alike` (0 to 1).
 
-    The work is linear in the texts: where words repeat too much to be matched one by one, all of the stretch
-    counts as differing.
+    The work is linear in the texts: a stretch whose words repeat too much to be matched one by one counts as
+    differing as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)
@@ -62,8 +62,10 @@ InvisibleKind = Literal["line ends", "last line end", "blanks at the end", "spac
 
 
 def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[InvisibleKind, ...]:
-    """Find how lines with their endings differ that look alike, compared one by one; in the order of
-    `InvisibleKind`."""
+    """Find how lines that look alike differ, compared one by one, with their endings.
+
+    The result is in the order of `InvisibleKind`.
+    """
     found: set[InvisibleKind] = set()
     for one, other in zip(old, new, strict=False):
         if one == other or _looks(one) != _looks(other):
@@ -83,7 +85,7 @@ def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[Invis
 
 
 def invisible_in(difference: str) -> tuple[InvisibleKind, ...]:
-    """Find how lines of a unified diff differ that look alike."""
+    """Find how lines of a unified diff that look alike differ."""
     found: set[InvisibleKind] = set()
     sides: dict[str, list[str]] = {"-": [], "+": []}
     last = ""
@@ -120,11 +122,11 @@ def _in_characters(words: Sequence[str], parts: Sequence[tuple[int, int]]) -> Wo
 def unified(
     before: bytes | None, after: bytes | None, label: str, *, taken_back: Collection[int] | None = None
 ) -> str:
-    """A git-style unified diff, or "" when nothing differs. None means that the file is not there.
+    """Return a git-style unified diff, or "" when nothing differs; None means that the file is missing.
 
     `label` is the path to show; leading slashes are dropped, names git would quote are quoted. With
-    `taken_back` each header says which hunks of a changed file follow, numbered from 1 as a run's parts are,
-    and which of these (numbered from 0) were taken back.
+    `taken_back` each header names the hunks of a changed file that follow, numbered from 1 as a run's parts
+    are, and those of them (numbered from 0) that were taken back.
     """
     if before == after:
         return ""
@@ -149,7 +151,7 @@ def unified(
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether git would call this binary: a NUL byte near the beginning."""
+    """Return whether git would call this binary: a NUL byte near the beginning."""
     return b"\0" in content[:_BINARY_PREFIX_BYTES]
 
 
@@ -179,7 +181,7 @@ def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] |
 
 
 def _numbers(hunks: range, taken_back: Collection[int]) -> str:
-    """` hunks 1-3 (2 taken back)`: each run of changed lines below the header is one."""
+    """Format ` hunks 1-3 (2 taken back)`: each run of changed lines below the header is one."""
     gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
     if len(hunks) == 1:
         return f" hunk {hunks[0] + 1}{' (taken back)' if gone else ''}"
@@ -188,12 +190,12 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
 
 
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
-    """Find where the two differ, in order. Run records name hunks by their number here."""
+    """Find the differences of the two, in order. Run records refer to hunks by their number here."""
     return [ChangedSpan(*places) for places in differing(matching(old, new), old, new)]
 
 
 def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
-    """Changes whose contexts touch or overlap share a hunk."""
+    """Group changes whose contexts touch or overlap into hunks."""
     group: list[ChangedSpan] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -205,7 +207,7 @@ def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
 
 
 def _range(start: int, end: int) -> str:
-    """`start,count` as diff writes it: an empty range names the line before it, a count of 1 is left out."""
+    """Format `start,count` as diff does: an empty range names the line before it, a count of 1 is omitted."""
     count = end - start
     if count == 1:
         return str(start + 1)
@@ -217,7 +219,7 @@ def _line(sign: str, line: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """The name as git shows it: in quotes with C escapes when it could break the line format."""
+    """Return the name as git shows it: in quotes with C escapes when it could break the line format."""
     escaped = "".join(
         _C_ESCAPES.get(char)
         or (char if char.isprintable() else "".join(f"\\{byte:03o}" for byte in _bytes(char)))
@@ -231,28 +233,27 @@ def _bytes(char: str) -> bytes:
 
 
 def _ended(name: str) -> str:
-    # git ends a name with blanks with a tab, so that nobody takes the blank for a separator
+    # git ends a name with blanks with a tab, so that the blank is not taken for a separator
     return f"{name}\t" if " " in name else name
-
-
-# Blame: the newest version's lines, each with the version that introduced it. Versions come newest first and
-# are read only while some line's origin is open. A line counts as the same while a comparison of neighbouring
-# versions keeps it; a line with another ending is another line.
 
 
 V = TypeVar("V")
 
 
 class BlameLine(Struct, Generic[V], frozen=True):
-    """One line with its ending, and the version that brought it."""
+    """One line with its ending, and the version that introduced it."""
 
     text: bytes
     version: V
 
 
 def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...]:
-    """`versions`: newest first; None: there was no file, or its bytes are not known, so that everything newer
-    begins there. Empty for no versions."""
+    """Return the newest version's lines, each with the version that introduced it.
+
+    `versions`: newest first; None: no file, or unknown bytes, so that everything newer begins there. They are
+    read only while the origin of some line is unknown. A line counts as the same while a comparison of
+    neighbouring versions keeps it; a line with another ending is another line. Empty for no versions.
+    """
     upcoming: Iterator[tuple[V, bytes | None]] = iter(versions)
     first = next(upcoming, None)
     if first is None or first[1] is None:
@@ -260,7 +261,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
     version, content = first
     newest = lines_of(content or b"")
     owner: dict[int, V] = {}
-    # line of the version being looked at -> line of the newest one, for those whose origin is open
+    # line of the current version -> line of the newest one, for lines of unknown origin
     open_lines = {number: number for number in range(len(newest))}
     lines = newest
     while open_lines and (following_version := next(upcoming, None)) is not None:
@@ -280,13 +281,13 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """Lines with their `\\n` (a `\\r` before it belongs to the line); the last may lack one."""
+    """Split into lines with their `\\n` (a `\\r` before it belongs to the line); the last may lack one."""
     *whole, last = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 
 
 def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
-    """Line of `new` -> line of `old`, for the lines that stayed."""
+    """Map lines of `new` to lines of `old`, for the lines that stayed."""
     kept: dict[int, int] = {}
     at_old = at_new = 0
     for change in changed_spans(old, new):
@@ -298,19 +299,12 @@ def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
     return kept
 
 
-# Union: two versions of one note made into one that has every line of both. Common lines appear once; where
-# the versions differ, the lines of the first come before those of the second. The front matter stays the
-# first version's; lines that only the second's has follow at the end, as text. Lines are compared without
-# their endings, and added lines get those of the first version. `lost_lines` proves that no line is missing.
-# Bytes that are not text give None.
-
-
 _BOM = "\ufeff"
 OTHER_FRONT_MATTER = "Front matter of the other version:"
 
 
 def text_of(data: bytes) -> str | None:
-    """The text of a note, None where it is no UTF-8 or holds a NUL."""
+    """Return the text of a note, None where it is no UTF-8 or holds a NUL."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -319,7 +313,14 @@ def text_of(data: bytes) -> str | None:
 
 
 def union(first: bytes, second: bytes) -> bytes | None:
-    """Every line of both; `first` itself where it has every line of `second` in the same order."""
+    """Merge two versions of a note into one with every line of both.
+
+    Common lines appear once; where the versions differ, the lines of the first come before those of the
+    second. The front matter stays the first version's; lines that only the second's has follow at the end, as
+    text. Lines are compared without their endings, and added lines get those of the first version. Returns
+    `first` itself where it has every line of `second` in the same order, and None for bytes that are not
+    text. `lost_lines` proves that no line is missing.
+    """
     one, two = text_of(first), text_of(second)
     if one is None or two is None:
         return None
@@ -343,7 +344,7 @@ def union(first: bytes, second: bytes) -> bytes | None:
 
 
 def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
-    """The non-blank lines of `versions` that occur in `result` less often than in one of them."""
+    """Return the non-blank lines of `versions` that occur in `result` less often than in one of them."""
     there = Counter(_content(text_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
     lost: list[str] = []
     for version in versions:
@@ -353,7 +354,7 @@ def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Front matter with its fences, and the rest."""
+    """Split a text into front matter with its fences, and the rest."""
     block = block_of(text) if not text.startswith(_BOM) else None
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]
@@ -374,7 +375,7 @@ def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[s
 
 
 def _with_last_ending(lines: list[str], newline: str) -> list[str]:
-    """The same, its last line with an ending."""
+    """Return the lines with an ending on the last one."""
     if lines and not lines[-1].endswith("\n"):
         return [*lines[:-1], lines[-1] + newline]
     return lines
@@ -385,7 +386,10 @@ def _with_endings(text: str, newline: str) -> str:
 
 
 def text_lines(text: str) -> list[str]:
-    """With their endings; `\\n` alone ends a line, as it does for the agents, and for diff and merge."""
+    """Split into lines with their endings.
+
+    Only `\\n` ends a line, as for the agents, and for diff and merge.
+    """
     *whole, last = text.split("\n")
     return [line + "\n" for line in whole] + ([last] if last else [])
 
@@ -395,28 +399,27 @@ def _content(lines: Iterable[str]) -> list[str]:
 
 
 def _missing_once(kept: Counter[str], line: str) -> bool:
-    """Whether `line` is not among what is kept; what is, is used up."""
+    """Return whether `line` is missing from `kept`; if it is there, use up one of it."""
     if kept[line] > 0:
         kept[line] -= 1
         return False
     return True
 
 
-# The lines of a text that another one must have meant.
-
-
 _LEAST_NEAR = 55.0
 _PART = 0.9
-"""From which likeness on lines are near, in percent, and what a likeness to a part of them is worth."""
+"""Minimum likeness of near lines, in percent; and the weight of a likeness to a part of them."""
 _MOST_NEAR = 200
 _LONGEST_PART = 2_000
 MOST_PAIRS = 10_000_000_000
-"""Pairs of characters to be compared in all; `rapidfuzz` does 64 of them in one step."""
+"""Maximum number of pairs of characters to compare in all; `rapidfuzz` does 64 of them in one step."""
 
 
 def nearest_lines(text: str, wanted: str) -> str:
-    """Find as many lines of `text` in a row as `wanted` has, those most like it; empty where none are, or
-    where none of the first are and comparing more would take too long."""
+    """Find the lines of `text` most like `wanted`, as many in a row as `wanted` has.
+
+    Empty where none are near, or where none of the first are and comparing more would take too long.
+    """
     # Late: most traces have no such edit.
     from rapidfuzz import fuzz
 
@@ -431,7 +434,7 @@ def nearest_lines(text: str, wanted: str) -> str:
             break
         score = fuzz.ratio(wanted, window, score_cutoff=best)
         if _is_short(wanted, window):
-            # As part of it, too: words left out change a short line most.
+            # Compared as a part as well, because omitted words change a short line most.
             score = max(score, _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART))
         if score > best:
             best, found = score, window
@@ -445,5 +448,5 @@ def _pairs_compared(wanted: str, window: str) -> int:
 
 
 def _is_short(wanted: str, window: str) -> bool:
-    """Tell whether the two are compared in parts, too, which takes the cube of their length."""
+    """Return whether the two are also compared in parts, which takes the cube of their length."""
     return max(len(wanted), len(window)) <= _LONGEST_PART

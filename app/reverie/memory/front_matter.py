@@ -1,11 +1,15 @@
-"""YAML front matter of memories: finding the block, reading the description from it, changing its keys.
+"""YAML front matter of memories: finding the block, reading the description, changing keys.
 
-Reading and writing go by the rules of the agent whose home it is (`memory.front_matter_rules`, `rules` in the
-functions here). A description is flattened to one line for display: it is untrusted text on its way into
-lists and prompts. `set_description`, `repair` and the edits of the form keep everything else byte for byte,
-and every edit is read again by the agent's rules before it is accepted. A block is never put above another.
+Reading and writing follow the rules of the agent whose home it is (`memory.front_matter_rules`, `rules` in
+the functions here). A description is flattened to one line for display: it is untrusted text on its way into
+lists and prompts.
 
-Pure; any thread. Reading never raises: what cannot be read is a state. Edits raise `FrontError`.
+An edit changes the value's own characters, or whole lines of its key, and nothing else: key order, quoting
+style, comments, indentation, line ends and byte order mark stay. Every edit is parsed by the agent's own
+rules before it is accepted: the value reads back the same, and no other key changed. An edit that cannot be
+made so is refused with `FrontError`. A block is never put above another.
+
+Pure; any thread. Reading never raises: an unreadable block is a state. Edits raise `FrontError`.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 _OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
 EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 # Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
-# block of one line, `_simple_lines` one of several. Where these answer, they answer what the parser would.
+# block of one line, `_simple_lines` one of several. Their answers are the same as the parser's.
 _ONE_LINE = "---\ndescription: "
 _SIMPLE_LINE = re.compile(
     r"(?P<key>[A-Za-z_][A-Za-z0-9_-]*): (?:"
@@ -66,14 +70,14 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class Description(NamedTuple):
-    """The description of a file. A tuple: a listing unpacks one for each of tens of thousands of files."""
+    """The description of a file. A tuple, because a listing unpacks tens of thousands of them."""
 
     text: str
-    """What the agent shows; empty unless the state is `ok` or `not-text`."""
+    """The text that the agent shows; empty unless the state is `ok` or `not-text`."""
     state: DescriptionState
     """`none`: no block, or one without a description that is a non-empty string. `malformed`: not YAML, or
     not a mapping. `unclosed`: the opening fence only. `not-text`: the prefix is not UTF-8 or has a NUL,
-    whatever the block says."""
+    whatever the block holds."""
 
 
 NO_DESCRIPTION = Description("", "none")
@@ -85,21 +89,25 @@ _UNCLOSED = Description("", "unclosed")
 def split(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
 ) -> Frontmatter | None:
-    """Find the block of a file's whole text. `prefix_bytes`: how far the agent looks for its end; None: find
-    it wherever it ends."""
+    """Find the block of a file's whole text.
+
+    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
+    """
     return find_block(text, prefix_bytes, rules)
 
 
 def description(prefix: bytes, caps: Caps) -> Description:
-    """Read the description of a file whose first `caps.description_prefix_bytes` bytes (or fewer, if that is
-    all it has) are `prefix`."""
+    """Read the description of a file from its beginning.
+
+    `prefix`: its first `caps.description_prefix_bytes` bytes, or the whole file if it is shorter.
+    """
     prefix = prefix[: caps.description_prefix_bytes]
     is_utf8 = True
     try:
         text = prefix.decode()
     except UnicodeDecodeError as error:
-        # As the agent does: a character cut by the prefix, like any damage, becomes U+FFFD. That the cut is
-        # no damage matters only for what we call the file.
+        # As the agent does: a character cut by the prefix, like any damage, becomes U+FFFD. Only the state of
+        # the file treats such a cut as undamaged.
         text = prefix.decode("utf-8", "replace")
         is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
     if caps.front_matter == "claude-code":
@@ -120,7 +128,7 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "mux",
 ) -> str | None:
-    """Read the description (or another key) of a text, exactly as it is written; None if no block has one."""
+    """Read the description (or another key) of a text, exactly as written; None if no block has one."""
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
@@ -133,7 +141,10 @@ def declared(
 
 
 def flattened(text: str, limit: int) -> str:
-    """One line of at most `limit` UTF-16 units, as the agent makes it, plus an ellipsis where it was cut."""
+    """Return a text as one line of at most `limit` UTF-16 units, as the agent makes it.
+
+    A cut text ends with an ellipsis.
+    """
     # Printable text holds no control character and, of all white space, only U+0020.
     if not text.isprintable() or "  " in text:
         text = _CONTROLS.sub("", _SPACES.sub(" ", text))
@@ -172,7 +183,7 @@ def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
 
 
 def _simple(text: str) -> str | None:
-    """The description of a file whose block is one line of plain words; None: ask further."""
+    """Return the description of a file whose block is one line of plain words; None: unknown."""
     if not text.startswith(_ONE_LINE):
         return None
     start = len(_ONE_LINE)
@@ -184,7 +195,7 @@ def _simple(text: str) -> str | None:
 
 
 def _simple_lines(raw: str) -> str | None:
-    """The description of a block whose lines are all simple, empty if it has none; None: ask the parser."""
+    """Return the description of a block of simple lines, empty if it has none; None: use the parser."""
     found, keys, end = "", set[str](), 0
     while end < len(raw):
         line = _SIMPLE_LINE.match(raw, end)
@@ -194,7 +205,7 @@ def _simple_lines(raw: str) -> str | None:
         end = line.end()
         if line["key"] == "description":
             found = line["plain"] or line["quoted"] or ""
-            # What begins with a digit may be a number.
+            # A value that begins with a digit may be a number.
             if line["plain"] and (not found[0].isalpha() or found in _NO_STRINGS):
                 return None
     return found
@@ -224,8 +235,8 @@ def set_description(
     """Write `value` as the description of a text; everything else stays byte for byte.
 
     In a block only the lines of that key change, or one line is added; without one, a block is put before the
-    text. A block that the agent cannot read is repaired first. Raises `FrontError` where a block is there
-    that cannot be repaired: it is left alone, and none is put above it.
+    text. A block that the agent cannot read is repaired first. Raises `FrontError` if there is a block that
+    cannot be repaired: it is left alone, and none is put above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -235,7 +246,7 @@ def set_description(
         if declared(candidate, prefix_bytes, rules=rules) != value:
             continue
         now = _others(candidate, rules)
-        # Keys behind three dashes that ended the block too early may come to light.
+        # Keys behind three dashes that ended the block too early may appear.
         if now == others or (rules == "claude-code" and now > others):
             return candidate
     if begins_block(base):
@@ -247,8 +258,11 @@ def set_description(
 
 
 def begins_block(text: str) -> bool:
-    """Whether a text begins with what looks like front matter, also where no agent would read it: a line of
-    three dashes and a key before the next one. Without a next one the keys have to follow at once."""
+    """Return whether a text begins like front matter, even where no agent would read it.
+
+    That is a line of three dashes and a key before the next one. Without a next one the keys have to follow
+    at once.
+    """
     opening = _BEGINS_BLOCK.match(text)
     if opening is None:
         return False
@@ -264,9 +278,9 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
     """Make the block of `text` one that the agent reads, or return None.
 
     Blanks behind a fence, empty lines above the first one, `...` in place of the last one and tabs that
-    indent are mended, and values that do not parse are quoted. Keys, their order and all other bytes stay. A
-    mapping or a list never becomes a string. None: the agent reads the block, there is none, or none of this
-    helps.
+    indent are repaired, and values that do not parse are quoted. Keys, their order and all other bytes stay.
+    A mapping or a list never becomes a string. None: the agent reads the block, there is none, or none of
+    this helps.
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -284,18 +298,18 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
 
 
 def _quoted(raw: str) -> str:
-    """A block with quotes around the values that do not parse."""
+    """Return a block with quotes around the values that do not parse."""
     quoted = ""
     for group in _groups(raw):
         whole = "".join(group)
-        # Alone first: only an alias needs what stands above it.
+        # Alone first: only an alias needs the lines above it.
         is_fine = _is_mapping(whole, "mux") or ("*" in whole and _is_mapping(quoted + whole, "mux"))
         quoted += whole if is_fine else _with_quoted_value(group)
     return quoted
 
 
 def _with_plain_fences(text: str) -> str:
-    """A text with the fences of its block as agents want them, where a person would see a block."""
+    """Return a text with its block's fences as agents require them, where a person would see a block."""
     block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
         return text
@@ -305,7 +319,7 @@ def _with_plain_fences(text: str) -> str:
 
 
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Ways to put the description into the block that is there, the best first; they may turn out wrong."""
+    """Yield ways to put the description into the existing block, the best first; they may be wrong."""
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
         yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
@@ -326,8 +340,7 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Ways to write a value where the agent's parser does not read the block as it stands: one line, from its
-    key to its end."""
+    """Yield ways to write a value as one line where the agent's parser does not read the present block."""
     if rules == "mux" or len(path) > 1:
         return
     is_cut = not raw.endswith("\n") and text[block.block_end : block.block_end + 3] == "---"
@@ -350,12 +363,12 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
     if rules == "claude-code":
         yield literal(value, quoted=True)
         if "---" in value:
-            # The agent takes three dashes for the end of the block, also inside quotes.
+            # To the agent, three dashes end the block, also inside quotes.
             yield literal(value, quoted=True).replace("---", "\\x2d--")
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Ways to write the literal `made` as the description."""
+    """Yield ways to write the literal `made` as the description."""
     line = f"description: {made}"
     quoted = made if made[0] in "\"'" else f'"{made}"'
     if root is None:
@@ -371,12 +384,12 @@ def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: st
     else:
         indent = " " * root.column
         yield f"{indent}{line}{newline}{raw}"
-        # Below what must stay first, such as a directive.
+        # Below lines that must stay first, such as a directive.
         yield f"{raw[: root.start]}{line}{newline}{indent}{raw[root.start :]}"
 
 
 def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
-    """The block with `literal` for the value `node`, comments beside it kept."""
+    """Return the block with `literal` as the value `node`, with the comments beside it kept."""
     if node.kind == "scalar" and node.style in ("|", ">"):
         old = raw[node.start : node.end].rstrip(" \t\r\n")
         comment = _HEADER_COMMENT.match(old)
@@ -391,13 +404,13 @@ def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: 
 
 
 def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
-    """Everything that a block says but its description, for comparison."""
+    """Return the content of a block except its description, for comparison."""
     block = split(text, rules=rules)
     raw = text[block.block_start : block.block_end] if block is not None else ""
     root = parse(raw, rules) if _is_mapping(raw, rules) else None
     if root is None:
         return frozenset()
-    # Of a key that stands twice the last one counts.
+    # Of a repeated key the last one counts.
     last = {outline(key): outline(value) for key, value in root.pairs()}
     return frozenset(
         (outline(key), last[outline(key)]) for key, _value in root.pairs() if key.value.text != "description"
@@ -405,12 +418,12 @@ def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
 
 
 def outline(node: yaml12.YamlNode) -> object:
-    """What a node says, for comparison; how it is written does not count."""
+    """Return a node's content for comparison, independent of its notation."""
     return node.kind, node.value, tuple(outline(child) for child in node.children)
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """The lines of a block, each key at the margin with what follows it; first those before any key."""
+    """Group the lines of a block by keys at the margin; lines before any key come first."""
     groups: list[list[str]] = [[]]
     for line in _LINE.findall(raw):
         if _KEY.match(line):
@@ -424,7 +437,7 @@ def _with_quoted_value(group: list[str]) -> str:
     if key is None or _is_collection(group[0][key.end() :], group[1:]):
         return "".join(group)
     more = [line.strip() for line in group[1:] if line.strip() and not line.lstrip().startswith("#")]
-    # Only prose goes on without an indent.
+    # Only prose continues without an indent.
     if more and (key[0] != "description:" or any(map(_NO_PROSE.match, more))):
         return "".join(group)
     lines = [group[0][key.end() :], *group[1:]]
@@ -440,8 +453,10 @@ def _with_quoted_value(group: list[str]) -> str:
 
 
 def _is_collection(first: str, more: list[str]) -> bool:
-    """Whether a value that does not parse was meant as a list or a mapping. Arguments: the rest of its key's
-    line, and the lines below."""
+    """Return whether a value that does not parse was meant as a list or a mapping.
+
+    `first`: the rest of its key's line; `more`: the lines below.
+    """
     value = first.strip()
     if any(_ITEM_OR_KEY.match(line) for line in more) and not value.startswith(("|", ">")):
         return True
@@ -466,7 +481,7 @@ def _is_mapping(raw: str, rules: FrontMatterRules) -> bool:
 
 
 def literal(value: str, *, quoted: bool = False) -> str:
-    """`value` as YAML on one line, in the plainest way that every version of YAML reads back the same."""
+    """Return `value` as YAML on one line, as plainly as every version of YAML reads it back the same."""
     if not quoted and _PLAIN.fullmatch(value) and value.lower() not in RESERVED:
         return value
     special = set(_ESCAPED.findall(value))
@@ -480,8 +495,10 @@ def _escape(char: str) -> str:
 
 
 class CutDescription(Struct, frozen=True):
-    """A description of which the agent reads only the beginning. `whole`: all that its line says; `sign`:
-    where it ends for the agent."""
+    """A description of which the agent reads only the beginning.
+
+    `whole`: the full text of its line; `sign`: the mark that ends it for the agent.
+    """
 
     line: int
     """Counts from 1 in the file."""
@@ -489,16 +506,18 @@ class CutDescription(Struct, frozen=True):
     whole: str
     sign: Literal["#", "---"]
     start: int
-    """Of the value in the text."""
+    """Position of the value in the text."""
     end: int
-    """Of its line."""
+    """End of its line."""
 
 
 def cut_description(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
 ) -> CutDescription | None:
-    """Find a description whose line says more than the agent reads of it: ` #` begins a comment, and `---`
-    ends a block of Claude Code wherever it stands."""
+    """Find a description whose line holds more than the agent reads of it.
+
+    ` #` begins a comment, and `---` ends a block of Claude Code anywhere.
+    """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
@@ -511,7 +530,7 @@ def cut_description(
     if entry is None or entry[1].kind != "scalar" or entry[1].style:
         return None
     key, node = entry
-    # Lines above may be longer as they are read; this one is not.
+    # Lines above may be longer in the text that the parser reads; this one is not.
     shift = _line_start(raw, key.line) - _line_start(read_as, key.line)
     start = read_as.find(":", key.end) + 1 + shift
     end = _line_end(raw, start)
@@ -531,13 +550,15 @@ def cut_description(
 
 
 def _line_start(raw: str, line: int) -> int:
-    """The place at which a line (from 0) begins."""
+    """Return the position at which a line (from 0) begins."""
     return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
 
 
 def quote_description(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> str:
-    """Put the whole line of a cut description in quotes, so that the agent reads all of it. Raises
-    `FrontError`."""
+    """Put the whole line of a cut description in quotes, so that the agent reads all of it.
+
+    Raises `FrontError`.
+    """
     cut = cut_description(text, prefix_bytes, rules=rules)
     if cut is None:
         return text
@@ -549,7 +570,7 @@ def quote_description(text: str, prefix_bytes: int | None = None, *, rules: Fron
 
 
 def repeated_key(text: str, *, rules: FrontMatterRules = "mux") -> tuple[str, int] | None:
-    """Find a key that stands twice in one mapping of the front matter: its name and its second line."""
+    """Find a key that occurs twice in one mapping of the front matter: its name and its second line."""
     block = split(text, rules=rules)
     try:
         raw = text[block.block_start : block.block_end] if block is not None else ""
@@ -569,18 +590,17 @@ def repeated_key(text: str, *, rules: FrontMatterRules = "mux") -> tuple[str, in
     return None
 
 
-# Writing a key and its value: in the style they had where that can express the value, else in the plainest.
-# The results are candidates, best first; each is parsed before it is used.
-
-
 _WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-# May stand without quotes where it did before: begins with a letter, holds no `: ` and no ` #`.
+# Values that may stay without quotes: begin with a letter, hold no `: ` and no ` #`.
 _LENIENT = re.compile(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
 BLOCK_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
 
 
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
-    """`value` on one line: in the style it had, else the plainest."""
+    """Yield `value` on one line: in its previous style if that can express it, then in the plainest.
+
+    The results are candidates, best first; each is parsed before it is used.
+    """
     if style == "'" and value.isprintable():
         yield "'" + value.replace("'", "''") + "'"
     if style == '"':
@@ -599,7 +619,7 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """`value` as an indented block as the one that was there."""
+    """Yield `value` as an indented block like the previous one."""
     header = BLOCK_HEADER.match(old)
     body = value.rstrip("\n")
     if header is None or not body or body[0] in " \t\n" or "\r" in value:
@@ -614,22 +634,16 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 
 
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
-    """The line of a key, or the lines of a nested one. `value` is text, quoted where it must be."""
+    """Return the line of a key, or the lines of a nested one. `value` is text, quoted where needed."""
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
     return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
 
 
 def key_text(name: str) -> str:
-    """A key as it is written: quoted where YAML would read something else."""
+    """Return a key as it is written: quoted where YAML would read something else."""
     plain = _WORD_KEY.fullmatch(name) and name.lower() not in RESERVED
     return name if plain else literal(name, quoted=True)
-
-
-# Front matter as a form. An edit changes the value's own characters, or whole lines of its key, and nothing
-# else: key order, quoting style, comments, indentation, line ends and byte order mark stay. Every edit is
-# parsed by the agents' own YAML rules (`memory.yaml12`) before it is used: the value reads back the same, and
-# no other key changed. An edit that cannot be made so is refused with `FrontError`.
 
 
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
@@ -640,7 +654,10 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
 
 
 class FrontError(ValueError):
-    """The front matter cannot be changed so. `reason` says why; what to do is to edit the text itself."""
+    """The requested change of the front matter is impossible.
+
+    `reason` is the cause; the person should edit the text itself.
+    """
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -648,8 +665,11 @@ class FrontError(ValueError):
 
 
 class FrontEntry(Struct, frozen=True):
-    """One key. `path` has one part, or two for a key inside a mapping. `text` is None for what is no string
-    (a number, a list, a mapping with deeper ones); `raw` is how it is written."""
+    """One key of the front matter.
+
+    `path` has one part, or two for a key inside a mapping. `text` is None for a value that is no string (a
+    number, a list, a mapping with deeper ones); `raw` is its notation.
+    """
 
     path: tuple[str, ...]
     text: str | None
@@ -657,8 +677,11 @@ class FrontEntry(Struct, frozen=True):
 
 
 class Front(Struct, frozen=True):
-    """What the front matter says. `problem` is empty, or why it says nothing; `line` (from 1, in the file) is
-    where the parser stopped, 0 if it did not say."""
+    """The content of the front matter.
+
+    `problem` is empty, or the reason why it has no content; `line` (from 1, in the file) is where the parser
+    stopped, 0 if unknown.
+    """
 
     there: bool
     problem: Reason | Literal[""] = ""
@@ -666,12 +689,15 @@ class Front(Struct, frozen=True):
     entries: tuple[FrontEntry, ...] = ()
 
     def text(self, *path: str) -> str | None:
-        """The string that a key says, None if it is not there or says something else."""
+        """Return the string under a key, None if it is missing or no string."""
         return next((entry.text for entry in self.entries if entry.path == path), None)
 
 
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> Front:
-    """Read the front matter of a file's whole text. `prefix_bytes`: how far the agent looks for its end."""
+    """Read the front matter of a file's whole text.
+
+    `prefix_bytes`: the number of bytes in which the agent searches for its end.
+    """
     block = split(text, rules=rules)
     if block is None:
         return Front(there=False, problem="unclosed" if _is_unclosed(text) else "")
@@ -697,13 +723,13 @@ def set_value(
 ) -> str:
     """Write the string `value` under `key`, a name or a path of two names.
 
-    A key that is not there is added below the last one, front matter that is not there above the text. With
-    `prefix_bytes` also: the agent, which looks no further, still sees the block. Raises `FrontError`.
+    A missing key is added below the last one, missing front matter above the text. With `prefix_bytes` also:
+    the agent, which searches no further, still sees the block. Raises `FrontError`.
     """
     path = _path(key)
     before = read(text, rules=rules)
     if not before.there and begins_block(text):
-        # A block that the agent does not see gets no other one above it.
+        # No second block may be put above one that the agent does not see.
         mended = repair(text, rules=rules)
         if mended is None:
             raise FrontError(before.problem or "cannot")
@@ -723,8 +749,10 @@ def set_value(
 
 
 def remove(text: str, key: Key, *, rules: FrontMatterRules = "mux") -> str:
-    """Remove `key` from a text. A mapping that would be empty goes, too, and so does a block that would hold
-    nothing. Raises `FrontError`."""
+    """Remove `key` from a text.
+
+    A mapping that would be empty is removed, too, and so is an empty block. Raises `FrontError`.
+    """
     path = _path(key)
     _refuse(read(text, rules=rules))
     before, text = text, _as_read_text(text, rules)
@@ -746,16 +774,15 @@ def remove(text: str, key: Key, *, rules: FrontMatterRules = "mux") -> str:
 
 
 def _as_read_text(text: str, rules: FrontMatterRules) -> str:
-    """A text with its block as the agent's parser reads it, so that places in the parsed nodes are places in
-    the text."""
+    """Return a text with its block as the agent's parser reads it.
+
+    Positions in the parsed nodes are then positions in the text.
+    """
     block = split(text, rules=rules)
     if block is None:
         return text
     raw = as_read(text[block.block_start : block.block_end], rules)[0]
     return text[: block.block_start] + raw + text[block.block_end :]
-
-
-# Reading
 
 
 def _path(key: Key) -> tuple[str, ...]:
@@ -795,7 +822,7 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Mapping and entry for each part of the path, or None."""
+    """Return mapping and entry for each part of the path, or None."""
     found, node = [], root
     for part in path:
         entry = node.entry(part) if node is not None else None
@@ -807,7 +834,7 @@ def _chain(
 
 
 def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
-    """The string under a path; `None` also for what does not parse."""
+    """Return the string under a path; None also for a block that does not parse."""
     try:
         chain = _chain(_block_and_root(text, rules)[1], path)
     except yaml12.MalformedError:
@@ -816,7 +843,7 @@ def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | No
 
 
 def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
-    """Whether a path has a value; a block that does not parse counts as having it."""
+    """Return whether a path has a value; a block that does not parse counts as having it."""
     try:
         return _chain(_block_and_root(text, rules)[1], path) is not None
     except yaml12.MalformedError:
@@ -824,7 +851,7 @@ def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
 
 
 def _rest(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> object:
-    """Everything that a file says but what is under a path: the other keys, and its body."""
+    """Return the content of a file except the value under a path: the other keys, and its body."""
     try:
         block, root = _block_and_root(text, rules)
     except yaml12.MalformedError:
@@ -856,11 +883,8 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
     return tuple(found.items())
 
 
-# Setting
-
-
 def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Ways to set a value, the best first; they may turn out wrong."""
+    """Yield ways to set a value, the best first; they may be wrong."""
     block = split(text, rules=rules)
     if block is not None:
         raw = text[block.block_start : block.block_end]
@@ -925,7 +949,7 @@ def _replaced(
         return
     absent = node.start == node.end
     if absent:
-        # The parser marks what is absent where the next thing begins.
+        # The parser places an absent value where the next token begins.
         colon = raw.find(":", key.end) + 1
         node = yaml12.YamlNode("scalar", colon, colon, key.line, 0, node.value)
     kept = _PROPERTIES.match(raw, node.start, node.end)
@@ -959,14 +983,11 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """The end of the line with the last thing before `at`."""
+    """Return the end of the line with the last text before `at`."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end
     return end - 1 if end > last and raw[end - 1] == "\r" else end
-
-
-# Removing
 
 
 def _without(
@@ -979,13 +1000,13 @@ def _without(
             yield start + cut + end
         return
     first = raw.rfind("\n", 0, key.start) + 1
-    # The parser marks what is absent where the next thing begins.
+    # The parser places an absent value where the next token begins.
     last = _line_end(raw, key.end + 1 if node.start == node.end else node.end)
     after = raw.find("\n", last) + 1
     rest = raw[:first] + raw[after:] if after else raw[:first].removesuffix("\n").removesuffix("\r")
     if rest.strip():
         yield start + rest + end
-        # Its last lines belonged to the value: blank ones that end a text.
+        # Blank lines that end a text belonged to the value.
         yield start + raw[: key.start] + raw[after:].lstrip(" ") + end
         return
     opening = len(BOM) if block.bom else 0

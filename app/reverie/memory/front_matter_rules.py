@@ -2,9 +2,9 @@
 
 `mux`: a block begins with `---` at the first byte and ends at a line `---` within a bounded prefix; it is
 strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks and all white space
-behind the opening fence are skipped, the block ends at the first `---` wherever that stands, and only the
-first 30 lines count. A key may stand twice. What does not parse is read once more with tabs at the beginning
-of lines as two blanks each and with quotes around values that need them (measured with Claude Code 2.1.331,
+behind the opening fence are skipped, the block ends at the first `---` anywhere, and only the first 30 lines
+count. A key may occur twice. A block that does not parse is read once more with tabs at the beginning of
+lines as two blanks each and with quotes around values that need them (measured with Claude Code 2.1.331,
 tests/campaign/agents/claude_front_matter.py).
 
 Pure; any thread. A block that does not parse raises `yaml12.MalformedError`.
@@ -50,8 +50,10 @@ class Frontmatter(Struct, frozen=True):
 
 
 def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> Frontmatter | None:
-    """Find the block of a file's whole text by an agent's rules. `prefix_bytes`: how far the agent looks for
-    its end; None: find it wherever it ends."""
+    """Find the block of a file's whole text by an agent's rules.
+
+    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
+    """
     bom = text.startswith(BOM)
     seen = text
     if prefix_bytes is not None:
@@ -80,7 +82,7 @@ def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
 
 
 def block_of(text: str) -> Frontmatter | None:
-    """Find the block as a person sees it, whatever an agent makes of it."""
+    """Find the block as a person sees it, even if no agent reads it."""
     match = loose_block(text)
     if match is None:
         return None
@@ -89,23 +91,29 @@ def block_of(text: str) -> Frontmatter | None:
 
 
 def loose_block(text: str) -> re.Match[str] | None:
-    """Match a block as a person sees it: blanks may follow either fence, empty lines stand above it, or `...`
-    end it. The groups are `above`, `newline`, `raw`, `last` (line end), `close` and `end`."""
+    """Match a block as a person sees it.
+
+    Blanks may follow either fence, empty lines may be above it, or `...` may end it. The groups are `above`,
+    `newline`, `raw`, `last` (line end), `close` and `end`.
+    """
     match = _LOOSE_BLOCK.match(text, _marks(text))
-    # Below an empty line, or with another last line, it might be anything else between two rules.
+    # Below an empty line, or with another last line, it might be ordinary text between two rules.
     if match is None or ((match["above"] or match["close"] != "---") and not _USUAL_KEY.search(match["raw"])):
         return None
     return match
 
 
 def _marks(text: str) -> int:
-    """The number of byte order marks at the beginning, of which two are skipped at most."""
+    """Return the number of byte order marks at the beginning, of which two are skipped at most."""
     return 2 if text.startswith(BOM * 2) else 1 if text.startswith(BOM) else 0
 
 
 def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | None]:
-    """Parse a block by an agent's rules: the YAML that its parser reads, which has as many lines as `raw`,
-    and its root. Raises `yaml12.MalformedError`."""
+    """Parse a block by an agent's rules.
+
+    Returns the YAML that its parser reads, with as many lines as `raw`, and its root. Raises
+    `yaml12.MalformedError`.
+    """
     if rules == "mux":
         return raw, yaml12.parse(raw)
     try:
@@ -116,24 +124,27 @@ def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | N
 
 
 def _parsed_by_claude(raw: str) -> yaml12.YamlNode | None:
-    # What libyaml reads and the agent's parser does not.
+    # libyaml accepts these, the agent's parser does not.
     if "\0" in raw or _TAB_BEFORE_WORDS.search(raw):
         raise yaml12.MalformedError("a NUL, or a tab that indents")
     return yaml12.parse(raw, keys_twice=True)
 
 
 def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
-    """Parse a block by an agent's rules into its root. Raises `yaml12.MalformedError`."""
+    """Parse a block by an agent's rules into its root.
+
+    Raises `yaml12.MalformedError`.
+    """
     return as_read(raw, rules)[1]
 
 
 def without_tabs(raw: str) -> str:
-    """Write each tab at the beginning of a line as two blanks, which YAML takes for indentation."""
+    """Replace each tab at the beginning of a line by two blanks, which YAML accepts as indentation."""
     return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
 
 
 def claude_quoted(raw: str) -> str:
-    """Write a block as Claude Code reads one that does not parse."""
+    """Rewrite a block as Claude Code reads one that does not parse."""
     return "\n".join(map(_claude_quoted_line, without_tabs(raw).split("\n")))
 
 

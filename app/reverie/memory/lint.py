@@ -1,10 +1,10 @@
 """Checks of one memory before an agent reads it: pure rules over its bytes.
 
-Findings are reasons for a person to read a line; no rule edits, hides or sorts out a memory. Sentences quote
-no memory text, because it may be a secret; the line number says where.
+Findings are reasons for a person to read a line; no rule edits, hides or removes a memory. Sentences quote no
+memory text, because it may be a secret; the line number locates it.
 
 Limits: of a text only the first `CHECKED_BYTES` are checked, and at most `MAX_SHOWN_PER_KIND` findings of a
-kind are returned, the last one saying how many more there are. Any thread; `check` may raise to stop.
+kind are returned, the last one with the number of the others. Any thread; `check` may raise to stop.
 """
 
 from __future__ import annotations
@@ -27,12 +27,6 @@ from reverie.text.redact import Secret, marked_secrets
 from reverie.text.secret_shapes import any_of
 from reverie.text.summaries import is_utf16, readable_text, some
 from reverie.values import Struct
-
-# Characters that a model reads and a person does not see: invisible ones, direction marks and control
-# characters. What real scripts need is left alone: joiners inside emoji and the scripts that use them,
-# balanced direction marks in lines with right-to-left letters, flag sequences of tag characters, one
-# variation selector behind its base. Time is linear in the text.
-
 
 HiddenKind = Literal["zero-width", "tags", "bidi", "control"]
 
@@ -58,30 +52,36 @@ class HiddenCharacter(Struct, frozen=True):
     """One hidden character."""
 
     line: int
-    """Counts line feeds, from 1."""
+    """From 1, counting line feeds."""
     char: str
     kind: HiddenKind
 
 
 def hidden_characters(text: str) -> list[HiddenCharacter]:
-    """Every hidden character that no real script explains, in order."""
+    """Return every hidden character that no real script explains, in order.
+
+    These are characters that a model reads and a person does not see: invisible ones, direction marks and
+    control characters. Legitimate uses are ignored: joiners inside emoji and the scripts that use them,
+    balanced direction marks in lines with right-to-left letters, flag sequences of tag characters, one
+    variation selector behind its base. Time is linear in the text.
+    """
     if _ANY.search(text) is None:
         return []
     found: list[HiddenCharacter] = []
     for number, line in enumerate(text.split("\n"), 1):
         if _ANY.search(line) is not None:
             found += _in_line(number, line)
-    # A byte order mark at the very beginning is the editor's and the front matter's business.
+    # A byte order mark at the very beginning is handled by the editor and the front matter.
     return found[1:] if found and text.startswith("\ufeff") and found[0].char == "\ufeff" else found
 
 
 def without_invisible(text: str) -> str:
-    """The text without invisible characters; line feeds stay where they are."""
+    """Return the text without invisible characters; line feeds stay."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def spelled_by_tags(text: str) -> str:
-    """What the tag characters of a text spell, which copy ASCII invisibly."""
+    """Return the text spelled by tag characters, which copy ASCII invisibly."""
     return "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) <= 0xE007E)
 
 
@@ -109,7 +109,7 @@ def _kind(char: str) -> HiddenKind:
 
 
 def _is_directed(line: str) -> bool:
-    """Whether a line has right-to-left letters and closes every direction it opens."""
+    """Return whether a line has right-to-left letters and closes every direction it opens."""
     expected: list[str] = []
     for char in line:
         if char in _OPENS:
@@ -122,7 +122,7 @@ def _is_directed(line: str) -> bool:
 
 
 def _is_at_home(line: str, at: int) -> bool:
-    """Whether the character before explains a joiner or a variation selector."""
+    """Return whether the character before explains a joiner or a variation selector."""
     char, before = line[at], line[at - 1 : at]
     if not before:
         return False
@@ -183,10 +183,10 @@ def lint(
     unseen_reason: str = "",
     check: Callable[[], None] = no_check,
 ) -> tuple[LintFinding, ...]:
-    """The findings of one file, in the order of its lines; `()` for nothing to say.
+    """Return the findings of one file, in the order of its lines; `()` for none.
 
-    `data`: its bytes, or their beginning; `size`: how many there are in all. `rel`: its path in the scope.
-    `unseen_reason`: why the agent does not read it, as the listing says.
+    `data`: its bytes, or their beginning; `size`: the total number of bytes. `rel`: its path in the scope.
+    `unseen_reason`: why the agent does not read it, from the listing.
     """
     total = len(data) if size is None else size
     found = list(_about_the_file(data, total, caps, unseen_reason))
@@ -225,7 +225,7 @@ def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> I
 
 
 def _decoded(data: bytes, *, is_whole: bool) -> tuple[str, int]:
-    """The text, and the first line that is no UTF-8 (0: none)."""
+    """Return the text, and the first line that is no UTF-8 (0: none)."""
     try:
         return data.decode("utf-8"), 0
     except UnicodeDecodeError as error:
@@ -297,7 +297,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 
 def is_undescribed(rel: str, caps: Caps) -> bool:
-    """Whether a file needs no description, by its path in the scope: an index."""
+    """Return whether a file needs no description, by its path in the scope: an index."""
     return bool(caps.undescribed) and re.fullmatch(caps.undescribed, rel) is not None
 
 
@@ -334,7 +334,7 @@ def _left_by_a_model(text: str) -> Iterator[LintFinding]:
 
 
 def conflict_lines(text: str) -> list[int]:
-    """List the lines, from 1, at which conflict markers of a merge begin two versions of the text."""
+    """Return the lines, from 1, at which conflict markers of a merge begin."""
     if "<<<<<<< " not in text or ">>>>>>> " not in text:
         return []
     found, begun, divided = [], 0, False
@@ -351,8 +351,10 @@ def conflict_lines(text: str) -> list[int]:
 
 
 def placeholder_lines(text: str) -> list[int]:
-    """List the lines, from 1, that hold a model's placeholder in place of text, as "… rest unchanged …". Code
-    may be shortened so."""
+    """Return the lines, from 1, with a model's placeholder in place of text, as "… rest unchanged …".
+
+    Code is ignored, because it may be shortened that way.
+    """
     if not _PLACEHOLDER_WORD.search(text):
         return []
     found, fence = [], ""
@@ -366,7 +368,7 @@ def placeholder_lines(text: str) -> list[int]:
 
 
 def is_placeholder(line: str) -> bool:
-    """Whether a line is nothing but a model's placeholder in place of text."""
+    """Return whether a line is only a model's placeholder in place of text."""
     line = line.strip()
     match = _PLACEHOLDER.fullmatch(line) if len(line) <= _LONGEST_PLACEHOLDER else None
     if match is None:
@@ -377,7 +379,7 @@ def is_placeholder(line: str) -> bool:
 
 
 def _broken_line(text: str, rules: FrontMatterRules) -> int:
-    """Find the line the parser stumbled over, else that of the opening fence."""
+    """Return the line at which the parser failed, or else that of the opening fence."""
     block = front_matter.split(text, rules=rules)
     if block is None:
         return 1
@@ -450,30 +452,19 @@ def _suffix(rel: str) -> str:
     return name.rpartition(".")[2].casefold() if "." in name[1:] else ""
 
 
-# Lines that read like an instruction to a model which is not its user's: what prompt injection asks for.
-#
-# Two kinds of rules, both data in `resources/instructions.toml`: phrases that stand for themselves, and
-# classes of meaning, which are several ideas in one sentence (wider permissions, secrets that leave, text
-# that spreads or stays, something hidden from the person, other instructions set aside). A note that says how
-# to work is what memories are for; sentences that forbid such a thing do not count.
-#
-# The rules are read and compiled when the first text is searched; a damaged file is a bug of ours. Time is
-# linear in the text: repetitions are bounded, and each sentence is tried once per class. Pure; any thread.
-
-
 _LONGEST_SENTENCE = 600
 _SET = re.compile(r"(\[\^?\]?(?:\\.|[^\]])*\])")
 _BOUNDARY = re.compile(
     r"[.!?](?=\s|\Z)|[。！？；]|[;{}:]\n|[\"'})\]],?\n|\n[ \t]*(?:\n|[-*+#>|•\"'<$]|\d{1,3}[.)][ \t]"
     r"|(?:echo|curl|sudo|export|cd|npm|pip|git|source|eval|const|let|var|await|return|import|def|if|for)[ ])"
 )
-# What acts stands last in these languages.
+# Languages in which the verb comes last.
 _VERB_LAST = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 
 class _Phrase(Struct, frozen=True):
     needs: tuple[tuple[str, ...], ...]
-    """Of each group one piece must be in a text before the pattern is worth trying."""
+    """For each group, at least one of its pieces must be in a text before the pattern is tried."""
     pattern: re.Pattern[str]
 
 
@@ -489,7 +480,7 @@ class _Rules(Struct, frozen=True):
     ideas: Mapping[str, re.Pattern[str]]
     meanings: tuple[_Meaning, ...]
     near: re.Pattern[str]
-    """Finds the words that tell which sentences to look at, the longest where several begin alike."""
+    """Finds the words that select the sentences to check, the longest where several begin alike."""
     told_by: Mapping[str, tuple[int, ...]]
     """By such a word: the meanings that it, or one within it, may belong to."""
 
@@ -530,7 +521,7 @@ def _rules_of(table: Mapping[str, Any]) -> _Rules:
 
 
 def _idea(ways: str, between: str) -> re.Pattern[str]:
-    """One pattern for all ways to say it: whole words, of bounded length, whatever stands between them."""
+    """Return one pattern for all phrasings of an idea: whole words of bounded length, any text between."""
     lines = (
         line.strip().replace(r"\w+", r"\w{1,20}").replace(r"\w*", r"\w{0,20}") for line in ways.splitlines()
     )
@@ -539,7 +530,7 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 
 
 def _spaced(way: str, between: str) -> str:
-    """A way with `between` for each of its blanks, but for those in sets of characters."""
+    """Return a phrasing with `between` in place of its blanks, except for those in sets of characters."""
     return "".join(
         piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
         for number, piece in enumerate(_SET.split(way))
@@ -547,9 +538,19 @@ def _spaced(way: str, between: str) -> str:
 
 
 def instruction_lines(text: str) -> list[int]:
-    """The lines, from 1, on which such a phrase or sentence begins; each once, in order. Letters of other
-    widths and styles count as the plain ones. Give the text without what is invisible in it."""
-    # Neither folding makes or takes a line break, so lines keep their numbers.
+    """Return the lines, from 1, that read like an instruction to a model from somebody other than its user.
+
+    That is the wording of prompt injection. Two kinds of rules, both data in `resources/instructions.toml`:
+    fixed phrases, and classes of meaning, which are several ideas in one sentence (wider permissions, secrets
+    that leave, text that spreads or stays, something hidden from the person, other instructions set aside). A
+    note about how to work is what memories are for; sentences that forbid such a thing do not count.
+
+    Each line is listed once, in order. Letters of other widths and styles count as the plain ones. Pass the
+    text without its invisible characters. The rules are read and compiled when the first text is searched; a
+    damaged file is a bug of ours. Time is linear in the text: repetitions are bounded, and each sentence is
+    tried once per class. Pure; any thread.
+    """
+    # Neither folding adds or removes a line break, so lines keep their numbers.
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
     starts = {*_said(plain), *_meant(plain)}
     lines: list[int] = []
@@ -563,7 +564,7 @@ def instruction_lines(text: str) -> list[int]:
 
 
 def _said(plain: str) -> Iterator[int]:
-    """Where a phrase begins."""
+    """Yield the positions at which a phrase begins."""
     for phrase in _rules().phrases:
         if all(any(word in plain for word in group) for group in phrase.needs):
             for match in phrase.pattern.finditer(plain):
@@ -571,7 +572,7 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Where a sentence begins to ask for what a class describes."""
+    """Yield the positions at which a sentence begins to ask for what a class describes."""
     rules = _rules()
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(plain))]
     looked_at: set[tuple[int, int]] = set()
@@ -591,7 +592,7 @@ def _meant(plain: str) -> Iterator[int]:
 
 
 def _asks(sentence: str, meaning: _Meaning, ideas: Mapping[str, re.Pattern[str]]) -> int | None:
-    """Where the first idea of a class begins in a sentence that has all of them."""
+    """Return where the first idea of a class begins in a sentence that has all of them; None otherwise."""
     first = ideas[meaning.ideas[0]].search(sentence)
     if first is None:
         return None

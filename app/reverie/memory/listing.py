@@ -1,8 +1,8 @@
-"""The contents of one scope: every memory with its description, pin and use, and whether the agent sees it.
+"""The contents of one scope: every memory with its description, pin and use, and its visibility to the agent.
 
-People see every file; what lies beyond the agent's caps or rules is marked, with the reason in words
-(design.md section 4). `index_entries` is the agent's own view of a listing (formats/mux.md section 7): its
-order, its cap, without the names it refuses.
+People see every file; files beyond the agent's caps or rules are marked, with the reason in words (design.md
+section 4). `index_entries` is the agent's own view of a listing (formats/mux.md section 7): its order, its
+cap, without the names it refuses.
 
 A scan may start from an earlier listing: files that look unchanged are not read again, and with a set of
 dirty paths only those places are examined. A file that vanishes during a scan is left out; one that cannot be
@@ -10,8 +10,9 @@ read is kept, with the reason.
 
 Failure: a missing root is empty, unless its home is missing too: then `Unavailable` is raised, because a
 disconnected disk is not a thousand deletions. It is also raised when this process has no file descriptor
-left. A root that exists and cannot be read says so in `unavailable`, a directory in `problems`. Threading:
-blocking, any thread but the GUI's; a scanner belongs to one thread and one scan, listings may be shared.
+left. A root that exists and cannot be read is reported in `unavailable`, a directory in `problems`.
+Threading: blocking, any thread but the GUI's; a scanner belongs to one thread and one scan, listings may be
+shared.
 """
 
 from __future__ import annotations
@@ -46,19 +47,23 @@ from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.text.summaries import JS_SPACE, first_heading
 from reverie.values import Struct, replace
 
-# All take a relative path: its logical key, None without an owner; its usage, None for none; its rule, None
-# where anybody may change it, and its role.
 KeyOf = Callable[[str], str | None]
+"""Returns the logical key of a relative path; None without an owner."""
 UsageOf = Callable[[str], MemoryUsage | None]
+"""Returns the usage of a relative path; None for none."""
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
+"""Returns the rule of a relative path, None where it is plainly editable, and its role."""
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
-    """One memory. It holds nothing that could hold it in turn, so no garbage collection visits it: there are
-    tens of thousands, and each would hold everybody up."""
+    """One memory.
+
+    It refers to nothing that could refer back to it, so the garbage collector skips it: there are tens of
+    thousands, and each would cost time.
+    """
 
     rel: str
     size: int
@@ -67,19 +72,19 @@ class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     inode: int
     """0 where the file system has none."""
     description: str
-    """As the agent shows it."""
+    """The text that the agent shows."""
     description_state: DescriptionState
     usage: MemoryUsage
     seen_by_agent: bool
     unseen_reason: str
     """Why the agent does not read the file; empty when `seen_by_agent`."""
     rule: FileRule | None = None
-    """Who may change the file; None: anybody, and there is nothing to know."""
+    """Whether the file may be changed; None: it may, without conditions."""
     role: FileRole = "memory"
 
 
 def name_only(rel: str) -> MemoryFile:
-    """A memory of which nothing but the path is known."""
+    """Return a memory of which only the path is known."""
     return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
 
 
@@ -98,7 +103,7 @@ class ScopeListing:
     root: ScopeRoot | None
     """None: there is nothing to list (see `unavailable`)."""
     unavailable: str
-    """Why there is nothing to list, as a sentence; else empty."""
+    """Why there is nothing to list, as a sentence; empty otherwise."""
     gap: ProjectGap | None
     """Why a context has no project scope."""
     files: tuple[MemoryFile, ...]
@@ -108,29 +113,31 @@ class ScopeListing:
     names_only: bool = False
     """Of `files` only `rel`, `rule` and `role` are set."""
     folder_rules: Mapping[str, FileRule] = dataclasses.field(default_factory=dict)
-    """What holds for all in a directory, where it is not plainly editable."""
+    """The rules for all files in a directory, where it is not plainly editable."""
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
     """`problems` by path. This field and the next two are for a later, incremental scan."""
     use: ScopeUsage | None = dataclasses.field(default=None, compare=False, repr=False)
-    """Where the files' usage comes from; None: this home's keys cannot be turned back into paths."""
+    """The source of the files' usage; None: this home's keys cannot be turned back into paths."""
     scanned_ns: int = dataclasses.field(default=0, compare=False)
     """The earliest time at which a file was examined, in ns since the epoch."""
 
     def file(self, rel: str) -> MemoryFile | None:
-        """The file with this path; None where none is listed."""
+        """Return the file with this path; None where none is listed."""
         index, is_there = position(self.files, rel)
         return self.files[index] if is_there else None
 
 
 def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
-    """Every file is a plain memory."""
+    """Return the rules of a plain memory, for every file."""
     return None, "memory"
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
-    """Why the agent would not read a file of this name and size, regardless of its position; empty if it
-    would."""
-    # Nearly every name passes at this glance; only ASCII spaces are white space that is printable.
+    """Return why the agent would not read a file of this name and size, regardless of its position.
+
+    Empty if it would.
+    """
+    # Nearly every name passes this quick check; only ASCII spaces are printable white space.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
         if is_undecodable(rel):
             return "its name is not valid UTF-8"
@@ -143,12 +150,12 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
 
 
 def is_undecodable(rel: str) -> bool:
-    """Whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
+    """Return whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
     return _SURROGATE.search(rel) is not None
 
 
 def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
-    """Sorted by UTF-16 code unit of the path."""
+    """Sort files by UTF-16 code unit of the path."""
     is_ascii = all(file.rel.isascii() for file in files)
     return sorted(files, key=attrgetter("rel") if is_ascii else _rank)
 
@@ -167,9 +174,11 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 
 def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
-    """Mark the notes that are not among the newest through which the agent looks, in place, and unmark those
-    that are again. Of two with the same time the first in order counts. A file that the agent does not see
-    for another reason keeps that reason, and does not count."""
+    """Mark the notes that are not among the newest ones that the agent reads, in place, and unmark others.
+
+    Of two with the same time the first in order counts. A file that the agent does not see for another reason
+    keeps that reason, and does not count.
+    """
     if not root.newest:
         return
     reason = f"it is not among the {root.newest:,} changed last; only a line of the index leads to it"
@@ -191,13 +200,13 @@ def _marked(file: MemoryFile, reason: str) -> MemoryFile:
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
-    """The index of `rel` in an ordered sequence, or where it belongs; and whether it is there."""
+    """Return the index of `rel` in an ordered sequence, or where it belongs; and whether it is there."""
     index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
     return index, index < len(files) and files[index].rel == rel
 
 
 def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
-    """The files in and below a directory, of an ordered sequence."""
+    """Return the files in and below a directory, of an ordered sequence."""
     if not directory:
         return files
     # "0" is the character after "/".
@@ -206,17 +215,19 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
 
 
 class FileChanges(Struct, frozen=True):
-    """What became of the files of one scope."""
+    """The changed files of one scope."""
 
     changed: tuple[MemoryFile, ...]
-    """New ones, too."""
+    """Including new ones."""
     gone: tuple[str, ...]
     """Relative paths."""
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
-    """How one ordered listing differs from an earlier one. Most files are as they were, and what a scan left
-    alone is the same object."""
+    """Return how an ordered listing differs from an earlier one.
+
+    Most files are unchanged, and those that a scan did not touch are the same objects.
+    """
     if before is after:
         return FileChanges((), ())
     start = _alike(before, after)
@@ -231,7 +242,7 @@ def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...
 
 
 def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
-    """How many files at the beginning of both are the same objects."""
+    """Return how many files at the beginning of both are the same objects."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left is not right:
             return count
@@ -241,9 +252,9 @@ def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
 def scope_usage(
     root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
 ) -> ScopeUsage | None:
-    """The usage of one root's files by relative path; None if a key cannot be turned back into its path.
+    """Return the usage of one root's files by relative path; None if a key cannot be turned into its path.
 
-    A path is believed if `key_of` gives its key again. `previous` is an earlier answer for the same root.
+    A path is accepted if `key_of` gives its key again. `previous` is an earlier result for the same root.
     """
     rels: dict[str, str] = {}
     known = previous.rels if previous is not None else {}
@@ -267,24 +278,17 @@ def _rank(file: MemoryFile) -> bytes:
     return utf16_key(file.rel)
 
 
-# Scanning. Files are listed by the rules of formats/mux.md section 5: no hidden names, no symlinks, only
-# regular files in real directories. Everything is opened relative to its directory, without following
-# symlinks where the system can (else by path, after a check), so nothing swapped in meanwhile leads the scan
-# out of its root; only the root itself may be a symlink. This is the hot path of the program: per file one
-# open, one stat, one read, and no `Path` objects.
-
-
 # Deeper directories are named, not entered: each level holds a descriptor open.
 MAX_DEPTH = 128
-# Up to this many entries a directory is looked at as a whole when something in it changed, which also finds
-# what no event told; beyond it only what events and names tell is looked at.
+# Up to this many entries a changed directory is examined as a whole, which also finds unreported changes;
+# beyond it only reported and new or missing names are examined.
 SMALL = 2_000
 
 UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Whether a file that is listed with this reason could be read, and the agent does not see it."""
+    """Return whether a file listed with this reason could be read, and the agent does not see it."""
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 
@@ -306,10 +310,18 @@ Handle = int | str
 
 
 class ScopeScanner:
-    """Collects `files` (unsorted), `directories` and `faults` (a sentence per directory) of one root. `known`
-    are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same size,
-    mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large directories
-    that are not dirty are not even examined."""
+    """A scanner of one root that collects `files` (unsorted), `directories` and `faults` (a sentence each).
+
+    Files are listed by the rules of formats/mux.md section 5: no hidden names, no symlinks, only regular
+    files in real directories. Everything is opened relative to its directory, without following symlinks
+    where the system can (else by path, after a check), so nothing swapped in meanwhile leads the scan out of
+    its root; only the root itself may be a symlink. This is the hot path of the program: per file one open,
+    one stat, one read, and no `Path` objects.
+
+    `known` are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same
+    size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
+    directories that are not dirty are not even examined.
+    """
 
     def __init__(
         self,
@@ -339,13 +351,13 @@ class ScopeScanner:
 
     @cached_property
     def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
-        """Imported when a file is read: names, which are shown first, need no front matter."""
+        """The description reader, imported late: names, which are shown first, need no front matter."""
         from reverie.memory.front_matter import description
 
         return description
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
-        """Read the directory `rel` and all below it, but for directories in `keep`, which are only noted.
+        """Read the directory `rel` and all below it, except for directories in `keep`, which are only noted.
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """
@@ -434,7 +446,7 @@ class ScopeScanner:
 
 
 class NameScanner(ScopeScanner):
-    """Collects names only, without opening or examining a file. Sizes, descriptions and times are empty."""
+    """A scanner of names only, which opens and examines no file. Sizes, descriptions and times are empty."""
 
     def __init__(self, root: ScopeRoot, *, rules_of: RulesOf = no_rules) -> None:
         super().__init__(root, NO_CAPS, rules_of=rules_of)
@@ -454,7 +466,7 @@ def _open_root(path: str) -> Handle:
 
 
 def _open_folder(handle: Handle, name: str) -> Handle:
-    """Open the real directory `name` in `handle`; anything else, a symlink too, is an error among `_GONE`."""
+    """Open the real directory `name` in `handle`; anything else, even a symlink, raises one of `_GONE`."""
     if isinstance(handle, int):
         return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
     path = f"{handle}{os.sep}{name}"
@@ -474,7 +486,7 @@ def _listed(handle: Handle) -> list[os.DirEntry[str]]:
 
 
 def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Status and first bytes of a regular file; never blocks, never follows a symlink."""
+    """Return status and first bytes of a regular file; never blocks, never follows a symlink."""
     if isinstance(handle, int):
         file = os.open(name, _FILE, dir_fd=handle)
     else:
@@ -487,7 +499,7 @@ def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, by
         if not stat.S_ISREG(status.st_mode):
             raise FileNotFoundError(errno.ENOENT, "It is no regular file any more", name)
         data = os.read(file, size)
-        # Some network file systems give less at once than there is.
+        # Some network file systems return less than the whole file at once.
         while len(data) < size and len(data) < status.st_size and (more := os.read(file, size - len(data))):
             data += more
         return status, data
@@ -496,13 +508,18 @@ def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, by
 
 
 def read_entry(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Status and up to `size` bytes of a regular file in an open directory. Raises OSError; see `is_gone`."""
+    """Return status and up to `size` bytes of a regular file in an open directory.
+
+    Raises OSError; see `is_gone`.
+    """
     return _beginning(handle, name, size)
 
 
 def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Status and up to `size` bytes of the regular file `rel`; no symlink below `root` is followed. Raises
-    OSError; see `is_gone`."""
+    """Return status and up to `size` bytes of the regular file `rel`.
+
+    Follows no symlink below `root`. Raises OSError; see `is_gone`.
+    """
     *folders, name = rel.split("/")
     handle = _open_root(root)
     try:
@@ -516,31 +533,26 @@ def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether the entry vanished, or became something else, meanwhile. Raises `Unavailable` if this process
-    has no file descriptor left."""
+    """Return whether the entry vanished, or became something else, meanwhile.
+
+    Raises `Unavailable` if this process has no file descriptor left.
+    """
     if error.errno in _NO_DESCRIPTORS:
         raise user_error_from_os(error, "The memories could not be listed.") from error
     return error.errno in _GONE
 
 
 def unreadable_folder(rel: str, error: OSError) -> str:
-    """The problem of a folder that cannot be listed, as a sentence."""
+    """Return the problem of a folder that cannot be listed, as a sentence."""
     return f"The folder {rel} could not be read: {error.strerror or error}."
 
 
-# Updating a listing. `dirty` are paths at or below the root, existing or not. The directory of each is listed
-# again; a directory among them, or a new one, is scanned with everything below it. If `dirty` names
-# everything that changed, the result is that of a full scan (test_listing.py tries random changes);
-# directories of up to `SMALL` entries are compared whole, which also finds unreported changes. The cost
-# depends on what is examined: one changed file never sorts everything.
-
-
-# Beyond this many changes sorting everything is cheaper than placing each.
+# Beyond this many changes sorting everything is cheaper than inserting each.
 _MANY = 500
 
 
 def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
-    """The dirty paths relative to the root; None if the root itself, or what it is in, is among them.
+    """Return the dirty paths relative to the root; None if the root, or a directory above it, is among them.
 
     Paths may go through the root's own name or, where that leads over a symlink, through its real path.
     """
@@ -557,7 +569,14 @@ def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
 
 
 class ListingUpdate:
-    """An update of `previous` for changes at `rels`: call `run`, then ask for the results."""
+    """An update of `previous` for changes at `rels`: call `run`, then read the results.
+
+    The paths are at or below the root, existing or not. The directory of each is listed again; a directory
+    among them, or a new one, is scanned with everything below it. If `rels` names everything that changed,
+    the result is that of a full scan (test_listing.py tries random changes); directories of up to `SMALL`
+    entries are compared whole, which also finds unreported changes. The cost depends on what is examined: one
+    changed file never sorts everything.
+    """
 
     def __init__(
         self,
@@ -571,7 +590,7 @@ class ListingUpdate:
         self._previous = previous
         self._known = set(previous.directories)
         rels = {rel for rel in map(self._visible, rels) if rel}
-        # The files of the places looked at, as they were: the scanner takes from here what is unchanged.
+        # The earlier files of the examined places; the scanner reuses the unchanged ones.
         self._old: dict[str, MemoryFile] = {}
         self._scanner = ScopeScanner(
             root,
@@ -583,7 +602,7 @@ class ListingUpdate:
             dirty=frozenset(rels),
             trusting=True,
         )
-        # Directories whose own entries, or all below them, are as the scanner found them.
+        # Directories of which the scanner has read the own entries, or everything below.
         self._listed: set[str] = set()
         self._scanned = {rel for rel in rels if rel in self._known and not _is_below_any(rel, rels)}
         places = self._scanned | {self._nearest(rel) for rel in rels}
@@ -591,8 +610,11 @@ class ListingUpdate:
         self._gone: set[str] = set()
 
     def run(self) -> None:
-        """Look at the places; raises OSError if the root itself cannot be read."""
-        # The deepest first: what turns out to be gone is settled by the directory that it was in.
+        """Examine the places.
+
+        Raises OSError if the root itself cannot be read.
+        """
+        # The deepest first: a missing directory is handled by the one above it.
         while self._waiting:
             rel = max(self._waiting, key=len)
             self._waiting.remove(rel)
@@ -605,7 +627,7 @@ class ListingUpdate:
             self._remember(below(self._previous.files, rel))
 
     def files(self) -> list[MemoryFile]:
-        """The memories after the update, in order."""
+        """Return the memories after the update, in order."""
         files = list(self._previous.files)
         found = {file.rel: file for file in self._scanner.files if not _is_below_any(file.rel, self._gone)}
         removed = self._old.keys() - found.keys()
@@ -621,13 +643,13 @@ class ListingUpdate:
         return files
 
     def directories(self) -> list[str]:
-        """The directories after the update, in the agent's order of names."""
+        """Return the directories after the update, in the agent's order of names."""
         noted = {rel for rel in self._scanner.directories if not _is_below_any(rel, self._gone)}
         kept = {rel for rel in self._previous.directories if not self._is_replaced(rel)}
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """What could not be read, by path; a path that was not examined keeps its fault."""
+        """Return the reading errors by path; a path that was not examined keeps its fault."""
         replaced = self._listed | self._scanned
         kept = {
             rel: fault
@@ -664,7 +686,7 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """`rel`; for something hidden the directory it is in, if that is new; empty if nothing shows."""
+        """Return `rel`, or for a hidden path its directory, if that is new; empty if nothing shows."""
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
         if hidden is None:
@@ -673,7 +695,7 @@ class ListingUpdate:
         return "" if directory in self._known else directory
 
     def _nearest(self, rel: str) -> str:
-        """The deepest directory above `rel` that was known; what is new below it is found from there."""
+        """Return the deepest known directory above `rel`, from which anything new below it is found."""
         parent = _parent(rel)
         while parent and parent not in self._known:
             parent = _parent(parent)
@@ -692,7 +714,7 @@ def _parent(rel: str) -> str:
 
 
 def _is_below_any(rel: str, directories: Collection[str]) -> bool:
-    """Whether one of these directories lies above `rel`."""
+    """Return whether one of these directories lies above `rel`."""
     while rel:
         rel = _parent(rel)
         if rel and rel in directories:
@@ -722,10 +744,13 @@ def scan_scope(
     dirty: Collection[Path] | None = None,
     available: Callable[[], bool] = lambda: True,
 ) -> ScopeListing:
-    """Scan a scope. `usage` is by logical key; `key_of` gives the key of a relative path. Without `dirty`
-    every file is examined, and read again if its size, mtime or inode differ from those in `previous`; with
-    it only what those absolute paths name. `available` says whether the home exists: if it does not and the
-    root is missing, `Unavailable` is raised."""
+    """Scan a scope.
+
+    `usage` is by logical key; `key_of` gives the key of a relative path. Without `dirty` every file is
+    examined, and read again if its size, mtime or inode differ from those in `previous`; with it only the
+    places that those absolute paths name. `available` returns whether the home exists: if it does not and the
+    root is missing, `Unavailable` is raised.
+    """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
     use = scope_usage(root, usage, key_of, previous.use if previous is not None else None)
@@ -745,7 +770,7 @@ def scan_scope(
 def names_only(
     root: ScopeRoot, rules_of: RulesOf = no_rules, *, available: Callable[[], bool] = lambda: True
 ) -> ScopeListing:
-    """The names in a scope, for a first look: no file is opened."""
+    """List the names in a scope, for a first view: no file is opened."""
 
     def look() -> ScopeListing:
         scanner = NameScanner(root, rules_of=rules_of)
@@ -757,7 +782,7 @@ def names_only(
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
-    """What the agent's index shows of a scope, in its order: the files below its cap whose names it takes."""
+    """Return the agent's index of a scope, in its order: the files below its cap with accepted names."""
     return [
         IndexEntry(
             path=str(memory_path(scope, file.rel)),
@@ -775,7 +800,7 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """The result of `look`; a missing root is empty as long as its home exists."""
+    """Return the result of `look`; a missing root is empty as long as its home exists."""
     try:
         listing = look()
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was
@@ -833,7 +858,7 @@ def _scan_changed(
             files[index] = replace(files[index], usage=usage)
     mark_beyond(files, caps)
     mark_old(files, root)
-    # The look at most files is as old as it was.
+    # Most files were not examined again, so the time of the earlier scan stays.
     at, directories = previous.scanned_ns, update.directories()
     return _listing(root, files, directories, update.faults(), rules_of, use=use, scanned_ns=at)
 
@@ -841,7 +866,7 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """The paths whose usage changed; all of them if that is unknown."""
+    """Return the paths whose usage changed; all of them if that is unknown."""
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel
@@ -876,10 +901,7 @@ def _listing(
 
 
 def no_check() -> None:
-    """For callers that never stop."""
-
-
-# What there is to say of a listed file.
+    """Do nothing: the check of callers that never stop."""
 
 
 LintKind = Literal[
@@ -893,23 +915,23 @@ Severity = Literal["error", "warning", "note"]
 
 
 class LintFinding(Struct, frozen=True):
-    """One thing that a person may want to check in a file."""
+    """One thing in a file that a person may want to check."""
 
     kind: LintKind
     severity: Severity
     line: int
-    """Counts from 1; 0 is the whole file."""
+    """From 1; 0 is the whole file."""
     sentence: str
     """For people; quotes no text of the memory."""
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """What there is to say of a file that is listed with this reason, from what `lint` says without one."""
+    """Add a listed file's `unseen_reason` to the findings that `lint` made without one."""
     if not is_over_cap(unseen_reason):
         return findings
     return (over_cap_finding(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
 
 
 def over_cap_finding(reason: str) -> LintFinding:
-    """The finding that the agent never sees a file, for this reason."""
+    """Return the finding that the agent never sees a file, with this reason."""
     return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")

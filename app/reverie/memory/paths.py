@@ -47,7 +47,10 @@ class MemoryPath(Struct, frozen=True):
 
 
 def parse_memory_path(text: str) -> MemoryPath:
-    """The path named by `text`. Raises `PathRuleError` naming the first rule that fails."""
+    """Parse a memory path.
+
+    Raises `PathRuleError` naming the first rule that fails.
+    """
     trimmed = text.strip(JS_SPACE)
     if not trimmed.startswith(ROOT):
         raise _refused(text, f"it does not start with {ROOT}")
@@ -69,13 +72,15 @@ def parse_memory_path(text: str) -> MemoryPath:
 
 
 def memory_path(scope: Scope, rel: str) -> MemoryPath:
-    """The path of a file that was found on disk; `rel` is `/`-separated and is not checked against the
-    rules."""
+    """Return the path of a file that was found on disk.
+
+    `rel` is `/`-separated and is not checked against the rules.
+    """
     return MemoryPath(scope, tuple(rel.split("/")) if rel else ())
 
 
 def segment_problem(segment: str) -> str | None:
-    """Why an agent would refuse this path segment, or None. The first rule that fails speaks."""
+    """Return the first reason why an agent would refuse this path segment, or None."""
     if segment in ("", "."):
         return "it has an empty or '.' segment"
     if ".." in segment:
@@ -94,17 +99,17 @@ def segment_problem(segment: str) -> str | None:
 
 
 def rel_problem(rel: str) -> str | None:
-    """`segment_problem` of the first bad segment of a path found on disk."""
+    """Return `segment_problem` of the first bad segment of a path found on disk."""
     return next((problem for segment in rel.split("/") if (problem := segment_problem(segment))), None)
 
 
 def is_hidden(rel: str) -> bool:
-    """Whether a name in the path begins with a dot, so that no listing shows it."""
+    """Return whether a name in the path begins with a dot, so that no listing shows it."""
     return any(segment.startswith(".") for segment in rel.split("/"))
 
 
 def utf16_key(text: str) -> bytes:
-    """Sort key that orders text by UTF-16 code unit, as the agent's own listing does."""
+    """Return a sort key that orders text by UTF-16 code unit, as the agent's own listing does."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -113,13 +118,12 @@ def _refused(text: str, problem: str) -> PathRuleError:
     return PathRuleError(f"Invalid memory path {shown!r}:", cause=f"{problem}.", next_step=_NEXT_STEP)
 
 
-# Moving memories into a folder: the new path of each, and what cannot move. Nothing raises: a memory that
-# cannot move is named in the plan.
-
-
 class MovePlan(Struct, frozen=True):
-    """Old path -> new path of what would move; `clashes` are those of the old paths whose new place is taken;
-    `refused` says why nothing can move, empty if something can."""
+    """The new path of each memory that would move, by its old path.
+
+    `clashes` are the old paths whose new place is taken; `refused` is the reason why nothing can move, empty
+    if something can.
+    """
 
     targets: Mapping[str, str]
     clashes: tuple[str, ...] = ()
@@ -127,8 +131,10 @@ class MovePlan(Struct, frozen=True):
 
 
 def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
-    """What moving `paths` into `folder` (memory paths) means. What lies in a folder that moves too goes with
-    it, what is there already stays."""
+    """Plan moving `paths` into `folder` (memory paths); nothing raises.
+
+    A path inside a folder that moves too goes with it; a path that is there already stays.
+    """
     chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
     if any(folder == path or folder.startswith(path + "/") for path in chosen):
         return MovePlan({}, refused="A folder cannot be moved into itself.")
@@ -146,7 +152,7 @@ def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) 
 
 
 def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
-    """The same moves, with a number in the name of each that would clash."""
+    """Return the plan with a number in the name of each path that would clash."""
     targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
     for path in plan.clashes:
         targets[path] = free_path(
@@ -156,7 +162,7 @@ def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
 
 
 def free_path(path: str, taken: Callable[[str], bool]) -> str:
-    """`notes.md` becomes `notes 2.md`, or the next number that is free."""
+    """Return `notes 2.md` for `notes.md`, or the next number that is free."""
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:
@@ -171,17 +177,11 @@ def _inside_another(path: str, paths: Sequence[str]) -> bool:
     return any(path.startswith(other + "/") for other in paths)
 
 
-# Where the history keeps companions, the files that an agent loads beside its memories. Those in the home
-# share one key. Those outside belong to a project and have a key for each directory, because the history
-# outlives a project that is moved, and no file's place may depend on the project it was reached through. A
-# companion outside is what lies in its own directory; a symlink that leads out of it is not followed.
-
-
 _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """`rel` below `directory`, kept under `key`."""
+    """The place of a companion in the history: `rel` below `directory`, kept under `key`."""
 
     key: str
     directory: Path
@@ -189,7 +189,13 @@ class CompanionPlace(Struct, frozen=True):
 
 
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:
-    """The place of one companion of a home."""
+    """Return the place of one companion of a home in the history.
+
+    Companions in the home share one key. Those outside belong to a project and have a key for each directory,
+    because the history outlives a project that is moved, and no file's place may depend on the project it was
+    reached through. A companion outside is the entry in its own directory; a symlink that leads out of it is
+    not followed.
+    """
     if path.is_relative_to(home_root):
         return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
     import hashlib  # late: it loads a library that the names are painted without
@@ -199,5 +205,5 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
 
 
 def is_of_companions(key: str) -> bool:
-    """Whether a place of the history is of companions, in the home or outside."""
+    """Return whether a key of the history belongs to companions, in the home or outside."""
     return key == COMPANIONS or key.startswith(_OUTSIDE)

@@ -1,17 +1,17 @@
-"""How a change of memories is recorded: who made it, snapshots in the history, usage.
+"""Recording of memory changes: who made them, snapshots in the history, usage.
 
-Who changed a memory, Reverie, the agent or somebody outside, is known, never guessed. Before each replace the
-store logs path and hash in the write log; a change seen later whose content has that hash is Reverie's,
+The author of a change, Reverie, the agent or another program, is known, never guessed. Before each replace
+the store logs path and hash in the write log; a change seen later whose content has that hash is Reverie's,
 whichever process made it. A row stays until it is old and the log is long, so a watcher that starts late
 still finds it. The agent's changes are found in its transcripts.
 
-`Snapshots.observe` commits what changed since the last snapshot in the name of whoever changed it. `record`
-commits under a given actor, before and after runs and hand edits.
+`Snapshots.observe` commits what changed since the last snapshot in the name of its author. `record` commits
+under a given actor, before and after runs and hand edits.
 
 The write log is one SQLite database per profile, in the state directory. Threading: blocking, any thread but
 the GUI's; every call of the log opens its own connection, and commits of one home are serialised by the
 history's own lock. Failure: `UserError`, of the log `Unavailable`. A caller that is about to write or to
-destroy something must not go on then.
+destroy something must not continue then.
 """
 
 from __future__ import annotations
@@ -57,9 +57,6 @@ from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.values import Struct, fields_of
 
-# Who changed a memory.
-
-
 _attribution_log = logging.getLogger("reverie.history")
 
 OUTSIDE = "outside"
@@ -79,7 +76,7 @@ CREATE TABLE IF NOT EXISTS writes (
 );
 CREATE INDEX IF NOT EXISTS writes_by_content ON writes (path, sha256, id);
 """
-# Once somebody else has written a path, an old content of ours there is no longer our write.
+# After another program has written a path, an old content of ours there no longer counts as our write.
 _NEWEST_OWN = """
 SELECT actor, run_id, at_ms FROM writes
 WHERE path = ? AND sha256 = ?
@@ -89,7 +86,7 @@ ORDER BY id DESC LIMIT 1
 
 
 class Attribution(Struct, frozen=True):
-    """Who wrote a content, in which run, and when (UTC ms)."""
+    """The actor who wrote a content, in which run, and when (UTC ms)."""
 
     actor: str
     run_id: str | None
@@ -97,23 +94,23 @@ class Attribution(Struct, frozen=True):
 
 
 class _DamagedLogError(Unavailable):
-    """The write log is not a database any more."""
+    """The write log is no valid database any more."""
 
 
 class WriteLog:
-    """The log of one profile. Nothing is created before the first `record`."""
+    """The write log of one profile. Nothing is created before the first `record`."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
 
     def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
-        """`actor` is about to give `path` the content with this hash; None: to delete it."""
+        """Log that `actor` is about to give `path` the content with this hash; None: to delete it."""
         self.record_all({path: sha256}, actor=actor, run_id=run_id, at_ms=at_ms)
 
     def record_all(
         self, contents: Mapping[Path, str | None], *, actor: str, run_id: str | None, at_ms: int
     ) -> None:
-        """As `record`, several at once."""
+        """Log several contents at once, as `record` does."""
         if not contents:
             return
         ensure_private(self._database.parent)
@@ -123,7 +120,7 @@ class WriteLog:
         try:
             self._insert(rows)
         except _DamagedLogError:
-            # A damaged log must not keep people from saving; what it knew stays beside the new one.
+            # A damaged log must not prevent saving; it is kept beside the new one.
             aside = set_aside(self._database)
             _attribution_log.warning(
                 "the log of who wrote what was damaged and is set aside as %s", aside.name
@@ -140,11 +137,11 @@ class WriteLog:
                     _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
-        """Who gave `path` this content last; None: not one of us."""
+        """Return who last gave `path` this content; None: no actor of this log."""
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
-        """As `actor_of`, for several at once; unknown ones are left out."""
+        """Return the actors of several contents, as `actor_of` does; unknown ones are left out."""
         if not contents or not own_is_there(self._database):
             return {}
         found: dict[Path, Attribution] = {}
@@ -157,14 +154,14 @@ class WriteLog:
         return found
 
     def known(self) -> frozenset[str]:
-        """Every path of which something is known, as text."""
+        """Return every path with a row, as text."""
         if not own_is_there(self._database):
             return frozenset()
         with self._connected() as connection:
             return frozenset(path for (path,) in connection.execute("SELECT DISTINCT path FROM writes"))
 
     def newest(self) -> dict[str, tuple[str, str]]:
-        """Per path (as text) who wrote it last, and the SHA-256 of what; empty for a deletion."""
+        """Return by path (as text) who last wrote it, and the SHA-256 of the content; empty if deleted."""
         if not own_is_there(self._database):
             return {}
         with self._connected() as connection:
@@ -204,23 +201,13 @@ def _prune(connection: sqlite3.Connection, *, newest: int, now_ms: int) -> None:
 
 
 def path_text(path: Path | str) -> str:
-    """The path as text SQLite can hold: names that are no valid UTF-8 are escaped."""
+    """Return the path as text that SQLite can hold: names that are no valid UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-# Changes that the agent made itself: their content is what a memory tool call in one of its transcripts wrote
-# (design.md section 4, "Actor").
-#
-# Nothing is guessed. The calls since the last snapshot are replayed on the contents in the history; a change
-# is the agent's if a call leaves exactly its bytes (or no file, for a deletion or rename). If anything else
-# changed the file, the bytes differ and the change stays "outside". The cost is bounded: the sessions whose
-# transcripts changed last, their last bytes, the newest calls. What cannot be read proves nothing, and no
-# snapshot fails for it.
 
 
 _MOST_SESSIONS = 8
 _MOST_CALLS = 100
-# The agent notes when a call was begun; a snapshot of something else may have been made before it was over.
+# The agent records the start of a call; another snapshot may have been made before the call ended.
 _SLACK_MS = 60_000
 _PATTERN = re.compile(r"\$[$&`']")
 
@@ -229,7 +216,7 @@ FileKey = tuple[str, str]
 
 
 class _ToolWrite(Struct, frozen=True):
-    """A call with its paths found: `place`, and `target` of a rename."""
+    """A call with its resolved paths: `place`, and `target` of a rename."""
 
     call: MemoryCall
     command: str
@@ -239,19 +226,29 @@ class _ToolWrite(Struct, frozen=True):
 
 
 class _UnknownError(Exception):
-    """Nobody knows what the file held, or the call does not fit it."""
+    """The file's content is unknown, or the call does not fit it."""
 
 
 class AgentWrites:
-    """The memory tool calls of one home's agent."""
+    """The memory tool calls of one home's agent, which prove the changes that it made itself.
+
+    A change is the agent's if a memory tool call in one of its transcripts wrote its content (design.md
+    section 4, "Actor"). Nothing is guessed. The calls since the last snapshot are replayed on the contents in
+    the history; a change is the agent's if a call leaves exactly its bytes (or no file, for a deletion or
+    rename). If anything else changed the file, the bytes differ and the change stays "outside". The cost is
+    bounded: the sessions whose transcripts changed last, their last bytes, the newest calls. An unreadable
+    transcript proves nothing, and no snapshot fails for it.
+    """
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._read: dict[Path, tuple[object, tuple[MemoryCall, ...]]] = {}
 
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
-        """The changes that the agent made. `since_ms`: when the last snapshot was taken; what existed before
-        the first one is not a change."""
+        """Return the changes that the agent made.
+
+        `since_ms`: when the last snapshot was taken; files that existed before the first one are no change.
+        """
         if since_ms is None or not changes:
             return frozenset()
         try:
@@ -264,7 +261,7 @@ class AgentWrites:
         return frozenset(_matching(wanted, writes)) if wanted else frozenset()
 
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
-        """The newest calls of the sessions in use, oldest first."""
+        """Return the newest calls of the sessions in use, oldest first."""
         found: list[_ToolWrite] = []
         writer, sessions = self._home.writer, self._home.sessions
         if writer is None or sessions is None:
@@ -272,7 +269,7 @@ class AgentWrites:
         for place in self._newest(writer, sessions.sessions_in_use()):
             for call in self._calls(writer, place):
                 if call.at_ms >= since_ms:
-                    # A path that no file can have was written nowhere.
+                    # A call with an impossible path wrote nothing.
                     with contextlib.suppress(UserError):
                         found += self._write(writer, place.workspace_id, call)
         found.sort(key=lambda write: write.call.at_ms)
@@ -323,8 +320,10 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 
 
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
-    """Replay the calls, starting from each of them in turn, because it is unknown which of them the history
-    already has."""
+    """Replay the calls, starting from each of them in turn, and return the files that match.
+
+    It is unknown which of the calls the history already has.
+    """
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}
     found: set[FileKey] = set()
@@ -341,8 +340,11 @@ def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> se
 
 
 class _Replay:
-    """Calls done again on what files held. `expand`: replacement text is expanded as JavaScript does, which
-    is what the agent's own code does with it (formats/mux.md section 6)."""
+    """A replay of calls on former contents.
+
+    `expand`: replacement text is expanded as JavaScript does, which the agent's own code does with it
+    (formats/mux.md section 6).
+    """
 
     def __init__(
         self, before: Mapping[FileKey, bytes | None], after: Mapping[FileKey, bytes | None], expand: bool
@@ -433,16 +435,15 @@ def _expanded(text: str, old: str, new: str) -> str:
     return _PATTERN.sub(lambda found: parts[found.group()], new) if at >= 0 else new
 
 
-# Assigns the changes of one snapshot: to Reverie by the write log, to the agent by its transcripts, else to
-# "outside". `share` is asked by the history, under its lock; `log` then remembers the answer, so that an old
-# content of Reverie's is not taken for its own write again.
-
-
 AGENT = "agent"
 
 
 class ShareAssigner:
-    """Of one snapshot. `directories`: root key -> where its files lie."""
+    """Assigns the changes of one snapshot to their authors.
+
+    To Reverie by the write log, to the agent by its transcripts, else to "outside". `directories`: root key
+    -> directory of its files.
+    """
 
     def __init__(self, actors: WriteLog, agent: AgentWrites, directories: Mapping[str, Path]) -> None:
         self._actors = actors
@@ -452,13 +453,16 @@ class ShareAssigner:
         self._by_agent: dict[Path, str | None] = {}
 
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
-        """Reverie's changes first: what remains after their commit is somebody else's."""
+        """Return the changes by actor, Reverie's first: the rest after their commit is another author's.
+
+        Called by the history, under its lock.
+        """
         known = self._actors.known()
         contents: dict[Path, str | None] = {}
         places: dict[tuple[str, str], Path] = {}
         for change in changes:
             directory = self._directories.get(change.key)
-            # Nearly all of a first look is unknown to the log; a path object for each would take its time.
+            # Nearly all files of a first scan are unknown to the log; a path object for each would be slow.
             if directory is None or path_text(os.path.join(directory, change.rel)) not in known:  # noqa: PTH118
                 continue
             path = places[change.key, change.rel] = directory / change.rel
@@ -481,7 +485,10 @@ class ShareAssigner:
         return [Share(actor, run_id, groups[actor, run_id]) for actor, run_id in order]
 
     def log(self, at_ms: int) -> None:
-        """Once it is committed."""
+        """Log the assignment once it is committed.
+
+        It prevents an old content of Reverie's from being taken for its own write again.
+        """
         self._actors.record_all(self._outside, actor=OUTSIDE, run_id=None, at_ms=at_ms)
         self._actors.record_all(self._by_agent, actor=AGENT, run_id=None, at_ms=at_ms)
 
@@ -489,12 +496,11 @@ class ShareAssigner:
 _NOWHERE = Path()
 
 
-# Snapshots.
-
-
 def never_kept(directory: Path) -> list[str]:
-    """Names below a directory that the history never lists, except temporary files of killed writes. Raises
-    `Unavailable` if a folder cannot be read, because its contents are unknown."""
+    """Return names below a directory that the history never lists, except temporary files of killed writes.
+
+    Raises `Unavailable` if a folder cannot be read, because its contents are unknown.
+    """
     return [
         item.name
         for _rel, item in _all_below(directory)
@@ -503,7 +509,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return the reason why the history has no bytes of a file, as a sentence that calls it `name`."""
+    """Return the reason why the history has no bytes of a file, as a sentence that names it `name`."""
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"
@@ -517,7 +523,7 @@ def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
 
 
 def _files_below(directory: Path) -> list[str]:
-    """The paths, relative to the directory, of all that is no folder."""
+    """Return the paths of all entries that are no folder, relative to the directory."""
     return [
         rel
         for rel, item in _all_below(directory)
@@ -545,13 +551,13 @@ def _not_kept(shown: str, cause: str) -> StoreError:
     )
 
 
-# A larger file is left to a snapshot.
+# Maximum size for the quick check; a larger file is left to a snapshot.
 _GLANCE = 1024 * 1024
 _USAGE_FIELDS = fields_of(MemoryUsage)
 
 
 class Snapshots:
-    """The history of one home, fed."""
+    """Feeds the history of one home."""
 
     def __init__(
         self,
@@ -563,7 +569,10 @@ class Snapshots:
         *,
         require_same: Callable[[], None] = lambda: None,
     ) -> None:
-        """`require_same` raises `Unavailable` once another home is in the place of this one."""
+        """Connect a home with its history.
+
+        `require_same` raises `Unavailable` once another home is in the place of this one.
+        """
         self._clock = clock
         self._require_same = require_same
         self._home = home
@@ -581,7 +590,7 @@ class Snapshots:
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
     ) -> str | None:
-        """Commit everything that changed (or what changed at `dirty`) as `actor`'s; None when nothing did."""
+        """Commit everything that changed (or that changed at `dirty`) as `actor`'s; None when nothing did."""
         self._require_same()
         return self.history.snapshot(
             self._sources(self._home.roots()),
@@ -593,7 +602,7 @@ class Snapshots:
         )
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
-        """Commit what changed since the last snapshot, by whoever did it."""
+        """Commit what changed since the last snapshot, each change under its own author."""
         self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
         roots = self._home.roots()
@@ -624,9 +633,9 @@ class Snapshots:
         head = self.history.head()
         known = set(self.history.files(head, place.key)) if head is not None else set()
         paths = {name: place.directory / name for name in sorted(known | {place.rel})}
-        # One that cannot be looked at must not read as deleted.
+        # An unreadable companion must not count as deleted.
         names = [name for name, file in paths.items() if own_is_there(file) and is_file(file)]
-        # Before a change of ours, what is new there is whoever's the log and the transcripts say.
+        # Before a change of ours, log and transcripts decide who made any new content there.
         sharing = self._sharing(self._home.roots(), place) if actor == OUTSIDE else None
         commit = self.history.snapshot(
             [SnapshotSource(place.key, place.directory, names)],
@@ -641,8 +650,10 @@ class Snapshots:
         return commit
 
     def is_agents(self, key: str, rel: str, content: bytes) -> bool:
-        """Whether the agent gave this file (`key` of its root) the content that it has now, as far as its
-        transcripts tell; for what no snapshot has seen yet."""
+        """Return whether the agent's transcripts prove that it gave this file its present content.
+
+        For content that no snapshot has seen yet. `key`: of the file's root.
+        """
         newest = self.history.commits(limit=1)
         if not newest:
             return False
@@ -651,13 +662,13 @@ class Snapshots:
         return before != content and bool(self._agent.of([change], newest[0].at_ms))
 
     def preserve(self, root: ScopeRoot, rel: str) -> None:
-        """Make sure the history holds the file or folder at this path, before it is changed."""
+        """Ensure that the history holds the file or folder at this path, before it is changed."""
         self._require_same()
         if not self._is_kept(root, rel):
             self.observe(source="before a change", dirty=[root.directory / rel])
 
     def _is_kept(self, root: ScopeRoot, rel: str) -> bool:
-        """Whether the newest commit certainly has a file as it is now: then there is nothing to scan."""
+        """Return whether the newest commit certainly has the file's present content, so no scan is needed."""
         try:
             status, data = read_rel(os.fspath(root.directory), rel, _GLANCE)
             place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)
@@ -666,8 +677,10 @@ class Snapshots:
             return False  # a snapshot says what is wrong
 
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
-        """Raises `StoreError` (reason "not-kept") if something at or below this path could not be restored:
-        the history has no bytes of it, or it cannot be read now, so that this is unknown."""
+        """Raise `StoreError` (reason "not-kept") if something at or below this path could not be restored.
+
+        That is the case if the history has no bytes of it, or it cannot be read now, so that this is unknown.
+        """
         path, shown = root.directory / rel, str(memory_path(root.scope, rel))
         head = self.history.head()
         versions = {} if head is None else self.history.files(head, root.key)
@@ -686,8 +699,10 @@ class Snapshots:
                 raise user_error_from_os(error, f"{shown} was not deleted: {each} cannot be read.") from error
 
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
-        """Make sure the history holds the current versions of these files (root, path, sha256). Callers
-        record companions themselves."""
+        """Ensure that the history holds the current versions of these files (root, path, sha256).
+
+        Callers record companions themselves.
+        """
         wanted = [each for each in versions if each[0].key != COMPANIONS]
         kept = self.history.newest([HistoryPlace(root.key, rel) for root, rel, _sha256 in wanted])
         unseen = [
@@ -714,21 +729,23 @@ class Snapshots:
         return SnapshotSource(root.key, root.directory, metadata=metadata, without=root.without)
 
 
-# What a change means beyond the file, for a store that works on the disk: locks, attribution, usage, history.
-# Usage follows formats/mux.md section 8: by a command an agent's read and any write count as one use, a
-# person's read does not (the commands do not report it). A write in the window or by a run is no use: what
-# the agent loads next goes by uses. The history comes first, so a change that could not be undone is not
-# made. A use that cannot be counted after a change is a warning; after a read, a line in the log.
-
-
 _log = logging.getLogger("reverie.memory")
 
 
 class DiskChangeListener:
-    """Effects of one actor on one home. `after_change` hears of each changed path, for the snapshot after
-    it; `writing` of each file and its new content, before it is replaced; `warn` gets a sentence for what
-    went wrong after the change was made. `counts`: a write or a rename is a use, as by the agent's command. A
-    person's in the window is none, so that an edit does not change what the agent loads next."""
+    """The effects of one actor's changes on one home on disk: locks, attribution, usage, history.
+
+    Usage follows formats/mux.md section 8: by a command an agent's read and any write count as one use, a
+    person's read does not (the commands do not report it). A write in the window or by a run is no use,
+    because uses decide what the agent loads next. The history comes first, so a change that could not be
+    undone is not made. A use that cannot be counted after a change is a warning; after a read, a line in the
+    log.
+
+    `after_change` gets each changed path, for the snapshot after it; `writing` each file and its new content,
+    before it is replaced; `warn` a sentence for each failure after a change was made. `counts`: a write or a
+    rename is a use, as by the agent's command; False for a person's in the window, so that an edit does not
+    change what the agent loads next.
+    """
 
     def __init__(
         self,
@@ -802,8 +819,8 @@ class DiskChangeListener:
                 self._usage.rename(old, new, counts=self._counts, own=self._own)
 
     def read(self, root: ScopeRoot, rel: str) -> None:
-        # What was read is read, also on a disk that is mounted read-only: to the agent, too, counts are
-        # a courtesy.
+        # A read must not fail for its count, for example on a disk that is mounted read-only; the agent
+        # handles its counts the same way.
         try:
             self._with_key(root, rel, self._usage.record_read)
         except ReadOnlyStore:
@@ -825,7 +842,7 @@ class DiskChangeListener:
 
     @contextlib.contextmanager
     def _counting(self, rel: str) -> Iterator[None]:
-        """The file has changed by now: a sidecar that cannot follow must not look like a failed change."""
+        """Turn a failure of the sidecar into a warning: the file has changed by now."""
         try:
             yield
         except UserError as error:

@@ -1,8 +1,8 @@
-"""The files of one scope root, as the store and runs see them: on disk, as a copy-on-write overlay over the
-disk, or with each record of a file as a file of its own.
+"""The files of one scope root, as the store and runs see them.
 
-`ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory` implements it for the disk;
-`OverlayFiles` lets a run work on a copy, so that preview, dry run and the real run are one code path
+They are on disk, in a copy-on-write overlay over the disk, or each record of a file appears as a file of its
+own. `ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory` implements it for the
+disk; `OverlayFiles` lets a run work on a copy, so that preview, dry run and the real run are one code path
 (design.md section 4). `RecordFiles` shows a run a file that holds many memories (`agents.capabilities`) as a
 folder, and each record in it as a file; people and the agent see the files themselves.
 
@@ -11,8 +11,8 @@ transaction can compare-and-swap against exactly what the run saw; and it refuse
 (a file below a file, a name that is too long) or a person forbids (a write-protected file), so that a run
 learns of it while it can still choose another way. Reading records takes no lock; `swap` is the only way to
 write one: under the agent's own lock, comparing the record as it is at that moment, and by compare-and-swap
-of the whole file, for writers that take no lock. So nothing that others write into the file meanwhile is
-lost. A file that cannot be read whole shows no records.
+of the whole file, for writers that take no lock. So no concurrent change of the file is lost. A file that
+cannot be read whole shows no records.
 
 Threading: one run, one overlay; records block, on any thread but the GUI's. Failure: `UserError`, nothing
 changed.
@@ -36,32 +36,34 @@ from reverie.files.rooted import DirectoryEntry, RemovalCheck, RootedDirectory, 
 from reverie.memory.paths import memory_path, utf16_key
 from reverie.values import Struct, replace
 
-# What the usual file systems allow; the one below may allow less, which the transaction then finds.
+# The limit of the usual file systems; the real one may be lower, which the transaction then finds.
 _NAME_BYTES = 255
 
 
 def sha256_of_text(text: str) -> str:
-    """Hex hash of the text's UTF-8 bytes: what the agent's own editor compares (mux.md section 6)."""
+    """Return the hex hash of the text's UTF-8 bytes, which the agent's editor compares (mux.md section 6)."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sha256_of_bytes(data: bytes | None) -> str | None:
-    """Hex hash of a file's bytes, None for no file."""
+    """Return the hex hash of a file's bytes, None for no file."""
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
 class ScopeFiles(Protocol):
-    """Files below one root; `rel` is `/`-separated, `""` is the root. Raises the `UserError` family
-    only."""
+    """Files below one root.
+
+    `rel` is `/`-separated, `""` is the root. Raises the `UserError` family only.
+    """
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """The file or folder at `rel`; None if there is none."""
+        """Return the file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
-        """`rel` as the directories spell it, where the file system does not tell upper from lower case."""
+        """Return `rel` as the directories spell it, where the file system ignores case."""
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """The bytes of a file, at most `limit` of them."""
+        """Return the bytes of a file, at most `limit` of them."""
 
     def write(
         self,
@@ -72,25 +74,36 @@ class ScopeFiles(Protocol):
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write a whole file, and the folders above it. `create_only`: raise `Conflict` if the path exists.
-        `before_replace` gets the current bytes at the last moment (None: no file), and raises to refuse.
-        `mode`: permission bits; None keeps them."""
+        """Write a whole file, and the folders above it.
+
+        `create_only`: raise `Conflict` if the path exists. `before_replace` gets the current bytes at the
+        last moment (None: no file), and raises to refuse. `mode`: permission bits; None keeps them.
+        """
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """Remove a file, or a folder with all that is in it. `check` gets what was taken, before it is
-        deleted, and raises to give it back."""
+        """Remove a file, or a folder with everything in it.
+
+        `check` gets what was removed before it is deleted, and raises to restore it.
+        """
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file or folder; raises `Conflict` if the new path exists."""
+        """Move a file or folder.
+
+        Raises `Conflict` if the new path exists.
+        """
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """Every entry below the root in the agent's order of names; with `files_limit` up to the last of so
-        many files."""
+        """Return every entry below the root in the agent's order of names.
+
+        With `files_limit`, up to the last of that many files.
+        """
 
 
 class FileChange(Struct, frozen=True):
-    """One change of a file, made by an overlay, a job or a person. Carried out only where the file still is
-    as in `before`."""
+    """One change of a file, made by an overlay, a job or a person.
+
+    It is applied only where the file is still as in `before`.
+    """
 
     root: ScopeRoot
     rel: str
@@ -98,15 +111,18 @@ class FileChange(Struct, frozen=True):
     before: bytes | None
     """None: there is no file."""
     after: bytes | None
-    """None: it is deleted."""
+    """None: the file is deleted."""
     mode: int | None = None
-    """Permission bits of a file that is created; None: as usual, or as they are."""
+    """Permission bits of a file that is created; None: the default, or unchanged."""
     place: int | None = None
     """For a record: its position in the file that holds it, or will hold it."""
 
     @property
     def path(self) -> str:
-        """As people see it: a memory path; a companion has none and is called by its path in the home."""
+        """The path as people see it.
+
+        A memory path; a companion has none and is named by its path in the home.
+        """
         is_companion = self.root.key == COMPANIONS
         return self.rel if is_companion else str(memory_path(self.root.scope, self.rel))
 
@@ -119,7 +135,7 @@ class FileChange(Struct, frozen=True):
 
 
 def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Sort changes of several files into the one order in which they can be carried out.
+    """Sort changes of several files into the one order in which they can be applied.
 
     Writes come before deletes, so that a reader in between finds a merged line twice rather than not at all.
     But where one path leads through another (a file becomes a folder, or a folder a file), the delete comes
@@ -143,7 +159,7 @@ def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
 
 
 def _folders_above(rel: str) -> Iterator[str]:
-    """Every folder above `rel`, below its root."""
+    """Yield every folder above `rel`, below its root."""
     while rel := rel.rpartition("/")[0]:
         yield rel
 
@@ -156,14 +172,18 @@ class Savepoint(Struct, frozen=True):
 
 
 class OverlayFiles:
-    """A copy-on-write view of `base`. Writes stay in memory; `changes()` says what they amount to."""
+    """A copy-on-write view of `base`. Writes stay in memory; `changes()` returns their net result."""
 
     def __init__(
         self,
         base: ScopeFiles,
         check: Callable[[str, bytes | None, bytes], None] = lambda _rel, _before, _after: None,
     ) -> None:
-        """`check` may raise to refuse what a file (None: there is none) would become."""
+        """Create an empty overlay.
+
+        `check` may raise to refuse a file's new content; its second argument is the present one (None: no
+        file).
+        """
         self._base = base
         self._check = check
         self._seen: dict[str, bytes | None] = {}
@@ -172,7 +192,7 @@ class OverlayFiles:
         self._removed_directories: set[str] = set()
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """As `ScopeFiles.entry`. A file that was written here has no time and no inode."""
+        """Return an entry as `ScopeFiles.entry` does; a file written here has no time and no inode."""
         if rel in self._written:
             data = self._written[rel]
             if data is not None:
@@ -184,11 +204,11 @@ class OverlayFiles:
         return self._base.entry(rel)
 
     def listed(self, rel: str) -> str:
-        """As `ScopeFiles.listed`; what was written here is spelled as it was written."""
+        """Return a spelling as `ScopeFiles.listed` does; files written here keep theirs."""
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """As `ScopeFiles.read`; what is read is remembered."""
+        """Read as `ScopeFiles.read` does, and remember the bytes."""
         if rel in self._written or self._is_removed(rel):
             data = self._written.get(rel)
             if data is None:
@@ -205,7 +225,7 @@ class OverlayFiles:
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """As `ScopeFiles.write`, in memory."""
+        """Write as `ScopeFiles.write` does, in memory."""
         self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} exists already.")
@@ -219,7 +239,10 @@ class OverlayFiles:
             self._modes[rel] = mode
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """As `ScopeFiles.remove`, in memory. No check for other writers: the transaction does that."""
+        """Remove as `ScopeFiles.remove` does, in memory.
+
+        Does not check for other writers: the transaction does that.
+        """
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -237,7 +260,7 @@ class OverlayFiles:
         self._removed_directories.add(rel)
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """As `ScopeFiles.rename`, in memory; permissions go along."""
+        """Move as `ScopeFiles.rename` does, in memory; permissions are kept."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
@@ -264,7 +287,7 @@ class OverlayFiles:
             self._removed_directories.add(rel)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """As `ScopeFiles.walk`, of the base with what was changed here."""
+        """Walk as `ScopeFiles.walk` does: the base with the changes made here."""
         base = self._base.walk(files_limit=None if files_limit is None else files_limit + self._hidden())
         entries = {
             entry.rel: entry
@@ -285,9 +308,10 @@ class OverlayFiles:
         return Walk(entries=_cut(found, files_limit), problems=base.problems)
 
     def changes(self, root: ScopeRoot) -> tuple[FileChange, ...]:
-        """What differs from the base as this overlay first saw it, in path order; `root` is the base's.
+        """Return the differences from the base as this overlay first saw it, in path order.
 
-        A renamed file keeps its mode, unless it replaces another file."""
+        `root` is the base's. A renamed file keeps its mode, unless it replaces another file.
+        """
         found = []
         for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0])):
             before = self._seen.get(rel)
@@ -297,7 +321,7 @@ class OverlayFiles:
         return tuple(found)
 
     def removed_directories(self) -> tuple[str, ...]:
-        """Directories that should vanish once they are empty, deepest first."""
+        """Return the directories that should vanish once they are empty, deepest first."""
         gone = set(self._removed_directories)
         if gone:
             gone |= {
@@ -308,17 +332,16 @@ class OverlayFiles:
         return tuple(sorted(gone, key=lambda rel: (-rel.count("/"), rel)))
 
     def savepoint(self) -> Savepoint:
-        """A state to go back to with `rollback`."""
+        """Return a state to go back to with `rollback`."""
         return Savepoint(dict(self._written), frozenset(self._removed_directories))
 
     def rollback(self, savepoint: Savepoint) -> None:
-        """Forget what was written and removed after the savepoint."""
+        """Discard writes and removals after the savepoint."""
         self._written = dict(savepoint.written)
         self._removed_directories = set(savepoint.removed_directories)
 
     def _current(self, rel: str) -> bytes | None:
-        """The bytes of a file now; reading them from the base pins what the transaction will compare
-        against."""
+        """Return the bytes of a file now, remembering those of the base for the transaction to compare."""
         if rel in self._written:
             return self._written[rel]
         if self._is_removed(rel):
@@ -337,7 +360,7 @@ class OverlayFiles:
                 refuse_write_protected(rel, entry.mode, done)
 
     def _mode(self, rel: str) -> int | None:
-        """The permissions that go along with a file; None for one that came into being here."""
+        """Return the permissions to keep with a file; None for one that was created here."""
         if rel in self._modes or rel in self._written:
             return self._modes.get(rel)
         entry = self._base.entry(rel)
@@ -353,7 +376,7 @@ class OverlayFiles:
         return data if limit is None else data[:limit]
 
     def _hidden(self) -> int:
-        """An upper bound of the base's files that this view hides."""
+        """Return an upper bound of the base's files that this view hides."""
         if self._removed_directories:
             return len(self._base.walk().entries)
         return sum(data is None for data in self._written.values())
@@ -380,7 +403,7 @@ class OverlayFiles:
 
 
 def _cut(entries: list[DirectoryEntry], files_limit: int | None) -> list[DirectoryEntry]:
-    """The entries up to the last of `files_limit` files."""
+    """Return the entries up to the last of `files_limit` files."""
     files = 0
     for position, entry in enumerate(entries):
         files += entry.kind == "file"
@@ -397,9 +420,6 @@ def _directory(rel: str) -> DirectoryEntry:
     return DirectoryEntry(rel=rel, kind="directory", size=0, mtime_ns=0, inode=0, mode=0o755)
 
 
-# Records as files, for runs only.
-
-
 _ATTEMPTS = 20
 
 
@@ -411,9 +431,12 @@ def run_files(
     wrote: Callable[[str, str | None], None] = lambda _rel, _sha256: None,
     nothing_else: bool = False,
 ) -> ScopeFiles:
-    """The files of a root as runs of this home see them. `lock_dir`: the directory of Reverie's own locks;
-    without it records are only read. `wrote` is called with a file of records just before it changes.
-    `nothing_else`: only records are visible, in a home that has them."""
+    """Return the files of a root as runs of this home see them.
+
+    `lock_dir`: the directory of Reverie's own locks; without it records are only read. `wrote` is called with
+    a file of records just before it changes. `nothing_else`: only records are visible, in a home that has
+    them.
+    """
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
     records = home.records
     if records is None:
@@ -422,7 +445,7 @@ def run_files(
 
 
 class RecordFiles:
-    """Implements `memory.scope_files.ScopeFiles`."""
+    """A view in which each record is a file, for runs only. Implements `ScopeFiles`."""
 
     def __init__(
         self,
@@ -441,26 +464,26 @@ class RecordFiles:
         self._known: dict[str, tuple[DirectoryEntry, dict[str, RecordText]]] = {}
 
     def holder(self, rel: str) -> str:
-        """The real file that holds the record `rel`; empty where `rel` is none."""
+        """Return the real file that holds the record `rel`; empty where `rel` is no record."""
         return self._records.holder(rel)
 
     def place(self, rel: str) -> int | None:
-        """The position of the record in its file now; None if it is not there."""
+        """Return the position of the record in its file now; None if it is missing."""
         found = self._record(rel)
         return None if found is None else found.place
 
     def said(self, rel: str) -> str:
-        """What the record is about; empty for none."""
+        """Return the record's subject; empty for none."""
         found = self._record(rel)
         return "" if found is None else found.said
 
     def stays(self, rel: str) -> bool:
-        """Whether the record must not go now."""
+        """Return whether the record must not be deleted now."""
         found = self._record(rel)
         return found is not None and found.stays
 
     def check(self, rel: str, before: bytes | None, after: bytes) -> None:
-        """Raises `StoreError` where a run may not make this of a record."""
+        """Raise `StoreError` where a run may not change a record from `before` to `after`."""
         if not self.holder(rel):
             return
         if before is None:
@@ -540,8 +563,10 @@ class RecordFiles:
         *,
         place: int | None = None,
     ) -> None:
-        """Replace the record by `data` (None: remove it; a new one is inserted at `place`), unless `compare`,
-        which gets the current record, raises."""
+        """Replace the record by `data`, unless `compare`, which gets the current record, raises.
+
+        None removes it; a new one is inserted at `place`.
+        """
         holder, name = self.holder(rel), rel.rpartition("/")[2]
         text = None if data is None else data.decode("utf-8", "surrogatepass")
         with self._locked(holder):
@@ -577,7 +602,7 @@ class RecordFiles:
         return self._all(holder).get(rel.rpartition("/")[2]) if holder else None
 
     def _all(self, holder: str) -> dict[str, RecordText]:
-        """The records of a file, read again when it has changed."""
+        """Return the records of a file, read again when it has changed."""
         entry = self._base.entry(holder)
         if entry is None or entry.kind != "file":
             return {}
@@ -592,7 +617,7 @@ class RecordFiles:
 
 
 class _RecordOvertaken(Exception):
-    """Somebody without a lock wrote in between."""
+    """A writer without a lock changed the file in between."""
 
 
 def _file(rel: str, record: RecordText, holder: DirectoryEntry) -> DirectoryEntry:

@@ -1,19 +1,18 @@
-"""The one store: every change of a memory, by hand, by model or by rules, goes through here; and whether
-Reverie may write into it now.
+"""The one store: every change of a memory, by hand, by model or by rules, goes through it.
 
 It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home, what the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It holds no
-constant of any agent. What else a change means (usage, attribution, history) is left to a `ChangeListener`,
-so that the same store serves the disk and a run's overlay, where nothing but the overlay changes until the
-run's transaction applies it.
+home, contents that the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It
+holds no constant of any agent. Other effects of a change (usage, attribution, history) are left to a
+`ChangeListener`, so that the same store serves the disk and a run's overlay, where nothing but the overlay
+changes until the run's transaction applies it.
 
-A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is read-
-only until a person permits writing. A permission is kept in Reverie's own data directory, per home id and
-store, together with the evidence that the person saw; any other evidence, such as the next version, asks
-again. Every path that writes asks the `WriteGuard`: the store, transactions (runs, undo, recovery), sidecars
-inside a home, the agent's lock, companions, records, trace dumps, recorded failures and the doctor's fixes.
-Runs ask once more before they begin. A test opens every path and fails on a write below a home that is
-refused.
+The `WriteGuard` decides whether Reverie may write at all. A home reports layouts and versions that Reverie
+does not know (`Home.write_refusals`). Such a store is read-only until a person permits writing. A permission
+is kept in Reverie's own data directory, per home id and store, together with the evidence that the person
+saw; any other evidence, such as the next version, asks again. Every path that writes asks the guard: the
+store, transactions (runs, undo, recovery), sidecars inside a home, the agent's lock, companions, records,
+trace dumps, recorded failures and the doctor's fixes. Runs ask once more before they begin. A test opens
+every path and fails on a write below a home that is refused.
 
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
@@ -21,8 +20,8 @@ expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 Threading: blocking; any thread but the GUI's. Mutations of one root are serialised between all Reverie
 processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap. The
 guard caches nothing. Failure: `UserError` and nothing changed; of the guard `ReadOnlyStore`, `Busy`, or
-`Unavailable` if another home was put in the place of this one. What goes wrong once the change is made (its
-use cannot be counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
+`Unavailable` if another home was put in the place of this one. A failure after the change is made (its use
+cannot be counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
@@ -50,9 +49,6 @@ from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_te
 from reverie.text.summaries import some
 from reverie.values import Struct
 
-# May Reverie write? Permissions for unknown layouts, and the lock of the agent.
-
-
 PERMISSIONS = "write-anyway.json"
 _ENTRIES = "permitted"
 
@@ -70,7 +66,7 @@ class ReadOnlyStore(StoreError):
 
 
 class WriteGuard:
-    """Which stores of one home may be written. `file` keeps what a person has permitted."""
+    """Decides which stores of one home may be written. `file` keeps a person's permissions."""
 
     def __init__(
         self,
@@ -81,23 +77,30 @@ class WriteGuard:
         clock: Clock,
         require_same: Callable[[], None] = lambda: None,
     ) -> None:
-        """`require_same` raises `Unavailable` once another home is in the place of this one."""
+        """Create the guard of a home.
+
+        `require_same` raises `Unavailable` once another home is in the place of this one.
+        """
         self._home = home
         self._require_same = require_same
         self._file = file
         self._sidecar = Sidecar(file, lock_dir=lock_dir, clock=clock)
         self.lock_dir = lock_dir
-        """Where the locks between the Reverie processes of this profile lie."""
+        """The directory of the locks between the Reverie processes of this profile."""
         self._clock = clock
 
     def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
-        """Why `root` is read-only; None where it may be written. Without a root: the sidecars and companions
-        of the home."""
+        """Return why `root` is read-only; None where it may be written.
+
+        Without a root: the sidecars and companions of the home.
+        """
         return self._first(self._home.write_refusals(root))
 
     def refusal_of(self, context: ScopeContext) -> Refusal | None:
-        """Why a run in this context may not begin: the first store that Reverie does not know. One that is
-        only not in use stops nothing but writes into itself, unless there is no other."""
+        """Return why a run in this context may not begin: the first store that Reverie does not know.
+
+        A store that is only not in use prevents nothing but writes into itself, unless there is no other.
+        """
         roots = tuple(_roots_of(self._home, context))
         unknown = self._first(_unknown(self._reported(roots)))
         if unknown is not None:
@@ -106,32 +109,40 @@ class WriteGuard:
         return unused[0] if unused and all(unused) else None
 
     def unknown(self, context: ScopeContext | None = None) -> tuple[tuple[Refusal, bool], ...]:
-        """Everything that Reverie does not know, in one context or in all stores, and whether a person has
-        permitted writing."""
+        """Return everything that Reverie does not know, with whether a person has permitted writing.
+
+        In one context, or in all stores.
+        """
         roots = self._home.roots() if context is None else tuple(_roots_of(self._home, context))
         reported = _unknown(self._reported(roots))
         permitted = self._permitted() if reported else {}
         return tuple((each, _covers(permitted, each)) for each in reported)
 
     def require(self, root: ScopeRoot | None = None) -> None:
-        """Raises `ReadOnlyStore` where `root` (the home's own files without one) is read-only, `Unavailable`
-        where it is of another home by now."""
+        """Raise `ReadOnlyStore` where `root` (without one, the home's own files) is read-only.
+
+        Raises `Unavailable` where it belongs to another home by now.
+        """
         self._require_same()
         refusal = self.refusal(root)
         if refusal is not None:
             raise ReadOnlyStore(refusal)
 
     def require_context(self, context: ScopeContext) -> None:
-        """Raises `ReadOnlyStore` where a run in this context may not begin (`refusal_of`),
-        `Unavailable` where it is another home by now."""
+        """Raise `ReadOnlyStore` where a run in this context may not begin (`refusal_of`).
+
+        Raises `Unavailable` where it is another home by now.
+        """
         self._require_same()
         refusal = self.refusal_of(context)
         if refusal is not None:
             raise ReadOnlyStore(refusal)
 
     def permit(self, refusals: Iterable[Refusal]) -> None:
-        """Write from now on, as long as exactly this is found. Raises `StoreError` for what no person can
-        permit."""
+        """Permit writing from now on, as long as exactly this evidence is found.
+
+        Raises `StoreError` for a refusal that no person can permit.
+        """
         given = tuple(refusals)
         for refusal in given:
             if not refusal.permissible:
@@ -171,7 +182,7 @@ def _unknown(reported: Iterable[Refusal]) -> tuple[Refusal, ...]:
 
 
 def rule_under(refusal: Refusal | None, rule: FileRule) -> FileRule:
-    """The rule of a file in a store that `refusal` makes read-only; None leaves it as it is."""
+    """Return the rule of a file in a store that `refusal` makes read-only; None leaves it unchanged."""
     if refusal is None or rule.kind != "editable":
         return rule
     return FileRule("read-only", str(ReadOnlyStore(refusal)))
@@ -182,19 +193,8 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
     return refusal.permissible and isinstance(entry, dict) and entry.get("evidence") == refusal.evidence
 
 
-# The lock that an agent holds while it rewrites a store (`Home.write_lock`). Codex holds `flock` on a file in
-# its home for a whole consolidation and overwrites what is written meanwhile. While Reverie holds it, the
-# agent postpones its job, so Reverie takes it around each write only, never while a model thinks. It is
-# reentrant per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
-#
-# Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for each
-# other and none of them mistakes another for the agent. The order is the same everywhere: Reverie's own lock,
-# the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the agent holds the
-# lock, none if another Reverie does.
-
-
 PATIENCE_S = 0.25
-"""How long a Reverie of another profile may hold it: for one write, which takes a moment."""
+"""How long to wait for a Reverie of another profile, which holds it for one write only."""
 OWN_PATIENCE_S = 10.0
 """How long to wait for other threads and processes of this profile."""
 
@@ -213,7 +213,18 @@ _held = _HeldLock()
 def write_locks(
     home: Home, roots: Iterable[ScopeRoot], *, lock_dir: Path, patience_s: float = PATIENCE_S
 ) -> Iterator[None]:
-    """Hold the agent's locks of these roots for the `with` block. `lock_dir`: of Reverie's own locks."""
+    """Hold the agent's locks of these roots for the `with` block.
+
+    This is the lock that an agent holds while it rewrites a store (`Home.write_lock`). Codex holds `flock` on
+    a file in its home for a whole consolidation and overwrites any concurrent change. While Reverie holds it,
+    the agent postpones its job, so Reverie takes it around each write only, never while a model thinks. It is
+    reentrant per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
+
+    Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for
+    each other and none of them mistakes another for the agent. The order is the same everywhere: Reverie's
+    own lock, the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the
+    agent holds the lock, none if another Reverie does. `lock_dir`: of Reverie's own locks.
+    """
     rules = home.store_rules
     found = () if rules is None else map(rules.write_lock, roots)
     locks = {lock.file: lock for lock in found if lock is not None}
@@ -228,8 +239,10 @@ def write_locks(
 
 
 def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
-    """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home): for a run,
-    before it begins."""
+    """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home).
+
+    For a run, before it begins.
+    """
     rules = home.store_rules
     if rules is None:
         return
@@ -237,7 +250,7 @@ def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *
         lock = rules.write_lock(root)
         if lock is None or lock.file in _held.files or not is_held(lock.file):
             continue
-        with file_lock(lock_dir, lock.file, timeout_s=OWN_PATIENCE_S):  # it may have been one of us
+        with file_lock(lock_dir, lock.file, timeout_s=OWN_PATIENCE_S):  # it may have been a Reverie
             if is_held(lock.file):
                 raise _busy(lock)
 
@@ -264,15 +277,8 @@ def _busy(lock: WriteLock) -> Busy:
     )
 
 
-# The store.
-
-
-# What the store refuses, and in which words, apart from paths and containment (`memory.paths`,
-# `files.rooted`). `StoreError` or `Conflict`, raised before anything changed.
-
-
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """What is no UTF-8 must not come back with its odd bytes replaced."""
+    """Raise `StoreError` for content that is no UTF-8, whose odd bytes a write would replace."""
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",
@@ -282,7 +288,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
-    """There is nothing at this path."""
+    """Return the error for a path without a memory."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",
@@ -291,14 +297,20 @@ def missing(parsed: MemoryPath) -> StoreError:
 
 
 def changed(parsed: MemoryPath, what: str) -> Conflict:
-    """The file is not what the change was made for. `what`: half a sentence that says so."""
+    """Return the error for a file that is not the one the change was made for.
+
+    `what`: half a sentence that says so.
+    """
     return Conflict(
         f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
     )
 
 
 def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
-    """The bytes to be written; text that is none, or too much of it, is refused."""
+    """Return the bytes to write.
+
+    Raises `StoreError` for invalid or too much text.
+    """
     try:
         data = content.encode("utf-8")
     except UnicodeEncodeError:
@@ -320,7 +332,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
 
 
 def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
-    """Raises `StoreError` (reason `scope-full`) where one more file would be above the home's cap."""
+    """Raise `StoreError` (reason `scope-full`) where one more file would exceed the home's cap."""
     cap = caps.files_per_scope
     count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
     if count >= cap:
@@ -335,8 +347,10 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
 def refuse_untouchable(
     home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
 ) -> None:
-    """No scope as a whole, and nothing that the home keeps for its agent. `as_a_whole`: it goes, or comes
-    back as it was."""
+    """Raise `StoreError` for a whole scope, and for files that the home keeps for its agent.
+
+    `as_a_whole`: the file is deleted, or restored unchanged.
+    """
     refuse_scope_root(parsed, done)
     rule = home.file_rule(root, parsed.rel)
     if rule.kind != "editable" and not (as_a_whole and rule.deletable):
@@ -349,7 +363,7 @@ def refuse_untouchable(
 
 
 def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
-    """Raises `StoreError` for a scope itself. `done`: what would be done to it, such as "renamed"."""
+    """Raise `StoreError` for a scope itself. `done`: the intended action, such as "renamed"."""
     if parsed.is_scope_root:
         raise StoreError(
             f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
@@ -357,55 +371,54 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
-    """Raises `StoreError` for a folder; a missing path is fine."""
+    """Raise `StoreError` for a folder; a missing path is fine."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
 
 
-# What a change means beyond the file: the interface that the store calls, and the one that does nothing.
-# `memory.recording` has the one for the disk. `will_change` and `will_delete` may refuse; what goes wrong
-# after the change is a warning.
-
-
 class ChangeListener(Protocol):
-    """What a change means beyond the file itself. `rel` is below `root`; called on the store's thread."""
+    """The effects of a change beyond the file itself.
+
+    `memory.recording` has the implementation for the disk. `rel` is below `root`; called on the store's
+    thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
+    """
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
-        """Mutual exclusion over one root between the Reverie processes of a profile; and over `rel` with its
-        agent, where that takes a lock for it."""
+        """Exclude the other Reverie processes of a profile from one root, as a context manager.
+
+        Also excludes the agent from `rel`, where it takes a lock for that file.
+        """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
-        """Before something is created, overwritten, moved or deleted: keep what is there. May raise to
-        refuse."""
+        """Preserve the present state before a creation, overwrite, move or deletion. May raise to refuse."""
 
     def will_delete(self, root: ScopeRoot, rel: str) -> None:
-        """After `will_change`, before a file or folder is deleted. May raise to refuse what could not be
-        brought back."""
+        """Check, after `will_change`, that a file or folder could be restored. May raise to refuse."""
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
-        """At the last moment before one file becomes `after`: attribute the change."""
+        """Attribute the change, at the last moment before one file becomes `after`."""
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
-        """A file was created or written."""
+        """Handle a created or written file."""
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        """A file or folder was deleted."""
+        """Handle a deleted file or folder."""
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        """A file or folder was moved to `new_rel`."""
+        """Handle a file or folder that was moved to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
-        """The agent viewed a file: that is a use."""
+        """Count the agent's view of a file as a use."""
 
     def warn(self, sentence: str) -> None:
-        """The change was made, and this went wrong with what belongs to it."""
+        """Report a failure after a change that was made."""
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        """A person pinned a file, or unpinned it."""
+        """Handle a person's pin of a file, or its removal."""
 
 
 class NoChangeListener:
-    """For overlays: nothing but the overlay changes."""
+    """The listener for overlays: nothing but the overlay changes."""
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         return nullcontext()
@@ -422,13 +435,15 @@ class NoChangeListener:
 
 
 _ATTEMPTS = 20
-# One byte more than the history keeps of a file: nobody needs to know more of a larger one.
+# One byte more than the history keeps of a file: no comparison needs more of a larger one.
 _MOST_READ = 64 * 1024 * 1024 + 1
 
 
 class StoredText(Struct, frozen=True):
-    """One memory as read. `content` is decoded with U+FFFD where `valid` is False; `sha256` is of
-    `content`."""
+    """One memory as read.
+
+    `content` is decoded with U+FFFD where `valid` is False; `sha256` is of `content`.
+    """
 
     content: str
     sha256: str
@@ -452,13 +467,15 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """The parsed path, spelled as the directories list it, with its root. Raises `PathRuleError`,
-        `ScopeUnavailable`; refuses `/memories` itself."""
+        """Return the parsed path, spelled as the directories list it, with its root.
+
+        Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories` itself.
+        """
         parsed, root, files = self._located(path)
         return memory_path(root.scope, files.listed(parsed.rel)), root, files
 
     def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """As `resolve`, for a new name: the last part stays as it is spelled here."""
+        """Resolve a new name as `resolve` does; the last part keeps its spelling."""
         parsed, root, files = self._located(path)
         *above, name = parsed.segments or ("",)
         listed = files.listed("/".join(above)).split("/") if above else []
@@ -476,13 +493,18 @@ class MemoryStore:
         return parsed, root, self._files_of(root)
 
     def entry(self, path: str | MemoryPath) -> DirectoryEntry | None:
-        """The file or folder at the path; None if there is none. Raises `StoreError` for an invalid path,
-        `ScopeUnavailable`."""
+        """Return the file or folder at the path; None if there is none.
+
+        Raises `StoreError` for an invalid path, `ScopeUnavailable`.
+        """
         parsed, _root, files = self.resolve(path)
         return files.entry(parsed.rel)
 
     def read_text(self, path: str | MemoryPath, *, as_use: bool) -> StoredText:
-        """The whole text of one memory. `as_use` counts it as an agent's read. Refuses files over the cap."""
+        """Return the whole text of one memory; `as_use` counts it as an agent's read.
+
+        Refuses files over the cap.
+        """
         parsed, root, files = self.resolve(path)
         text = self._text(parsed, files)
         if as_use:
@@ -495,10 +517,10 @@ class MemoryStore:
         self._effects.read(root, parsed.rel)
 
     def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
-        """Whole-file compare-and-swap; `None` expects no file. Returns the new hash; raises `Conflict`.
+        """Write a whole file by compare-and-swap, and return the new hash; None expects no file.
 
-        A path that leads through something that is not a directory, or to a directory, is a plain
-        `StoreError`.
+        Raises `Conflict`. A path that leads through something that is not a directory, or to a directory, is
+        a plain `StoreError`.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "saved")
@@ -521,7 +543,7 @@ class MemoryStore:
             check_content(self.home, root, parsed.rel, before, data)
 
             def compare(current: bytes | None) -> None:
-                # Valid text has the same hash decoded as in bytes, and other bytes never have.
+                # Only for valid text is the hash of the decoded text that of the bytes.
                 if sha256_of_bytes(current) != expected_sha256:
                     raise changed(parsed, "it changed meanwhile")
 
@@ -531,7 +553,7 @@ class MemoryStore:
         return sha256_of_text(content)
 
     def create(self, path: str | MemoryPath, content: str) -> None:
-        """A new memory; an existing file or directory is never replaced."""
+        """Create a memory; an existing file or directory is never replaced."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "created as a file")
         data = encoded(parsed, content, self.home.caps)
@@ -553,7 +575,7 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read, `change`, write back; repeated when an agent wrote in between. Returns the new text."""
+        """Read, `change` and write back, again when an agent wrote in between; return the new text."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):
@@ -580,7 +602,7 @@ class MemoryStore:
         return after
 
     def delete(self, path: str | MemoryPath) -> None:
-        """Delete a file, or a directory with all that is in it."""
+        """Delete a file, or a directory with everything in it."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "deleted", as_a_whole=True)
         with self._effects.exclusive(root, parsed.rel):
@@ -593,7 +615,10 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Raises `_OvertakenStore`, and restores what it took, if it was written to after the snapshot."""
+        """Delete once.
+
+        Raises `_OvertakenStore`, and restores what was removed, if it was written to after the snapshot.
+        """
         entry = files.entry(parsed.rel)
         if entry is None:
             raise missing(parsed)
@@ -601,7 +626,7 @@ class MemoryStore:
         for rel in below:
             each = MemoryPath(parsed.scope, tuple(rel.split("/")))
             refuse_untouchable(self.home, root, each, "deleted", as_a_whole=True)
-        # Seen before the history looks: if it is the same afterwards, it is what the history has.
+        # Read before the snapshot: if it is the same afterwards, the history has it.
         content = files.read(parsed.rel, limit=_MOST_READ) if entry.kind == "file" else None
         self._effects.will_change(root, parsed.rel)
         self._effects.will_delete(root, parsed.rel)
@@ -620,8 +645,10 @@ class MemoryStore:
         self._say_protected(root, protected, "deleted")
 
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
-        """Move a file or directory inside its scope. Neither size nor file count is checked (mux.md section
-        6)."""
+        """Move a file or directory inside its scope.
+
+        Neither size nor file count is checked (mux.md section 6).
+        """
         source, root, files = self.resolve(old)
         target, target_root, _files = self.resolve_new(new)
         refuse_untouchable(self.home, root, source, "renamed")
@@ -664,7 +691,7 @@ class MemoryStore:
         self._effects.renamed(root, source.rel, target.rel)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
-        """Pin or unpin one path; whether a file is there is not checked (mux.md section 6)."""
+        """Pin or unpin one path, without checking that a file exists (mux.md section 6)."""
         parsed, root, _files = self.resolve(path)
         refuse_scope_root(parsed, "pinned")
         self._effects.pinned(root, parsed.rel, pinned)
@@ -692,7 +719,7 @@ class MemoryStore:
 
     @staticmethod
     def _protected(files: ScopeFiles, rel: str) -> list[str]:
-        """The file, where it is write-protected (`files.atomic`)."""
+        """Return the file if it is write-protected (`files.atomic`), else nothing."""
         entry = files.entry(rel)
         return [rel] if entry is not None and is_write_protected(entry.mode) else []
 
@@ -705,7 +732,7 @@ class MemoryStore:
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[None]:
-        """A change that was made is no failure, also where the disk could not make it durable."""
+        """Turn the failure to make a finished change durable into a warning."""
         warnings: list[str] = []
         with undurable_as_warning(warnings):
             yield
@@ -740,7 +767,7 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """The file, or all in the folder, and what tells that one was not written since."""
+        """Return the file, or all files in the folder, each with a stamp that reveals a later write."""
         if entry.kind == "file":
             return {rel: _stamp(entry)}
         return {
@@ -751,7 +778,7 @@ class MemoryStore:
 
 
 class _Stamp(Struct, frozen=True):
-    """What tells that a file was not changed since."""
+    """The facts that reveal a change of a file."""
 
     inode: int
     size: int
@@ -760,7 +787,7 @@ class _Stamp(Struct, frozen=True):
 
 
 class _OvertakenStore(Exception):
-    """Somebody wrote in between."""
+    """Another process wrote in between."""
 
 
 def _stamp(entry: DirectoryEntry) -> _Stamp:

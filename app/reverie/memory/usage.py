@@ -1,10 +1,10 @@
-"""Pins and use of the memories of one home: the agent's sidecar (formats/mux.md section 8), and Reverie's
-notes on it; and the hot set that mux makes of them.
+"""Pins and use of the memories of one home, in the agent's sidecar and in Reverie's own files.
 
-Every change is one read-modify-write through `files.sidecar`: no update is lost between the Reverie processes
-of a profile, and unknown fields and untouched entries stay as they are. What the agent's loader would throw
-away is moved to `<sidecar>.rejected.json` beside it on the next save. A home without a usage sidecar gets one
-in Reverie's own data directory.
+The sidecar is the agent's (formats/mux.md section 8); the hot set that mux makes from it is below. Every
+change is one read-modify-write through `files.sidecar`: no update is lost between the Reverie processes of a
+profile, and unknown fields and untouched entries stay as they are. Entries that the agent's loader would
+discard are moved to `<sidecar>.rejected.json` beside it on the next save. A home without a usage sidecar gets
+one in Reverie's own data directory.
 
 An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.usage_rules`)
 in Reverie's data directory remembers them. It is written ahead of each change, under the sidecar's lock, and
@@ -13,13 +13,9 @@ made. Every change, like `reapply_lost`, first puts back what the agent has over
 Reverie ends with a newline, which no agent writes, so a Reverie with another profile is not mistaken for the
 agent.
 
-The hot set is which memories mux loads in full at the start of a conversation, and the block they make: its
-bytes come from `read`, the time and the token counter are arguments.
-
-Threading: any thread but the GUI's; the hot set is pure, and nothing in it raises on any content. Failure:
-`Unavailable` (also when the home is missing: that does not mean "no pins"), `Busy` or `Conflict`, and nothing
-changed. An unreadable sidecar reads as empty, as it does for the agent, and is kept under another name before
-the first write.
+Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is missing: that does not mean
+"no pins"), `Busy` or `Conflict`, and nothing changed. An unreadable sidecar reads as empty, as it does for
+the agent, and is kept under another name before the first write.
 """
 
 from __future__ import annotations
@@ -61,19 +57,21 @@ from reverie.memory.usage_rules import (
 from reverie.text.summaries import JS_SPACE, estimate_tokens
 from reverie.values import Struct, replace
 
-# The ledger is replaced whole, so it is never half written, but not synced: it protects against an agent that
-# overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the cost
-# of each counted use. Only the holder of the lock on the usage sidecar writes it; damaged items are left out.
-
 
 class LedgerFile:
-    """The file at `path`; its directory is made, closed to others, by the first write."""
+    """The ledger's file at `path`; the first write creates its directory, private to its owner.
+
+    It is replaced whole, so it is never half written, but not synced: it protects against an agent that
+    overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the
+    cost of each counted use. Only the holder of the lock on the usage sidecar writes it; damaged items are
+    left out.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> Ledger:
-        """The ledger; an empty one if there is none that can be understood."""
+        """Return the ledger; an empty one if there is no valid file."""
         try:
             return _ledger_from(parse_object(read_regular(self._path)))
         except (FileNotFoundError, ValueError):
@@ -82,13 +80,19 @@ class LedgerFile:
             raise user_error_from_os(error, f"“{self._path.name}” could not be read.") from error
 
     def write(self, ledger: Ledger) -> None:
-        """Replace the file whole. Raises `UserError`; the old one stays then."""
+        """Replace the file whole.
+
+        Raises `UserError`; the old file stays then.
+        """
         ensure_private(self._path.parent)
         _replace_unsynced(self._path, _stored(ledger))
 
 
 def _replace_unsynced(path: Path, data: dict[str, Any]) -> None:
-    """Replace a JSON file whole, without a sync. Raises `UserError`; the old one stays then."""
+    """Replace a JSON file whole, without a sync.
+
+    Raises `UserError`; the old file stays then.
+    """
     temporary = path.with_name(temporary_name(path.name))
     try:
         temporary.write_bytes(stringify(data))
@@ -100,7 +104,7 @@ def _replace_unsynced(path: Path, data: dict[str, Any]) -> None:
 
 
 def _stored(ledger: Ledger) -> dict[str, Any]:
-    """`ledger` as JSON data."""
+    """Return `ledger` as JSON data."""
     data: dict[str, Any] = {
         "version": ledger.version,
         "deltas": {key: _stored_delta(delta) for key, delta in ledger.deltas.items()},
@@ -151,23 +155,23 @@ def _origin_from(raw: object) -> tuple[str, Ledger] | None:
     return str(raw.get("version")), _ledger_from({**raw["ledger"], "origin": None})
 
 
-# The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
-# (formats/mux.md section 8). The tally keeps Reverie's own share, so that the two can be shown apart; it
-# never changes a sidecar. It follows a memory that is moved, and waits for one that is deleted in case the
-# deletion is undone. A file that cannot be read counts as zero uses.
-
-
 MOST_GONE = 2_000
 FILE = "own-uses.json"
 
 
 class Tally:
-    """Counts by logical key. Pure."""
+    """Reverie's own share of the uses, by logical key. Pure.
+
+    The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
+    (formats/mux.md section 8). The tally keeps Reverie's own share, so that the two can be shown apart; it
+    never changes a sidecar. It follows a memory that is moved, and keeps the count of a deleted one in case
+    the deletion is undone.
+    """
 
     def __init__(self, uses: Mapping[str, int] | None = None, gone: Mapping[str, int] | None = None) -> None:
         self.uses = dict(uses or {})
         self.gone = dict(gone or {})
-        """Of memories that were deleted; the newest last."""
+        """Counts of deleted memories; the newest last."""
 
     def add(self, key: str, count: int = 1) -> None:
         """Add `count` uses; it may be negative."""
@@ -177,13 +181,16 @@ class Tally:
             del self.uses[key]
 
     def move(self, old: str, new: str) -> None:
-        """A memory or folder has another name."""
+        """Rename a memory or folder."""
         for key in [key for key in self.uses if is_below(key, old)]:
             self.uses[new + key[len(old) :]] = self.uses.pop(key)
 
     def drop(self, key: str, entries: Iterable[str] = ()) -> None:
-        """A memory or folder was deleted. `entries`: all that it took along, those too of which no use is
-        Reverie's: when they come back, none of their uses is."""
+        """Delete a memory or folder.
+
+        `entries`: everything deleted with it, including memories without a use by Reverie: when they come
+        back, none of their uses is Reverie's.
+        """
         for below in {*entries, *(each for each in self.uses if is_below(each, key))}:
             self.gone.pop(below, None)
             self.gone[below] = self.uses.pop(below, 0)
@@ -193,7 +200,7 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """A change of several entries by a run or by hand, or its undo: additional uses are Reverie's."""
+        """Apply a change of several entries by a run or by hand, or its undo; added uses are Reverie's."""
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
             self.drop(key, (key,))
@@ -210,23 +217,26 @@ class Tally:
                 elif source is not None:
                     moved = before[source]
                     count = left.pop(source) + now.access_count - (moved.access_count if moved else 0)
-                    # Two unlike memories may count alike: what went may come back, and is known then.
+                    # Different memories may have equal counts; a deleted one may come back, so keep it.
             self.add(key, count)
 
 
 class OwnUses:
-    """The file of one home."""
+    """The tally's file of one home. A file that cannot be read counts as zero uses."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._path = path
         self._lock_dir = lock_dir
 
     def read(self) -> Mapping[str, int]:
-        """The counts by logical key; none where there is no file that can be understood."""
+        """Return the counts by logical key; none where there is no valid file."""
         return self._read().uses
 
     def change(self, rule: Callable[[Tally], object]) -> None:
-        """Apply `rule`. Raises `UserError`; the old file stays then."""
+        """Apply `rule`.
+
+        Raises `UserError`; the old file stays then.
+        """
         ensure_private(self._path.parent)
         with file_lock(self._lock_dir, self._path):
             tally = self._read()
@@ -251,8 +261,10 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Return whether an entry that went is the one that came: a move keeps its count and the time of its last
-    use; runs of earlier versions counted it as a use."""
+    """Return whether a removed entry is the same as a new one, moved.
+
+    A move keeps its count and the time of its last use; runs of earlier versions counted it as a use.
+    """
     if old is None or new.pinned != old.pinned:
         return False
     if new.access_count == old.access_count:
@@ -264,16 +276,16 @@ _log = logging.getLogger("reverie.memory")
 
 LEDGER = "usage-deltas.json"
 _PACE_S = 3.0
-"""How often at most lost changes are put back while nothing else is written."""
+"""Minimum interval at which lost changes are put back while nothing else is written."""
 _SETTLE_S = 0.8
-"""How long an overwritten version is left alone, so that a Reverie with another profile sees it too."""
+"""How long an overwritten version is left unchanged, so that a Reverie with another profile sees it too."""
 
 
 _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errno.ELOOP})
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Whether only the sidecar cannot be read; a missing home has other causes."""
+    """Return whether only the sidecar cannot be read; a missing home has other causes."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
@@ -283,9 +295,9 @@ class UsageRestored(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """The keys put back now."""
     announce: int = 0
-    """How many changes a running agent lacks, where a person has not been told yet; else 0."""
+    """Number of changes that a running agent lacks, if a person was not informed yet; else 0."""
     pending: bool = False
-    """Something is still to be put back: ask again in a second."""
+    """Something is still to be put back: try again in a second."""
 
 
 class UsageLog:
@@ -301,7 +313,10 @@ class UsageLog:
         require: Callable[[], None] = lambda: None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`require` raises `ReadOnlyStore` while the home's own sidecar must not be written."""
+        """Open the sidecar of a home, or Reverie's own at `own_sidecar` if it has none.
+
+        `require` raises `ReadOnlyStore` while the home's own sidecar must not be written.
+        """
         in_home = home.sidecars is not None
         path = own_sidecar if home.sidecars is None else home.sidecars.usage
         permitted = require if in_home else lambda: None
@@ -316,17 +331,19 @@ class UsageLog:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=permitted, ending=ending)
         self._own_uses = OwnUses(own_sidecar.with_name(FILE), lock_dir=lock_dir)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=permitted)
-        # A sidecar of our own is overwritten by nobody.
+        # No other program overwrites a sidecar of our own.
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
-        """Every entry that says something, by logical key."""
+        """Return every entry that is not empty, by logical key."""
         self._require_home()
         return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """As `load`, with a mark at pins that the running agent has not read yet. A sidecar that may not be
-        read gives no entries; `problem` says so."""
+        """Load the entries, and mark pins that the running agent has not read yet.
+
+        A sidecar that may not be read gives no entries; `problem` returns the reason.
+        """
         try:
             found = self.load()
         except Unavailable as error:
@@ -342,12 +359,15 @@ class UsageLog:
         return found
 
     def problem(self) -> str:
-        """Why no pins and no use are known although there is a sidecar; empty if it can be read."""
+        """Return why pins and use are unknown although there is a sidecar; empty if it can be read."""
         return self._problem(or_damaged=True)
 
     def closed_problem(self) -> str:
-        """As `problem`, for a sidecar that may not be read. A damaged one has no entries for the agent
-        either, so what answers as the agent does says nothing of it."""
+        """Return the problem of a sidecar that may not be read.
+
+        Ignores a damaged one, which has no entries for the agent either, so that callers that answer as the
+        agent does do not mention it.
+        """
         return self._problem(or_damaged=False)
 
     def _problem(self, *, or_damaged: bool) -> str:
@@ -365,8 +385,10 @@ class UsageLog:
         self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False, counts: bool = True) -> None:
-        """Count one use that was a write; `own`: a person's or Reverie's, not the agent's. Without `counts`
-        only the time of the write is noted."""
+        """Count one use that was a write; `own`: by a person or Reverie, not the agent.
+
+        Without `counts` only the time of the write is noted.
+        """
 
         def note(entries: usage_rules.Entries) -> None:
             if counts:
@@ -380,15 +402,17 @@ class UsageLog:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
-        """Pin, which is a use with `counts`, or unpin, which is none: the statistics stay."""
+        """Pin, which is a use with `counts`, or unpin, which is none and keeps the statistics."""
         now = self._clock()
         self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, now, counts=counts), [key])
         if own and pinned and counts:
             self._tally(lambda tally: tally.add(key))
 
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
-        """Move the entry and those below it, over whatever is there; `counts`: with one write on the new
-        key."""
+        """Move the entry and those below it, over any that exist.
+
+        `counts`: with one write on the new key.
+        """
         self._change(
             lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
             subtrees=[old_key, new_key],
@@ -415,28 +439,35 @@ class UsageLog:
     def apply_delta(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """Three-way, field by field: what is still as in `before` becomes as in `after`; the rest stays. What
-        is counted more is Reverie's."""
+        """Apply a change field by field: values that are still as in `before` become as in `after`.
+
+        Other values stay. Additional uses are Reverie's.
+        """
         if before or after:
             self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Note Reverie's share of the uses. The sidecar is already changed: a failure here only makes the
-        display less exact."""
+        """Update Reverie's share of the uses.
+
+        The sidecar is already changed: a failure here only makes the display less exact.
+        """
         try:
             self._own_uses.change(rule)
         except UserError as error:
             _log.warning("own uses are not told apart: %s", error)
 
     def unknown_pins(self) -> frozenset[str]:
-        """The keys whose pin, or lack of one, a running agent is known not to have read yet."""
+        """Return the keys whose pin, or lack of one, a running agent is known not to have read yet."""
         return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
 
     def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
-        """Put back what the agent has overwritten. With `patient`, for callers that ask again: not before
-        other processes had a chance to see it too, and only every few seconds. While the sidecar must not be
-        written nothing is put back; the ledger keeps it."""
+        """Put back the changes that the agent has overwritten.
+
+        With `patient`, for callers that repeat the call: only after other processes had a chance to see them
+        too, and only every few seconds. While the sidecar must not be written nothing is put back; the ledger
+        keeps the changes.
+        """
         try:
             return self._reapply(patient=patient)
         except ReadOnlyStore:
@@ -478,8 +509,10 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes only the named entries. `tell`: mark what the result announces as
-        announced. Without `put_back`, lost changes are only noted."""
+        """Apply `rule`, which changes only the named entries.
+
+        `tell`: mark the changes in the result as announced. Without `put_back`, lost changes are only noted.
+        """
         self._require_home()
         if self._ledger is None:
             ensure_private(self._sidecar.path.parent)
@@ -489,7 +522,7 @@ class UsageLog:
         base: Ledger | None = None
         outcome: _UsageOutcome | None = None
 
-        # What this does elsewhere only the holder of the sidecar's lock does, and a second call does it over.
+        # Other files are written only under the sidecar's lock; a second call writes them again.
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
             nonlocal base, outcome
             if self._ledger is not None and base is None:
@@ -511,7 +544,7 @@ class UsageLog:
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Identifies the current file among all that were ever there; empty if there is none."""
+        """Return an identifier of the current file among all that ever existed; empty if there is none."""
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -521,8 +554,7 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """Restore the ledger after a refused change, which must not be made later as one that the agent
-        overwrote."""
+        """Restore the ledger after a refused change, so that it is not repeated as an overwritten one."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
@@ -538,8 +570,10 @@ class UsageLog:
         self._rejected.update(add)
 
     def _file_test(self) -> Callable[[str], bool]:
-        """Returns a test whether a key names something on disk; asks the home for its roots at the first
-        call."""
+        """Return a test whether a key names something on disk.
+
+        It asks the home for its roots at the first call.
+        """
         roots: list[ScopeRoot] = []
 
         def exists(key: str) -> bool:
@@ -620,24 +654,13 @@ def _outcome(
 
 
 def _version(entries: Entries) -> str:
-    """The same for the same entries in the same order, however their file is written."""
+    """Return a hash of the entries in their order, independent of the file's formatting."""
     return hashlib.sha256(stringify(entries)).hexdigest()
 
 
-# The hot set, by the rules of formats/mux.md sections 4 and 12: candidates are pinned or have been used,
-# ranked by pin, then by use that halves every seven days, then by path. They are taken greedily while bytes,
-# tokens, items and tries last; one that does not fit is skipped, and smaller ones behind it may still fit.
-# The reason for each skip is kept.
-#
-# Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note below
-# a cut file are worded by us and as long as the agent's, so that the tokens of the block are the same. Ties
-# are broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths depends on the
-# language of its machine, which is not known here.
-
-
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
-"""Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit what is
-left of that budget; `items`: the set was full before it was its turn; `tries`: nobody looked so far down."""
+"""Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit the rest
+of that budget; `items`: the set was full before its turn; `tries`: too far down in the ranking."""
 
 HALF_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 _CLOSING = re.compile(rf"</(memory_file|hot_memories)([{JS_SPACE}]*)>", re.IGNORECASE | re.ASCII)
@@ -688,7 +711,7 @@ class HotItem(Struct, frozen=True):
     pinned: bool
     truncated: bool
     text: str
-    """As it is cut, not escaped."""
+    """Cut, but not escaped."""
     bytes: int
     """Of `text`, in UTF-8."""
     tokens: int
@@ -706,7 +729,17 @@ class SkippedMemory(Struct, frozen=True):
 
 
 class HotSet(Struct, frozen=True):
-    """The memories that are loaded, and why each of the others is not."""
+    """The memories that are loaded, and the reason for each of the others.
+
+    The rules are those of formats/mux.md sections 4 and 12: candidates are pinned or have been used, ranked
+    by pin, then by use that halves every seven days, then by path. They are taken greedily while bytes,
+    tokens, items and tries last; one that does not fit is skipped, and smaller ones behind it may still fit.
+
+    Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note
+    below a cut file are worded by us and as long as the agent's, so that the tokens of the block are the
+    same. Ties are broken by UTF-16 code unit, as in the agent's own lists; its comparison of two paths
+    depends on the language of its machine, which is not known here.
+    """
 
     items: tuple[HotItem, ...]
     skipped: tuple[SkippedMemory, ...]
@@ -720,8 +753,10 @@ class HotSet(Struct, frozen=True):
 
 
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
-    """Uses, each worth half as much for every seven days since the last one. A last use after `now` is one at
-    `now`."""
+    """Return the number of uses, halved for every seven days since the last one.
+
+    A last use after `now` counts as one at `now`.
+    """
     if access_count <= 0 or last_accessed_at is None:
         return 0.0
     halvings = max(0, now - last_accessed_at) / HALF_LIFE_MS
@@ -729,7 +764,7 @@ def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
 
 
 def ranked(candidates: Iterable[HotCandidate], now: int) -> list[Ranked]:
-    """Those that may be loaded, the first choice first."""
+    """Return the candidates that may be loaded, the first choice first."""
     scored = (
         Ranked(candidate, score(candidate.access_count, candidate.last_accessed_at, now))
         for candidate in candidates
@@ -748,15 +783,17 @@ def select(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """What is loaded at `now`. `read` gives the first `item_bytes + 1` bytes of a memory (more does not
-    matter), None where it cannot be read; it is asked in the order of the ranking and never about more than
-    `tries` memories."""
+    """Return the memories that are loaded at `now`.
+
+    `read` returns the first `item_bytes + 1` bytes of a memory (more does not matter), None where it cannot
+    be read; it is called in the order of the ranking and for at most `tries` memories.
+    """
     ranking = ranked(candidates, now)
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
 
 
 def unused(candidates: Iterable[HotCandidate], ranking: Iterable[Ranked]) -> list[str]:
-    """Paths of those that are not in the ranking."""
+    """Return the sorted paths of candidates that are not in the ranking."""
     hot = {each.candidate.path for each in ranking}
     return sorted((each.path for each in candidates if each.path not in hot), key=utf16_key)
 
@@ -769,7 +806,7 @@ def fill(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """`select` for a ranking that is known; `rest` are the paths that are not in it."""
+    """Select from a known ranking as `select` does; `rest` are the paths that are not in it."""
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
         reason = filling.full
@@ -784,10 +821,10 @@ def fill(
 
 
 def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool] | None:
-    """What is loaded of a file that begins with `data`, and whether that is cut; None for no text.
+    """Return the loaded text of a file that begins with `data`, and whether it is cut; None for no text.
 
-    As the agent does it: `limit + 1` bytes are decoded, what is no UTF-8 (a character cut by that, too)
-    becomes U+FFFD, and the text is cut to `limit` bytes between two characters.
+    As the agent does it: `limit + 1` bytes are decoded, bytes that are no UTF-8 (including a character cut
+    that way) become U+FFFD, and the text is cut to `limit` bytes between two characters.
     """
     text = data[: limit + 1].decode("utf-8", "replace")
     if "\0" in text:
@@ -799,7 +836,7 @@ def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool
 
 
 def render(items: Sequence[HotItem]) -> str:
-    """The block; empty without an item."""
+    """Return the block; empty without an item."""
     if not items:
         return ""
     lines = [*_OPENING]
@@ -813,7 +850,7 @@ def render(items: Sequence[HotItem]) -> str:
 
 
 def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
-    """The line of `render`'s block, from 1, on which the text of each item begins."""
+    """Yield the line of `render`'s block, from 1, on which the text of each item begins."""
     line = len(_OPENING) + 2
     for item in items:
         yield line
@@ -821,12 +858,12 @@ def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
 
 
 def escaped(text: str) -> str:
-    """Text for an attribute or a line of a prompt: no path and no description can close what it stands in."""
+    """Escape text for an attribute or a line of a prompt, so that no path or description closes it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def neutralised(text: str) -> str:
-    """Text of a memory that cannot close the block it stands in; everything else stays as it is."""
+    """Return a memory's text with any tag escaped that would close its block; the rest is unchanged."""
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
@@ -852,7 +889,7 @@ class _Filling:
 
     @property
     def full(self) -> SkipReason | None:
-        """What is used up, and with it the turn of all that are left."""
+        """The budget that is used up, so that no remaining candidate has a turn; None for none."""
         if len(self.items) >= self._budgets.items:
             return "items"
         if self.total_bytes >= self._budgets.total_bytes:
@@ -862,7 +899,7 @@ class _Filling:
         return "tries" if self._tries >= self._budgets.tries else None
 
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
-        """Load one, or say why not."""
+        """Load one candidate, or return why not."""
         self._tries += 1
         data = read(each.candidate.path)
         if data is None:

@@ -1,11 +1,11 @@
-"""Pins and use of memories in the agent's format: the rules, without the file.
+"""Rules for pins and use of memories in the agent's format, without the file.
 
 Shape and coercions are those of formats/mux.md section 8. Every rule works in place on the raw `entries`
 object of the sidecar, so that unknown fields survive in it and keys stay in the order in which the agent's
 own code would leave them.
 
-Pure; any thread. Nothing raises on any content: what is not a number, flag or object counts as absent, item
-by item.
+Pure; any thread. Nothing raises on any content: a value that is no number, flag or object counts as absent,
+item by item.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class MemoryUsage(Struct, frozen=True, array_like=True):
     last_accessed_at: int | None = None
     last_write_at: int | None = None
     unknown_to_agent: bool = False
-    """The running agent has not read yet that it was pinned or unpinned. Only for showing: no sidecar has
-    it."""
+    """Whether the running agent has not read yet that it was pinned or unpinned. Only for display: no sidecar
+    has it."""
     own_count: int = 0
-    """How many of the uses are a person's or Reverie's. Only for showing, too."""
+    """The number of uses by a person or Reverie. Only for display, too."""
 
     @property
     def agent_count(self) -> int:
-        """The uses that are the agent's own."""
+        """The number of uses by the agent itself."""
         return self.access_count - self.own_count
 
 
@@ -50,7 +50,7 @@ UNUSED = MemoryUsage()
 
 
 def usage_of(raw: object) -> MemoryUsage:
-    """The usage in one raw entry; anything but an object counts as empty."""
+    """Return the usage in one raw entry; anything but an object counts as empty."""
     if not isinstance(raw, dict):
         return UNUSED
     return MemoryUsage(
@@ -62,7 +62,7 @@ def usage_of(raw: object) -> MemoryUsage:
 
 
 def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
-    """The usage in a whole sidecar, without empty entries."""
+    """Return the usage in a whole sidecar, without empty entries."""
     entries = data.get("entries")
     if not isinstance(entries, dict):
         return {}
@@ -70,12 +70,12 @@ def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
 
 
 def is_below(key: str, ancestor: str) -> bool:
-    """Whether `key` names what `ancestor` names, or something in that directory."""
+    """Return whether `key` equals `ancestor`, or names something in that directory."""
     return key == ancestor or key.startswith(ancestor + "/")
 
 
 def keys_below(entries: Mapping[str, Any], ancestor: str) -> list[str]:
-    """The key itself and those in its directory, in order, as far as they are there."""
+    """Return the existing keys at and below `ancestor`, in order."""
     return [key for key in entries if is_below(key, ancestor)]
 
 
@@ -87,20 +87,26 @@ def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
 
 
 def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
-    """Return the usage of a memory that Reverie wrote: the time of the write, which sweeps go by, and no use.
-    What the agent loads next goes by uses, and a run or a person's edit is none of the agent's."""
+    """Return the usage of a memory that Reverie wrote: with the time of the write, and no use.
+
+    Sweeps go by that time. What the agent loads next goes by uses, and a run or a person's edit is no use by
+    the agent.
+    """
     return replace(usage or UNUSED, last_write_at=now)
 
 
 def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool = True) -> None:
-    """Pin or unpin. To the agent pinning is a use (`counts`); unpinning keeps the statistics."""
+    """Pin or unpin.
+
+    For the agent pinning is a use (`counts`); unpinning keeps the statistics.
+    """
     if pinned and counts:
         note_use(entries, key, now, write=False)
     put(entries, key, replace(usage_of(entries.get(key)), pinned=pinned))
 
 
 def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
-    """Move the entry and those below it over whatever is there; `counts`: the rename is a write."""
+    """Move the entry and those below it over any that exist; `counts`: the rename is a write."""
     for key in keys_below(entries, old):
         entries[new + key[len(old) :]] = entries.pop(key)
     if counts:
@@ -108,7 +114,7 @@ def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool 
 
 
 def note_delete(entries: Entries, key: str) -> None:
-    """Drop the entry and those below it, so that a later file of the name inherits nothing."""
+    """Drop the entry and those below it, so that a later file with that name inherits nothing."""
     for below in keys_below(entries, key):
         del entries[below]
 
@@ -123,15 +129,17 @@ def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
 
 
 def to_raw(usage: MemoryUsage) -> dict[str, Any]:
-    """A raw entry for `usage`."""
+    """Return a raw entry for `usage`."""
     return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
 
 def merge(
     entries: Entries, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
 ) -> None:
-    """Three-way merge: fields that are still as in `before` become as in `after`; other changes stay. A count
-    is as in `before` only if its time is too: the count alone may be equal by chance."""
+    """Merge three ways: fields that are still as in `before` become as in `after`; other changes stay.
+
+    A count is as in `before` only if its time is too: the count alone may be equal by chance.
+    """
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
         now = usage_of(entries.get(key))
@@ -145,7 +153,7 @@ def merge(
 
 
 def take_rejects(entries: Entries) -> dict[str, Any]:
-    """Remove and return the entries that the agent's loader throws away: those that are no objects."""
+    """Remove and return the entries that the agent's loader discards: those that are no objects."""
     rejects = {key: raw for key, raw in entries.items() if not isinstance(raw, dict)}
     for key in rejects:
         del entries[key]
@@ -164,7 +172,7 @@ def _says_nothing(raw: Mapping[str, Any]) -> bool:
 
 
 def _positive(value: object) -> int | float | None:
-    """A finite number above zero, as JavaScript sees it: to it an enormous integer is Infinity."""
+    """Return a finite number above zero, as JavaScript sees it: to it an enormous integer is Infinity."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
         return None
     try:
@@ -176,21 +184,6 @@ def _positive(value: object) -> int | float | None:
 def _time(value: object) -> int | None:
     number = _positive(value)
     return None if number is None else max(int(number), 1)
-
-
-# The ledger: Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
-#
-# The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
-# sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps each
-# changed entry before and after. A version of the file that Reverie did not write is judged: if the agent
-# wrote it with the change in it, the delta is done; if the agent wrote it without, the change is made again,
-# except for a pin that the agent itself changed; if another Reverie wrote it, it proves nothing. A delta also
-# ends when a person reverses the change, when its file is deleted, or after 30 days without a sign of the
-# agent.
-#
-# A version contains a change or not by its pins, its write times, and because each use by the agent raises
-# count and time together. Deltas are ordered: an agent that knows one knows all earlier ones. Where nothing
-# decides, a delta that the agent overwrote before counts as overwritten again, and any other as known.
 
 
 MAX_DELTAS = 2_000
@@ -209,7 +202,7 @@ class Delta(Struct, frozen=True):
     lost: bool = False
     """Overwritten and not made again yet: the file has `before`, or something newer without our change."""
     overwritten: bool = False
-    """A running agent is known that lacks this change."""
+    """Whether a running agent is known to lack this change."""
 
     @property
     def is_pin(self) -> bool:
@@ -217,22 +210,36 @@ class Delta(Struct, frozen=True):
 
 
 class Ledger(Struct, frozen=True):
-    """The deltas that the agent is not known to have read."""
+    """Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
+
+    The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
+    sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps
+    each changed entry before and after. A version of the file that Reverie did not write is judged: if the
+    agent wrote it with the change in it, the delta is done; if the agent wrote it without, the change is made
+    again, except for a pin that the agent itself changed; if another Reverie wrote it, it proves nothing. A
+    delta also ends when a person reverses the change, when its file is deleted, or after 30 days without a
+    sign of the agent.
+
+    Whether a version contains a change is judged by its pins, its write times, and because each use by the
+    agent raises count and time together. Deltas are ordered: an agent that knows one knows all earlier ones.
+    Where nothing decides, a delta that the agent overwrote before counts as overwritten again, and any other
+    as known.
+    """
 
     version: str = ""
-    """Names the entries that the deltas were last compared with, or that Reverie wrote last."""
+    """Identifies the entries that the deltas were last compared with, or that Reverie wrote last."""
     deltas: Mapping[str, Delta] = field(default_factory=dict)
     """By logical key, in the order in which they were made."""
     announced: bool = False
-    """A person was told that a running agent overwrites these; reset when none is left."""
+    """Whether a person was informed that a running agent overwrites these; reset when none is left."""
     origin: tuple[str, Ledger] | None = None
-    """The ledger before the last change, with a name of the very file that it was made on: while that file
-    is still there, the change has not happened. An agent that writes the old state again makes another file
-    of it."""
+    """The ledger before the last change, with an identifier of the very file that it was made on: while that
+    file still exists, the change has not happened. An agent that writes the old state again creates another
+    file."""
 
     @property
     def overwritten(self) -> int:
-        """How many changes a running agent is known to lack."""
+        """The number of changes that a running agent is known to lack."""
         return sum(delta.overwritten for delta in self.deltas.values())
 
     @property
@@ -241,13 +248,13 @@ class Ledger(Struct, frozen=True):
         return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
 
     def as_of(self, file: str) -> Ledger:
-        """This ledger; the one before it if the last change died on its way to the file."""
+        """Return this ledger, or the one before it if the last change never reached the file."""
         return self.origin[1] if self.origin is not None and self.origin[0] == file else self
 
     def with_changes(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
     ) -> Ledger:
-        """With one more change noted; what is too old or too much is let go."""
+        """Return the ledger with one more change; deltas that are too old or too many are dropped."""
         deltas = dict(self.deltas)
         overwritten = self.overwritten > 0
         for key in after:
@@ -267,9 +274,10 @@ def judged(
     by_agent: bool,
     now: int,
 ) -> dict[str, Delta]:
-    """What is left of the deltas in view of a version that this Reverie did not write.
+    """Return the remaining deltas in view of a version that this Reverie did not write.
 
-    `by_agent`: the agent wrote it, not another Reverie. `exists` says whether a key has a file."""
+    `by_agent`: the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
+    """
     left: dict[str, Delta] = {}
     for (key, delta), knows in zip(
         deltas.items(), _verdicts(deltas, entries, by_agent=by_agent), strict=True
@@ -293,9 +301,10 @@ def judged(
 def put_back(
     deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
 ) -> dict[str, Delta]:
-    """Make the lost changes again, in place; returns all deltas, none of them lost.
+    """Make the lost changes again, in place; return all deltas, none of them lost.
 
-    An entry that the agent never had stays one, whatever other Reveries counted in it."""
+    An entry that the agent never had stays one, whatever other Reveries counted in it.
+    """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():
         if delta.lost:
@@ -311,7 +320,7 @@ def put_back(
 
 
 def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
-    """For each delta, whether this version contains it."""
+    """Return for each delta whether this version contains it."""
     verdicts = [
         False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
     ]
@@ -331,7 +340,7 @@ def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) 
 
 
 def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
-    """Whether an entry has our change in it; None: it may, or may not."""
+    """Return whether an entry has our change in it; None: it may, or may not."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if now == after:
         return True
@@ -342,7 +351,7 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
     if delta.is_pin:
         if now.pinned == after.pinned:
             return now.access_count >= after.access_count
-        # Our marks without our pin: somebody who had seen it took it away.
+        # Our counts and times without our pin: a writer that had seen the pin removed it.
         return _marks(now) == _marks(after)
     if before.last_write_at != after.last_write_at and (now.last_write_at or 0) <= (after.last_write_at or 0):
         return now.last_write_at == after.last_write_at and now.access_count >= after.access_count
@@ -352,12 +361,12 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """An entry that the agent had and dropped is its own doing; one that it never had, it never saw."""
+    """Return whether the agent had an entry and dropped it; it cannot have seen one that it never had."""
     return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
 
 
 def _moved(delta: Delta, now: MemoryUsage) -> Delta:
-    """The same change of an entry that another Reverie, which kept our change, went on from."""
+    """Return the same change of an entry on which another Reverie, which kept our change, has continued."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if delta.after is None or now == after or before == UNUSED:
         return delta
@@ -369,9 +378,10 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Our change on top of what is there: counts add up, the later time is kept.
+    """Apply our change to the present entry: counts add up, the later time is kept.
 
-    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept."""
+    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept.
+    """
     if delta.after is None and not exists(key):
         return None
     before, after = delta.before or UNUSED, delta.after or UNUSED
@@ -392,7 +402,7 @@ def _merged_time(before: int | None, after: int | None, now: int | None) -> int 
 
 
 def _grew_from(base: MemoryUsage, now: MemoryUsage) -> bool:
-    """Whether `now` can be `base` and what the agent did since."""
+    """Return whether `now` can be `base` with later activity of the agent."""
     was_used = now.access_count > base.access_count
     is_later = (now.last_accessed_at or 0) > (base.last_accessed_at or 0)
     return (

@@ -2,11 +2,11 @@
 
 PyYAML is a YAML 1.1 library: for it `yes` is a boolean, `2026-07-14` a date, U+0085 and U+2028 break lines,
 control characters are fatal, and the last of two equal keys wins. Only its scanner and parser are used here
-(the C ones where the wheel has them); what their events mean is decided in this module, by YAML 1.2 and,
-where that leaves room, as JavaScript's `yaml` package does it, which is what mux and xum call.
+(the C ones where the wheel has them); this module decides the meaning of their events, by YAML 1.2 and, where
+that leaves room, as JavaScript's `yaml` package does it, which mux and xum use.
 
 Invariants: nothing is ever expanded, and nesting and aliases are bounded (enforced in `_Builder`), so a
-hostile block costs no more than its length. Offsets count characters of the block given.
+hostile block costs no more than its length. Offsets count characters of the given block.
 
 Pure; any thread. A block that does not parse raises `MalformedError`, whose text is for logs, not for people.
 """
@@ -20,7 +20,7 @@ from typing import Any, Literal
 from reverie.values import Struct, field
 
 MAX_DEPTH = 100
-# What JavaScript's `yaml` allows by default: aliases, each weighted by the aliases inside what it names.
+# Default limit of JavaScript's `yaml`: aliases, each weighted by the aliases inside its target.
 MAX_ALIASES = 100
 
 Kind = Literal["scalar", "alias", "mapping", "sequence"]
@@ -36,7 +36,7 @@ _TIMESTAMP = re.compile(
     r"(?:[ \t]*(?:Z|[-+][012]?[0-9](?::[0-9]{2})?))?)?"
 )
 _TAG = "tag:yaml.org,2002:"
-# Ordinary characters in YAML 1.2 that PyYAML takes for line breaks, or refuses.
+# Ordinary characters in YAML 1.2 that PyYAML treats as line breaks, or refuses.
 _SURROGATE_PAIR = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 _MISREAD = re.compile(rf"{_CONTROLS}|\r(?!\n)")
@@ -58,8 +58,10 @@ class MalformedError(ValueError):
 
 
 class Value(Struct, frozen=True):
-    """The value of a node, as far as this program needs it. `text` if it is a string; two mapping keys with
-    the same `identity` are equal (collections never are)."""
+    """The value of a node, as far as this program needs it.
+
+    `text` if it is a string; two mapping keys with the same `identity` are equal (collections never are).
+    """
 
     text: str | None
     identity: tuple[str, object] | None
@@ -69,10 +71,11 @@ _COLLECTION = Value(None, None)
 
 
 class YamlNode(Struct, eq=False):
-    """One node. `start` and `end` are its span; a block collection ends where its last leaf ends.
+    """One node.
 
-    `style` is that of a scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` tells `{}` and `[]` from
-    indented collections; `line` and `column` count from zero. An alias has the value of the node it names.
+    `start` and `end` are its span; a block collection ends where its last leaf ends. `style` is that of a
+    scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` distinguishes `{}` and `[]` from indented
+    collections; `line` and `column` count from zero. An alias has the value of the node it names.
     """
 
     kind: Kind
@@ -90,20 +93,20 @@ class YamlNode(Struct, eq=False):
     weight: int = 0
 
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
-        """Keys and values of a mapping, in order."""
+        """Return keys and values of a mapping, in order."""
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
-        """Key and value of the entry called `name`, if this is a mapping that has it; the last of several."""
+        """Return key and value of the last entry called `name`; None for none, or for another node."""
         pairs = list(self.pairs()) if self.kind == "mapping" else []
         return next(((key, value) for key, value in reversed(pairs) if key.value.text == name), None)
 
 
 def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
-    """Parse a block into its root node; None if it holds nothing but blank lines and comments.
+    """Parse a block into its root node; None if it holds only blank lines and comments.
 
-    `keys_twice`: a key may stand twice in a mapping, and a lone carriage return ends a line.
-    Raises `MalformedError`.
+    `keys_twice`: a key may occur twice in a mapping, and a lone carriage return ends a line. Raises
+    `MalformedError`.
     """
     import yaml  # late: it costs tens of milliseconds, and most files are read without it
 
@@ -121,8 +124,10 @@ def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
 
 
 def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
-    """`text`, as long as it was, with the two escapes of one character beyond U+FFFF, which PyYAML refuses,
-    written as escapes of private-use characters; and the way back, escape by escape."""
+    """Replace the two escapes of a character beyond U+FFFF, which PyYAML refuses, keeping the length.
+
+    The replacements are escapes of private-use characters. Also returns the way back, escape by escape.
+    """
     found = sorted({escape for pair in _SURROGATE_PAIR.finditer(text) for escape in pair.groups()})
     if not found:
         return text, {}
@@ -137,7 +142,7 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
-    """`text`, as long as it was, with a private-use character for each misread one; and the way back.
+    """Replace each misread character by a private-use one, keeping the length; also return the way back.
 
     A stand-in is one that the text does not hold, neither as itself nor as an escape: the way back is exact.
     """
@@ -155,7 +160,7 @@ def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int,
 
 
 class _Builder:
-    """Turns events into nodes, without recursion, refusing what the agent's parser refuses."""
+    """A builder of nodes from events, without recursion, that refuses what the agent's parser refuses."""
 
     def __init__(
         self,
@@ -205,8 +210,10 @@ class _Builder:
         return node
 
     def _with_surrogates(self, text: str, style: str) -> str:
-        """The text of a scalar with what `_without_surrogate_escapes` replaced: a character where escapes
-        count, else the escapes as they were written."""
+        """Return the text of a scalar with the original escapes that `_without_surrogate_escapes` replaced.
+
+        In double quotes an escape becomes its character; otherwise it stays as it was written.
+        """
         for new, old in self._escapes.items():
             written, meant = (chr(int(new[2:], 16)), chr(int(old[2:], 16))) if style == '"' else (new, old)
             text = text.replace(written, meant)
@@ -215,7 +222,7 @@ class _Builder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
-        """The column that children of the innermost block must exceed; PyYAML accepts more."""
+        """Return the column that children of the innermost block must exceed; PyYAML accepts more."""
         return next((node.column for node in reversed(self._open) if not node.flow), -1)
 
     def _check_continued(self, lines: list[str]) -> None:
@@ -247,7 +254,7 @@ class _Builder:
                 raise MalformedError("a tab indents")
         elif parent.kind == "mapping" and len(parent.children) % 2:
             begins_at = parent.children[-1].line
-        # A list may stand under its key unindented; an absent value is marked where the next thing begins.
+        # A list may be unindented under its key; an absent value is placed where the next token begins.
         is_list = node.kind == "sequence" and not node.flow
         is_absent = node.kind == "scalar" and node.start == node.end
         if node.line > begins_at and not is_list and not is_absent and node.column <= self._block_column():
@@ -277,7 +284,10 @@ class _Builder:
 
 
 def _weight(node: YamlNode) -> int:
-    """How much one alias of `node` costs; no deeper than `MAX_DEPTH`, since aliases inside are counted."""
+    """Return the cost of one alias of `node`.
+
+    Recursion is no deeper than `MAX_DEPTH`, since aliases inside are counted.
+    """
     if node.kind == "scalar":
         return 1
     if node.target is not None:
@@ -286,7 +296,10 @@ def _weight(node: YamlNode) -> int:
 
 
 def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
-    """The value of a scalar. With an explicit tag the agent's parser checks the text, quoted or not."""
+    """Return the value of a scalar.
+
+    With an explicit tag the agent's parser checks the text, quoted or not.
+    """
     name = (tag or "").removeprefix(_TAG)
     if tag is None or tag == "!":
         kinds: tuple[str, ...] = ("null", "bool", "int", "float") if plain and tag is None else ()
@@ -304,7 +317,7 @@ def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
 
 
 def _identity(text: str, kind: str) -> tuple[str, object] | None:
-    """What the text is as a value of this kind, None if it is not of it. All numbers are doubles."""
+    """Return the text as a value of this kind, None if it is not of it. All numbers are doubles."""
     if kind == "null" and _NULL.fullmatch(text):
         return "null", None
     if kind == "bool" and _BOOLEAN.fullmatch(text):

@@ -2,14 +2,14 @@
 
 Memory bytes are stored verbatim, names escaped and reversible (`history.repository`); permission bits, pins
 and usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs
-from the last one; its trailers `Actor:`, `Run:` and `Source:` say who changed what from where. All writing
-happens under one lock between processes and threads (`files.locks`): objects first, durable, then the branch.
-So a kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid
-repository with the old or the new version.
+from the last one; its trailers `Actor:`, `Run:` and `Source:` record author and origin. All writing happens
+under one lock between processes and threads (`files.locks`): objects first, durable, then the branch. So a
+kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid repository
+with the old or the new version.
 
 A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
 A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
-renamed, never repaired into something smaller, and a new one begins; `problems` says so. Reading a history
+renamed, never repaired into something smaller, and a new one begins; `problems` reports it. Reading a history
 creates nothing.
 
 Threading: any thread but the GUI's; a `History` holds nothing open between calls. Failure: `UserError`.
@@ -63,14 +63,14 @@ from reverie.memory.history.roots import (
 from reverie.text.redact import redact
 from reverie.values import Struct, field, replace
 
-# The next commit. Works under the commit lock; nothing is visible in the repository before the sink is
-# flushed and the branch moved.
-
 
 class SnapshotSource(Struct, frozen=True, dict=True):
-    """One root to keep. `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or
-    None for every file below `directory`, but for what `without` leaves out (see `agents.scopes.ScopeRoot`).
-    `metadata`: by file, anything JSON; replaces what was kept."""
+    """One root to keep.
+
+    `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or None for every file
+    below `directory`, except those that `without` matches (see `agents.scopes.ScopeRoot`). `metadata`: any
+    JSON by file; replaces the former.
+    """
 
     key: str
     directory: Path
@@ -80,13 +80,16 @@ class SnapshotSource(Struct, frozen=True, dict=True):
 
 
 class Snapshot:
-    """Collects one source after the other in `tree`; `notes` are lines about files that were not kept as they
-    are."""
+    """The next commit while it is built, under the commit lock.
+
+    Collects one source after the other in `tree`; `notes` are lines about files that were not kept unchanged.
+    Nothing is visible in the repository before the sink is flushed and the branch moved.
+    """
 
     def __init__(
         self, repository: Repository, sink: ObjectSink, known: KnownBelow, last: StoredCommit | None
     ) -> None:
-        # Twice the same tree: one is edited, the other still tells what was there.
+        # The same tree twice: one is edited, the other keeps the former state.
         tree = last.tree if last else None
         load = self._load = functools.cache(lambda raw: tuple(repository.tree(raw)))
         self.tree = Folder(load, tree)
@@ -97,8 +100,10 @@ class Snapshot:
         self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
-        """Bring one root up to date, looking only at `dirty` where that is enough. Raises
-        DamagedHistoryError."""
+        """Update one root, reading only `dirty` paths where that is enough.
+
+        Raises DamagedHistoryError.
+        """
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
         if source.files is not None:
@@ -131,13 +136,13 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """The root as a full scan found it."""
+        """Return the root as a full scan found it."""
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
 
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """The last version of the root with the scanned parts replaced."""
+        """Return the last version of the root with the scanned parts replaced."""
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")
@@ -169,8 +174,8 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """The changed paths relative to the root, none below another; {""} for the root itself."""
-    # By text: comparing thousands of `Path` objects takes the interpreter from the window.
+    """Return the changed paths relative to the root, none below another; {""} for the root itself."""
+    # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
     inside = directory.rstrip(os.sep) + os.sep
     for path in map(os.fspath, dirty):
@@ -191,12 +196,13 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
 KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
-"""What is known of the files of a root below a path, by its key and that path: `FileCatalogue.versions`."""
-# Tells a repository that lost its branch from one that is new. Older versions kept what they knew of files in
-# the second.
+"""Returns the known versions of the files of a root below a path, by its key and that path:
+`FileCatalogue.versions`."""
+# Files that distinguish a repository that lost its branch from a new one. The second is the file cache of
+# older versions.
 _BEGUN = "begun"
 _ONCE_BEGUN = "stat-cache.sqlite"
-# A first snapshot of a very large home is written while the others wait.
+# Long enough for the first snapshot of a very large home.
 _LOCK_TIMEOUT_S = 120.0
 _MOST_NOTES = 200
 
@@ -214,7 +220,10 @@ class History(HistoryReader):
         notify: Callable[[str], None] = lambda _sentence: None,
         known: KnownBelow = lambda _key, _rel: {},
     ) -> None:
-        """`notify` gets a sentence when a damaged history is set aside, once."""
+        """Open the history without reading it.
+
+        `notify` gets a sentence, once, when a damaged history is set aside.
+        """
         super().__init__(repository)
         self._notify = notify
         self._known = known
@@ -228,8 +237,11 @@ class History(HistoryReader):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences for a person: histories set aside since this object was made, and what the last snapshot
-        could not read or pack."""
+        """Sentences for a person about this history.
+
+        They name histories set aside since this object was made, and files that the last snapshot could not
+        read or pack.
+        """
         return (*self._set_aside, *self._last_problems)
 
     def snapshot(
@@ -243,14 +255,14 @@ class History(HistoryReader):
         dirty: Collection[Path] | None = None,
         share: Sharer | None = None,
     ) -> str | None:
-        """Keep the roots as they are now. Returns the new commit's id, None where nothing has changed.
+        """Keep the present state of the roots, and return the new commit's id; None for no change.
 
-        `share` says who made which of the changes, which then are a commit each; `actor` counts where it says
-        nothing.
+        `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
+        others.
 
-        `dirty`: the only paths that may have changed since the last snapshot (files or directories, gone or
-        there); None: unknown, everything is looked at. A source whose directory is missing is kept as empty:
-        callers leave out what is unavailable. Raises Busy, Unavailable.
+        `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
+        or not); None: unknown, everything is read. A source whose directory is missing is kept as empty:
+        callers leave out unavailable ones. Raises Busy, Unavailable.
         """
         with file_lock(self._lock_dir, self._path, timeout_s=_LOCK_TIMEOUT_S), in_words():
             self._last_problems = []
@@ -392,7 +404,7 @@ class History(HistoryReader):
 
 
 class _Signature(Struct, frozen=True):
-    """Who makes a commit, from where, and what it is."""
+    """The author, source and subject of a commit."""
 
     actor: str
     source: str

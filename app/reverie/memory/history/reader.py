@@ -1,4 +1,4 @@
-"""Reading the history of one home: the log, deletions, the files of a commit, and whether all of it is sound.
+"""Reading the history of one home: the log, deletions, the files of a commit, and its integrity.
 
 Log and deletions are read newest first, page by page. Reading creates nothing and holds nothing open between
 calls.
@@ -43,14 +43,6 @@ from reverie.memory.history.roots import (
 from reverie.memory.paths import is_of_companions, utf16_key
 from reverie.values import Struct, field
 
-# The log of a file, a folder or a root. A file that appears in the commit in which another one with the same
-# content disappeared was renamed (or moved into another root), and the log follows it. Without equal content
-# the most similar of the deleted files counts, if at least half of the lines are the same. Folders are judged
-# by their files. Nothing else is guessed: a path that was deleted and created again keeps its own log. A page
-# examines a bounded number of commits, so it may hold fewer entries than asked for, or none, and still have a
-# next page.
-
-
 COMMITS_A_PAGE = 1_000
 _MOST_COMPARED = 40
 _MOST_COMPARED_BYTES = 256 * 1024
@@ -73,19 +65,19 @@ class HistoryPlace(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True):
-    """Where the next page of a log begins."""
+    """The start of the next page of a log."""
 
     commit: str
     place: HistoryPlace
-    """Where the followed file or folder is in that commit."""
+    """The place of the followed file or folder in that commit."""
 
 
 class LogEntry(Struct, frozen=True):
-    """What one commit did to the followed file or folder."""
+    """The effect of one commit on the followed file or folder."""
 
     commit: Commit
     place: HistoryPlace
-    """Where it is after the commit; where it was before, if the commit deleted it."""
+    """Its place after the commit; its place before, if the commit deleted it."""
     what: What
     blob: str = ""
     """The content after the commit; empty for folders and deletions."""
@@ -98,18 +90,26 @@ class LogPage(Struct, frozen=True):
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
-    """Where the next page begins; None at the beginning of the history, or where `reached`."""
+    """Start of the next page; None at the beginning of the history, or where `reached`."""
     head: str = ""
     """The newest commit when the page was read."""
     reached: bool = False
-    """The page ends at the commit that the caller already knows."""
+    """Whether the page ends at the commit that the caller already knows."""
 
 
 def read_page(
     repository: Repository, start: Cursor, *, limit: int, until: str = "", head: str = ""
 ) -> LogPage:
-    """At most `limit` entries from `start` on; none of the commit `until` and those before it. Raises
-    MissingVersionError, DamagedHistoryError."""
+    """Return at most `limit` entries from `start` on, newest first, none from the commit `until` back.
+
+    A file that appears in the commit in which another one with the same content disappeared was renamed (or
+    moved into another root), and the log follows it. Without equal content the most similar of the deleted
+    files counts, if at least half of the lines are the same. Folders are judged by their files. Nothing else
+    is guessed: a path that was deleted and created again keeps its own log. A page examines a bounded number
+    of commits, so it may hold fewer entries than requested, or none, and still have a next page.
+
+    Raises MissingVersionError, DamagedHistoryError.
+    """
     entries: list[LogEntry] = []
     place = start.place
     stored = repository.commit_named(start.commit)
@@ -155,7 +155,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Where a new file or folder was before (`gone`), or where a missing one is now."""
+        """Return the former place of a new file or folder (`gone`), or the present place of a missing one."""
         if entry is None or self.before is None or not self.place.rel:
             return None
         candidates = self._moved(gone=gone)
@@ -169,7 +169,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Every file that the commit deleted (`gone`) or added."""
+        """Return every file that the commit deleted (`gone`) or added."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -189,8 +189,10 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._leaves["gone" if gone else "came"]
 
     def _nearest(self, places: Sequence[HistoryPlace], *, empty: bool) -> HistoryPlace | None:
-        """Of several with the same content the one with the same name, in the same root, close by. Empty
-        files all look alike: only the name tells."""
+        """Return the best of several places with the same content: same name, same root, near by.
+
+        Empty files are all equal, so only the name counts.
+        """
         name = _name(self.place)
         if empty:
             places = [place for place in places if _name(place) == name]
@@ -221,7 +223,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _folder_counterpart(
         self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
     ) -> HistoryPlace | None:
-        """The folder that most of its files come from, or went to, if those are at least half of them."""
+        """Return the folder that most of its files came from, or went to, if those are at least half."""
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
             by_blob.setdefault(leaf.id, []).append(place)
@@ -244,7 +246,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return found if count * 2 >= total else None
 
     def _lines(self, blob: bytes) -> Counter[bytes]:
-        """The lines that say something; none of what is too large to compare or not kept."""
+        """Return the lines that are not blank; none of a content that is too large to compare or not kept."""
         try:
             content = self.repository.blob(blob)
         except DamagedHistoryError:
@@ -258,7 +260,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
 
 
 def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Iterator[tuple[str, str]]:
-    """(path below the root, blob) of every file at a place and below, in a commit's tree."""
+    """Yield (path below the root, blob) of every file at a place and below, in a commit's tree."""
     entry = repository.entry(tree, place.names)
     if entry is None:
         return
@@ -283,12 +285,6 @@ def _common(one: str, other: str) -> str:
     return one[:length]
 
 
-# A file that disappeared in a commit was deleted, unless a file with the same content appeared in it: then it
-# was moved or renamed. A deletion is not listed if the same content is at its place again, and of several
-# deletions of one content at one place only the newest counts. Companions are not memories and are left out.
-# Nothing is guessed across commits.
-
-
 DELETIONS_COMMITS_A_PAGE = 500
 
 
@@ -300,7 +296,7 @@ class Deletion(Struct, frozen=True):
     commit: Commit
     """The commit that deleted it."""
     kept_in: str
-    """The commit before, which still has it at `place`."""
+    """The commit before, which still has the file at `place`."""
     size: int | None
     """None: the content is not available."""
 
@@ -310,14 +306,11 @@ class DeletionPage(Struct, frozen=True):
 
     deletions: tuple[Deletion, ...] = ()
     next: str | None = None
-    """The commit where the next page begins; None at the beginning of the history."""
-
-
-# What one commit did to every file of the home.
+    """The commit at which the next page begins; None at the beginning of the history."""
 
 
 class FileStep(Struct, frozen=True):
-    """What one commit did to one file. A blob is empty where there is no file."""
+    """The effect of one commit on one file. A blob is empty where there is no file."""
 
     place: HistoryPlace
     before: str
@@ -330,7 +323,7 @@ class CommitSteps(Struct, frozen=True):
     commit: Commit
     steps: tuple[FileStep, ...]
     is_first: bool
-    """The history had nothing of these roots before."""
+    """Whether the history had nothing of these roots before."""
 
 
 class StepsPage(Struct, frozen=True):
@@ -338,12 +331,15 @@ class StepsPage(Struct, frozen=True):
 
     commits: tuple[CommitSteps, ...] = ()
     next: str | None = None
-    """Where the next page begins; None at the beginning of the history."""
+    """Start of the next page; None at the beginning of the history."""
     head: str = ""
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
-    """What a commit did; `load` as `Folder` takes it. Raises MissingVersionError, DamagedHistoryError."""
+    """Return the effects of a commit; `load` as for `Folder`.
+
+    Raises MissingVersionError, DamagedHistoryError.
+    """
     parent = repository.commit(stored.parent) if stored.parent else None
     after, before = Folder(load, stored.tree), Folder(load, parent.tree if parent else None)
     roots: set[bytes] = set()
@@ -359,12 +355,12 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Loads each tree once: neighbours have most of theirs in common."""
+    """Return a loader that loads each tree once: neighbouring commits share most of theirs."""
     return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
 
 def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
-    """Those that deleted a memory; not where one with the same content came in its place."""
+    """Yield the steps that deleted a memory, unless one with the same content was created instead."""
     came = Counter(step.after for step in steps if not step.before)
     for step in steps:
         if not step.after and not is_of_companions(step.place.key):
@@ -375,21 +371,23 @@ def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
 
 
 class HistoryReader:
-    """The history kept in `repository`, which need not be there."""
+    """The history kept in `repository`, which need not exist."""
 
     def __init__(self, repository: Path) -> None:
         self._path = repository
 
     def head(self) -> str | None:
-        """The id of the newest commit; None before the first."""
+        """Return the id of the newest commit; None before the first."""
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
             return tip.hex() if tip else None
 
     def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
-        """Newest first. With `key`: only those that changed this root; with `rel` too: only those that
-        changed the content of this file, or of a file below this directory. Raises StoreError, Unavailable.
+        """Return commits, newest first.
+
+        With `key`: only those that changed this root; with `rel` too: only those that changed the content of
+        this file, or of a file below this directory. Raises StoreError, Unavailable.
         """
         names: tuple[bytes, ...] = ()
         if key is not None:
@@ -415,8 +413,10 @@ class HistoryReader:
     def log(
         self, place: HistoryPlace, start: Cursor | None = None, *, limit: int = 100, until: str = ""
     ) -> LogPage:
-        """What happened at `place`, newest first, following renames, down to the commit `until`; see
-        `LogPage`. Raises StoreError, Unavailable."""
+        """Return the log of `place`, newest first, following renames, down to the commit `until`.
+
+        See `LogPage`. Raises StoreError, Unavailable.
+        """
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -426,7 +426,10 @@ class HistoryReader:
             return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
 
     def steps(self, commits: Sequence[str]) -> tuple[CommitSteps, ...]:
-        """What each of these commits did. Raises StoreError, Unavailable."""
+        """Return the effects of each of these commits.
+
+        Raises StoreError, Unavailable.
+        """
         if not commits:
             return ()
         with in_words():
@@ -437,8 +440,10 @@ class HistoryReader:
     def newest_steps(
         self, start: str | None = None, *, limit: int = 100, until: str | None = None
     ) -> StepsPage:
-        """What the newest commits did, or those from `start` (an earlier page's `next`) back, down to the
-        commit `until`, which is left out. Raises StoreError, Unavailable."""
+        """Return the effects of the newest commits, or of those from `start` back.
+
+        `start`: an earlier page's `next`. Ends before the commit `until`. Raises StoreError, Unavailable.
+        """
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -459,8 +464,14 @@ class HistoryReader:
     def deletions(
         self, start: str | None = None, *, check: Callable[[], None] = lambda: None
     ) -> DeletionPage:
-        """What was deleted, newest first, a page from the commit `start` (None: the newest) back; `check` may
-        raise to stop. Raises StoreError, Unavailable."""
+        """Return deleted files, newest first, one page from the commit `start` (None: the newest) back.
+
+        A file that disappeared in a commit was deleted, unless a file with the same content appeared in it:
+        then it was moved or renamed. A deletion is not listed if the same content is at its place again, and
+        of several deletions of one content at one place only the newest counts. Companions are no memories
+        and are left out. Nothing is guessed across commits. `check` may raise to stop. Raises StoreError,
+        Unavailable.
+        """
         page = self.newest_steps(start, limit=DELETIONS_COMMITS_A_PAGE)
         gone: dict[tuple[HistoryPlace, str], Commit] = {}
         for each in page.commits:
@@ -477,18 +488,23 @@ class HistoryReader:
         return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
-        """Path below the root -> blob, of every file at `place` and below it. Raises StoreError,
-        Unavailable."""
+        """Return path below the root -> blob, of every file at `place` and below it.
+
+        Raises StoreError, Unavailable.
+        """
         with in_words():
             repository = self._existing(commit)
             return dict(leaves_at(repository, repository.commit_named(commit).tree, place))
 
     def blob(self, blob: str) -> bytes | None:
-        """A stored content by its id; None: only its hash was kept. Raises StoreError, Unavailable."""
+        """Return a stored content by its id; None: only its hash was kept.
+
+        Raises StoreError, Unavailable.
+        """
         return self.blobs([blob])[0]
 
     def blobs(self, blobs: Sequence[str]) -> list[bytes | None]:
-        """Many of them, with the repository opened once."""
+        """Return many contents, as `blob` does, opening the repository once."""
         if not blobs:
             return []
         with in_words():
@@ -497,7 +513,10 @@ class HistoryReader:
             return [repository.blob(raw) if repository.has(raw) else None for raw in raws]
 
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
-        """Every file of a root in a commit, none if the root is not in it. Raises StoreError, Unavailable."""
+        """Return every file of a root in a commit, none if the root is not in it.
+
+        Raises StoreError, Unavailable.
+        """
         with in_words():
             root = self._root(commit, key)
             if root is None:
@@ -508,13 +527,16 @@ class HistoryReader:
             }
 
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
-        """The metadata of a root's files, as callers passed it. Raises StoreError, Unavailable."""
+        """Return the metadata of a root's files, as callers passed it.
+
+        Raises StoreError, Unavailable.
+        """
         with in_words():
             root = self._root(commit, key)
             return {rel: dict(data) for rel, data in root.data.items()} if root else {}
 
     def read(self, commit: str, key: str, rel: str) -> bytes | None:
-        """The bytes of a file; None if the commit has no such file.
+        """Return the bytes of a file; None if the commit has no such file.
 
         Raises StoreError (reason "omitted" for a file that was too large to keep), Unavailable.
         """
@@ -526,8 +548,10 @@ class HistoryReader:
             return self._content(root.version(rel, leaf))
 
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
-        """The bytes of these files in the newest commit; None for a missing file, the placeholder for one
-        that was too large to keep. Raises StoreError, Unavailable."""
+        """Return the bytes of these files in the newest commit; None for a missing file.
+
+        A file that was too large to keep gives its placeholder. Raises StoreError, Unavailable.
+        """
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -541,8 +565,10 @@ class HistoryReader:
             return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
     def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
-        """Whether the newest commit has this file with this content and these permission bits. Raises
-        StoreError, Unavailable."""
+        """Return whether the newest commit has this file with this content and these permission bits.
+
+        Raises StoreError, Unavailable.
+        """
         with in_words():
             repository = self._open()
             tip = repository.tip() if repository else None
@@ -558,7 +584,7 @@ class HistoryReader:
             return (version.mode, version.omitted) == (mode, False) and repository.blob(leaf.id) == content
 
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
-        """Every file that differs between two commits (`old` None: from nothing), by key and path.
+        """Return every file that differs between two commits (`old` None: from nothing), by key and path.
 
         Changes of mode, pins and usage count too: see `VersionChange.content_changed`. Raises StoreError,
         Unavailable.
@@ -592,11 +618,11 @@ class HistoryReader:
             )
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
-        """Three-way merge of lines; see `Merge`."""
+        """Merge lines three ways; see `Merge`."""
         return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
-        """Read everything back; one sentence for each problem, empty for a sound history."""
+        """Read everything back, and return one sentence for each problem; empty for an intact history."""
         problems = []
         with in_words():
             for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):
@@ -645,7 +671,7 @@ class HistoryReader:
 
 @contextlib.contextmanager
 def in_words() -> Iterator[None]:
-    """The edge where what can go wrong below becomes an error for a person."""
+    """Turn errors of the repository into errors for a person, as a context manager."""
     try:
         yield
     except DamagedHistoryError as error:

@@ -1,7 +1,7 @@
 """A history on disk: its objects, and the bare repository that they are in, with its one branch.
 
 libgit2 is configured (`libgit2`) to ignore the user's git configuration, to leave ownership to the mode 0700
-of the directory, and to sync what it writes.
+of the directory, and to sync its writes.
 
 A snapshot first collects its objects in memory. `ObjectSink.flush` then adds them to the repository: a few as
 loose objects, many (a first snapshot, a big change) as one pack, which costs a few syncs instead of two per
@@ -9,9 +9,9 @@ object. When `flush` returns they are durable. A process killed before that leav
 directory, which the next packing removes. Ids are raw (20 bytes) inside the history and hexadecimal outside.
 
 Threading: as `memory.history.history`; a writer is one thread, under the commit lock. Failure:
-`DamagedHistoryError` only for damage that does not pass: objects that are missing or whose content does not
-match their id, an invalid branch, files that every repository has. What may pass (no rights, too many open
-files, a device error) stays `OSError`, which `memory.history.history` explains.
+`DamagedHistoryError` only for permanent damage: objects that are missing or whose content does not match
+their id, an invalid branch, files that every repository has. Possibly temporary failures (no rights, too many
+open files, a device error) stay `OSError`, which `memory.history.history` explains.
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ from reverie.values import Struct
 if TYPE_CHECKING:
     import pygit2
 
-# Objects: trees, commits, names, and how new ones reach the disk.
-
 
 TREE_MODE = 0o40000
 FILE_MODE = 0o100644
 EXECUTABLE_MODE = 0o100755
 
-# Above these a snapshot becomes a pack. libgit2 holds the interpreter while it compresses and syncs a loose
+# Above these a snapshot becomes a pack. libgit2 blocks the interpreter while it compresses and syncs a loose
 # object, but not while it packs.
 LOOSE_OBJECTS = 48
 LOOSE_BYTES = 1024 * 1024
-# Above this a snapshot adds what it has so far, so that a large home does not fill the memory.
+# Above this a snapshot flushes its objects, so that a large home does not fill the memory.
 MEMORY_BYTES = 64 * 1024 * 1024
 TEMPORARY_PREFIX = "tmp_reverie_"
 
 
 @functools.cache
 def libgit2() -> ModuleType:
-    """pygit2, configured for this process; loaded on first use, because listing memories must not need it."""
+    """Return pygit2, configured for this process.
+
+    Loaded on first use, because listing memories must not need it.
+    """
     import pygit2
     from pygit2.enums import ConfigLevel, Option
 
@@ -72,7 +73,7 @@ class TreeEntry(Struct, frozen=True):
     """One line of a git tree."""
 
     name: bytes
-    """As stored, that is escaped."""
+    """As stored, that is, escaped."""
     mode: int
     """Git's mode, not permission bits."""
     id: bytes
@@ -84,9 +85,9 @@ class TreeEntry(Struct, frozen=True):
 
 @functools.cache
 def objects_in_memory() -> Any:
-    """The class of an object store in memory, which libgit2 writes to and reads from.
+    """Return the class of an object store in memory, which libgit2 writes to and reads from.
 
-    A function, because its base class is there only once pygit2 is loaded.
+    A function, because its base class exists only once pygit2 is loaded.
     """
     git = libgit2()
 
@@ -117,16 +118,19 @@ def objects_in_memory() -> Any:
 
 
 class ObjectSink:
-    """Collects new objects in memory until they are flushed to a repository."""
+    """A collector of new objects in memory, until they are flushed to a repository."""
 
     def __init__(self, repository: Path, odb: pygit2.Odb) -> None:
-        """`odb`: the object store of the repository at `repository`."""
+        """Start an empty collection.
+
+        `odb`: the object store of the repository at `repository`.
+        """
         self._path = repository
         self._odb = odb
         self._new, self._repository = self._empty()
 
     def _empty(self) -> tuple[Any, pygit2.Repository]:
-        """A store for new objects, and a repository that writes into it and reads the history's too."""
+        """Return a store for new objects, and a repository that writes to it and also reads the history's."""
         git = libgit2()
         new, odb = objects_in_memory()(), git.Odb()
         odb.add_backend(new, 1)
@@ -136,11 +140,14 @@ class ObjectSink:
         return new, repository
 
     def has(self, raw: bytes) -> bool:
-        """Whether the object is in the repository, flushed objects included."""
+        """Return whether the object is in the repository, including flushed objects."""
         return bool(self._odb.exists(raw.hex()))
 
     def blob(self, content: bytes) -> bytes:
-        """The id of these bytes, which will be in the repository after `flush`. Raises OSError."""
+        """Add these bytes, and return their id; they are in the repository after `flush`.
+
+        Raises OSError.
+        """
         with git_errors_as_os(self._path):
             id_ = self._repository.create_blob(content)
         if self._new.size > MEMORY_BYTES:
@@ -148,7 +155,10 @@ class ObjectSink:
         return bytes(id_.raw)
 
     def tree(self, entries: Iterable[TreeEntry]) -> bytes:
-        """The id of a tree with these entries, in any order. Raises OSError."""
+        """Add a tree with these entries, in any order, and return its id.
+
+        Raises OSError.
+        """
         git = libgit2()
         with git_errors_as_os(self._path):
             builder = self._repository.TreeBuilder()
@@ -157,7 +167,10 @@ class ObjectSink:
             return bytes(builder.write().raw)
 
     def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
-        """The id of a commit that `flush` adds without moving any branch. Raises OSError."""
+        """Add a commit, without moving any branch, and return its id.
+
+        Raises OSError.
+        """
         git = libgit2()
         person = git.Signature(author, f"{author}@reverie.invalid", at_s, 0)
         parents = [git.Oid(raw=parent)] if parent is not None else []
@@ -168,7 +181,10 @@ class ObjectSink:
             return bytes(created.raw)
 
     def flush(self) -> None:
-        """Add everything collected to the repository, durably. Raises OSError."""
+        """Add everything collected to the repository, durably.
+
+        Raises OSError.
+        """
         git, objects = libgit2(), self._new.objects
         with git_errors_as_os(self._path):
             if len(objects) > LOOSE_OBJECTS or self._new.size > LOOSE_BYTES:
@@ -185,7 +201,7 @@ class ObjectSink:
 
 @contextlib.contextmanager
 def temporary_directory(path: Path) -> Iterator[Path]:
-    """A directory inside the repository at `path`, on its disk; removed at the end."""
+    """Create a directory inside the repository at `path`, on its disk; removed at the end."""
     directory = path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
     directory.mkdir(mode=0o700)
     try:
@@ -206,7 +222,10 @@ def write_pack(repository: pygit2.Repository, ids: Iterable[pygit2.Oid], directo
 
 
 def install_pack(directory: Path, packs: Path) -> set[str]:
-    """Move the pack in `directory` to `packs`, durably, and return the names of its files. Raises OSError."""
+    """Move the pack in `directory` to `packs`, durably, and return the names of its files.
+
+    Raises OSError.
+    """
     # The index last: git looks for indexes.
     files = sorted(directory.iterdir(), key=lambda path: path.suffix == ".idx")
     for file in files:
@@ -217,10 +236,10 @@ def install_pack(directory: Path, packs: Path) -> set[str]:
 
 @contextlib.contextmanager
 def git_errors_as_os(repository: Path) -> Iterator[None]:
-    """Turn an error of libgit2 while it writes to the repository at this path into the `OSError` behind it.
+    """Turn an error of libgit2 while it writes to this repository into the `OSError` behind it.
 
     libgit2 drops the number of the error. Where it does not quote the system's text either (a loose object on
-    a full disk: "no error"), writing a file ourselves shows what the system objects to.
+    a full disk: "no error"), writing a file ourselves reveals the system's error.
     """
     try:
         yield
@@ -236,7 +255,7 @@ def git_errors_as_os(repository: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable. Nothing to do where directories cannot be opened (Windows)."""
+    """Make the names in a directory durable; nothing to do where directories cannot be opened (Windows)."""
     if os.name == "nt":
         return
     fd = os.open(directory, os.O_RDONLY)
@@ -257,11 +276,6 @@ def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
                     leftover.unlink()
 
 
-# A `Folder` knows the id of its tree and loads the entries only on access, so a snapshot of one changed file
-# reads and writes only the trees on the way to it. Names are stored (escaped) names. Git has no empty
-# folders: they vanish when written.
-
-
 Loader = Callable[[bytes], Iterable[TreeEntry]]
 Names = tuple[bytes, ...]
 
@@ -274,7 +288,12 @@ class Leaf(Struct, frozen=True):
 
 
 class Folder:
-    """One directory. `load` gives the entries of a stored tree and is called at most once."""
+    """One directory of a stored tree, changed in memory.
+
+    It knows the id of its tree and loads the entries only on access, so a snapshot of one changed file reads
+    and writes only the trees on the way to it. Names are stored (escaped) names. Git has no empty folders:
+    they vanish when written. `load` returns the entries of a stored tree and is called at most once.
+    """
 
     __slots__ = ("_entries", "_id", "_load")
 
@@ -284,7 +303,7 @@ class Folder:
         self._entries: dict[bytes, Leaf | Folder] | None = None if tree_id else {}
 
     def get(self, names: Names) -> Leaf | Folder | None:
-        """What lies at the path; this folder itself for an empty path."""
+        """Return the node at the path; this folder itself for an empty path."""
         node: Leaf | Folder | None = self
         for name in names:
             if not isinstance(node, Folder):
@@ -293,21 +312,21 @@ class Folder:
         return node
 
     def folder(self, names: Names) -> Folder:
-        """The folder at the path, an empty one where there is none (which is then not part of this one)."""
+        """Return the folder at the path, or an empty one (which is then no part of this one)."""
         node = self.get(names)
         return node if isinstance(node, Folder) else Folder(self._load)
 
     def put(self, names: Names, node: Leaf | Folder) -> None:
-        """Set what lies at the path (not empty); a file on the way gives way to a folder."""
+        """Set the node at the path (not empty); a file on the way is replaced by a folder."""
         self._changing_parent(names)[names[-1]] = node
 
     def remove(self, names: Names) -> None:
-        """Remove what lies at the path (not empty), if anything does."""
+        """Remove the node at the path (not empty), if there is one."""
         if self.get(names) is not None:
             del self._changing_parent(names)[names[-1]]
 
     def leaves(self, prefix: Names = ()) -> Iterator[tuple[Names, Leaf]]:
-        """Every file below, with its path."""
+        """Yield every file below, with its path."""
         stack: list[tuple[Names, Leaf | Folder]] = [(prefix, self)]
         while stack:
             names, node = stack.pop()
@@ -317,7 +336,7 @@ class Folder:
                 stack.extend(((*names, name), child) for name, child in node._children().items())
 
     def differing(self, other: Folder) -> Iterator[tuple[Names, Leaf | None, Leaf | None]]:
-        """Files that differ from `other`: path, here, there. Equal trees are not opened."""
+        """Yield files that differ from `other`: path, here, there. Equal trees are not opened."""
         stack: list[tuple[Names, Leaf | Folder | None, Leaf | Folder | None]] = [((), self, other)]
         while stack:
             names, here, there = stack.pop()
@@ -332,7 +351,7 @@ class Folder:
             stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
 
     def write(self, sink: ObjectSink) -> bytes | None:
-        """The id of this folder, written to `sink` where it is new; None if no file lies in it."""
+        """Write this folder to `sink` where it is new, and return its id; None if it holds no file."""
         if self._id is not None:
             return self._id
         # Depth first without recursion: a path may be deeper than Python's stack.
@@ -361,7 +380,7 @@ class Folder:
         self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
-        """The entries beside the last name of a path, with every folder on the way marked as changed."""
+        """Return the entries beside the last name of a path, marking every folder on the way as changed."""
         children = self._changing()
         for name in names[:-1]:
             child = children.get(name)
@@ -388,17 +407,17 @@ def _id_of(node: Leaf | Folder | None) -> bytes | None:
     return node._id if isinstance(node, Folder) else None
 
 
-# The message of a commit says what happened, its trailers who did it, in which run and from where. Git keeps
-# seconds, so the time of a commit read back is a whole second.
-
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _NOT_A_NAME = re.compile(r"[^\w.-]+")
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 
 
 class Commit(Struct, frozen=True):
-    """One snapshot. `at_ms`: UTC, whole seconds. `notes`: which files were not kept as they are, and why."""
+    """One snapshot.
+
+    Its message holds the subject, its trailers the actor, run and source. `at_ms`: UTC, whole seconds,
+    because git keeps seconds. `notes`: which files were not kept unchanged, and why.
+    """
 
     id: str
     at_ms: int
@@ -419,12 +438,12 @@ class StoredCommit(Struct, frozen=True):
 
 
 def commit_author(actor: str) -> str:
-    """The name that git shows for an actor: no characters that git's signatures cannot hold."""
+    """Return the name that git shows for an actor, without characters that git's signatures cannot hold."""
     return _NOT_A_NAME.sub("-", actor).strip("-.") or "reverie"
 
 
 def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
-    """The message of a commit. Each text becomes a single line."""
+    """Return the message of a commit. Each text becomes a single line."""
     trailers = [f"Actor: {_line(actor)}"]
     if run_id is not None:
         trailers.append(f"Run: {_line(run_id)}")
@@ -435,7 +454,7 @@ def commit_message(*, actor: str, source: str, run_id: str | None, subject: str,
 
 
 def stored_commit(found: pygit2.Commit) -> StoredCommit:
-    """A commit of libgit2's, ours or another's."""
+    """Return a commit of libgit2's as ours, whether or not Reverie wrote it."""
     message = found.raw_message.decode("utf-8", "replace")
     paragraphs = message.strip("\n").split("\n\n")
     matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
@@ -459,16 +478,7 @@ def _line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-# Git refuses `.git` and its spellings (other case, `git~1`, ignorable characters), checks the contents of
-# `.gitmodules` and friends, and Windows cannot check out `CON`, a trailing dot or a colon. So each path
-# segment is escaped, reversibly for every name an operating system can hand us, invalid UTF-8 (surrogate
-# escapes) included. Ordinary names stay as they are, so that `git log` remains readable.
-#
-# `%XX` is an ASCII character or (from 80 on) an undecodable byte, `%uXXXX` any other character. This is part
-# of the history's format and must never change for names already stored.
-
-
-# Never allowed plain: the escape sign, separators and NTFS signs, `~` (short names such as GIT~1), control,
+# Always escaped: the escape sign, separators and NTFS signs, `~` (short names such as GIT~1), control,
 # ignorable and direction characters (HFS+ drops some of them when it compares), surrogates.
 _UNSAFE = re.compile(
     '[\x00-\x1f\x7f-\x9f%/:\\\\<>"|?*~\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]'
@@ -481,7 +491,17 @@ _UNDECODABLE = range(0xDC80, 0xDD00)
 
 
 def escape_segment(name: str) -> str:
-    """One path segment as one tree entry name. Raises `ValueError` for an empty name, which no file has."""
+    """Escape one path segment as the name of a tree entry.
+
+    Git refuses `.git` and its spellings (other case, `git~1`, ignorable characters), checks the contents of
+    `.gitmodules` and similar files, and Windows cannot check out `CON`, a trailing dot or a colon. So each
+    path segment is escaped, reversibly for every name an operating system can return, including invalid UTF-8
+    (surrogate escapes). Ordinary names stay as they are, so that `git log` remains readable. `%XX` is an
+    ASCII character or (from 80 on) an undecodable byte, `%uXXXX` any other character. This is part of the
+    history's format and must never change for names already stored.
+
+    Raises `ValueError` for an empty name, which no file has.
+    """
     if not name:
         raise ValueError("a path segment cannot be empty")
     escaped = _UNSAFE.sub(lambda match: _escape_character(match[0]), name)
@@ -493,17 +513,20 @@ def escape_segment(name: str) -> str:
 
 
 def unescape_segment(escaped: str) -> str:
-    """The inverse of `escape_segment`. A `%` that begins no escape is a `%`."""
+    """Undo `escape_segment`. A `%` that begins no escape is a `%`."""
     return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
 
 
 def escape_rel(rel: str) -> tuple[bytes, ...]:
-    """The tree entry names of a `/`-separated path, outermost first; `ValueError` for an empty segment."""
+    """Return the tree entry names of a `/`-separated path, outermost first.
+
+    Raises `ValueError` for an empty segment.
+    """
     return tuple(escape_segment(segment).encode() for segment in rel.split("/"))
 
 
 def unescape_rel(names: tuple[bytes, ...]) -> str:
-    """The `/`-separated path that `escape_rel` was given."""
+    """Return the `/`-separated path that `escape_rel` was given."""
     return "/".join(unescape_segment(name.decode("utf-8", "surrogateescape")) for name in names)
 
 
@@ -523,9 +546,6 @@ def _unescape_match(match: re.Match[str]) -> str:
     return chr(code if code < 0x80 else 0xDC00 + code)
 
 
-# The repository: creating and opening it, renaming a damaged one, packing.
-
-
 BRANCH = "refs/heads/main"
 _HEAD = f"ref: {BRANCH}\n".encode()
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n"
@@ -533,7 +553,7 @@ _Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
-    """The repository is damaged; the text says how, in half a sentence."""
+    """The repository is damaged; the text is the reason, in half a sentence."""
 
 
 class MissingVersionError(Exception):
@@ -544,12 +564,15 @@ class Repository:
     """An open repository. Cheap to open; one per operation, used by one thread."""
 
     def __init__(self, path: Path) -> None:
-        """Open what lies at `path`. Raises DamagedHistoryError, FileNotFoundError, other OSErrors."""
+        """Open the repository at `path`.
+
+        Raises DamagedHistoryError, FileNotFoundError, other OSErrors.
+        """
         self.path = path
         self.objects = path / "objects"
         git = libgit2()
         flags = git.enums.RepositoryOpenFlag
-        # What libgit2 says of a directory it cannot read is no proof of damage: ask the system first.
+        # libgit2's error for an unreadable directory is no proof of damage, so check with the system first.
         path.stat()
         for needed in ("objects", "refs", "HEAD"):
             try:
@@ -565,7 +588,7 @@ class Repository:
         self.odb: pygit2.Odb = self.git.odb
 
     def tip(self) -> bytes | None:
-        """The raw id of the newest commit; None before the first."""
+        """Return the raw id of the newest commit; None before the first."""
         git = libgit2()
         _probe(self.path / BRANCH)
         try:
@@ -579,26 +602,32 @@ class Repository:
         return bytes(reference.target.raw)
 
     def move_tip(self, new: bytes, old: bytes | None) -> None:
-        """Point the branch at `new`, durably; `old` is where it points now. Raises OSError."""
+        """Point the branch at `new`, durably; `old` is its present target.
+
+        Raises OSError.
+        """
         target = libgit2().Oid(raw=new)
         # We hold the commit lock, so a lock of git's own is left from a killed process.
         self.path.joinpath(f"{BRANCH}.lock").unlink(missing_ok=True)
-        with git_errors_as_os(self.path):  # the system's trouble (disk, rights), not damage
+        with git_errors_as_os(self.path):  # an error of the system (disk, rights), not damage
             if old is None:
                 self.git.references.create(BRANCH, target)
             else:
                 self.git.references[BRANCH].set_target(target)
 
     def has(self, raw: bytes) -> bool:
-        """Whether the object with this raw id is in the repository."""
+        """Return whether the object with this raw id is in the repository."""
         return bool(self.odb.exists(raw.hex()))
 
     def blob(self, raw: bytes) -> bytes:
-        """The bytes of a blob, checked against its id. Raises DamagedHistoryError, OSError."""
+        """Return the bytes of a blob, checked against its id.
+
+        Raises DamagedHistoryError, OSError.
+        """
         return bytes(self._object(raw, "blob").data)
 
     def refuse_cut_short(self, raw: bytes) -> None:
-        """Raise DamagedHistoryError if the object is loose and not all there; OSError if it cannot be read.
+        """Raise DamagedHistoryError if the object is loose and incomplete; OSError if it cannot be read.
 
         libgit2 (1.9) never returns from reading a small loose object that was cut short.
         """
@@ -610,21 +639,30 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """The path of the object if it is loose."""
+        """Return the path of the object if it is loose."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 
     def tree(self, raw: bytes) -> Iterator[TreeEntry]:
-        """The entries of a tree. Raises DamagedHistoryError."""
+        """Yield the entries of a tree.
+
+        Raises DamagedHistoryError.
+        """
         for entry in self._object(raw, "tree"):
             yield TreeEntry(entry.raw_name, int(entry.filemode), bytes(entry.id.raw))
 
     def commit(self, raw: bytes) -> StoredCommit:
-        """A commit. Raises DamagedHistoryError."""
+        """Return a commit.
+
+        Raises DamagedHistoryError.
+        """
         return stored_commit(self._object(raw, "commit"))
 
     def commit_named(self, commit_id: str) -> StoredCommit:
-        """The commit with this hexadecimal id. Raises MissingVersionError, DamagedHistoryError."""
+        """Return the commit with this hexadecimal id.
+
+        Raises MissingVersionError, DamagedHistoryError.
+        """
         try:
             raw = bytes.fromhex(commit_id)
         except ValueError as error:
@@ -634,7 +672,10 @@ class Repository:
         return self.commit(raw)
 
     def entry(self, tree: bytes, names: tuple[bytes, ...]) -> TreeEntry | None:
-        """What a path below a tree leads to; the tree for an empty path. Raises DamagedHistoryError."""
+        """Return the entry at a path below a tree; the tree for an empty path, None for a missing one.
+
+        Raises DamagedHistoryError.
+        """
         found = TreeEntry(b"", TREE_MODE, tree)
         for name in names:
             if not found.is_tree:
@@ -648,7 +689,7 @@ class Repository:
         return found
 
     def verify_newest(self) -> None:
-        """Raise DamagedHistoryError unless the newest version is all there; contents are not read."""
+        """Raise DamagedHistoryError unless all objects of the newest version exist; contents are not read."""
         tip = self.tip()
         if tip is None:
             return
@@ -661,7 +702,7 @@ class Repository:
                     raise self._damage(entry.id, "blob")
 
     def damages(self, tip: bytes) -> Iterator[DamagedHistoryError]:
-        """Read everything that `tip` leads to, contents included; yields what cannot be had."""
+        """Read everything that `tip` leads to, contents included, and yield an error for each failure."""
         seen: set[bytes] = set()
         pending: list[tuple[_Kind, bytes]] = [("commit", tip)]
         while pending:
@@ -682,7 +723,10 @@ class Repository:
                 yield damage
 
     def _object(self, raw: bytes, kind: _Kind) -> Any:
-        """The object, of pygit2's class for this kind. Raises DamagedHistoryError, OSError."""
+        """Return the object, of pygit2's class for this kind.
+
+        Raises DamagedHistoryError, OSError.
+        """
         git = libgit2()
         self.refuse_cut_short(raw)
         try:
@@ -694,7 +738,10 @@ class Repository:
         return found
 
     def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
-        """The error for an object that libgit2 cannot give us; OSError where the system is to blame."""
+        """Return the error for an object that libgit2 cannot read.
+
+        Raises OSError where the system is the cause.
+        """
         packs = self.objects / "pack"
         for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):
             _probe(path)
@@ -704,9 +751,12 @@ class Repository:
 
 
 def create(path: Path) -> None:
-    """Make an empty repository at `path`, which must not exist; it appears in one step. Raises OSError."""
+    """Make an empty repository at `path`, which must not exist; it appears in one step.
+
+    Raises OSError.
+    """
     ensure_private(path.parent)
-    # named after the repository: histories of other homes beside it have locks of their own
+    # Named after the repository: histories of other homes beside it have locks of their own.
     own = f"{TEMPORARY_PREFIX}{path.name}."
     sweep(path.parent, own)
     temp = path.with_name(f"{own}{secrets.token_hex(8)}")
@@ -729,7 +779,10 @@ def create(path: Path) -> None:
 
 
 def set_aside(path: Path, now_ms: int) -> Path:
-    """Rename a damaged repository out of the way and return its new path. Raises OSError."""
+    """Rename a damaged repository and return its new path.
+
+    Raises OSError.
+    """
     aside = path.with_name(f"{path.name}.damaged-{now_ms}")
     while aside.exists():
         now_ms += 1
@@ -740,15 +793,9 @@ def set_aside(path: Path, now_ms: int) -> Path:
 
 
 def _probe(path: Path) -> None:
-    """Raise OSError if the system refuses to read a file that is there."""
+    """Raise OSError if the system refuses to read an existing file."""
     with contextlib.suppress(FileNotFoundError), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         file.read(1)
-
-
-# Packing keeps the history small and fast. No object is removed before its copy has been read back from the
-# new pack, id by id, so a kill at any point leaves each object in at least one place. Every object is packed,
-# referenced or not: packing forgets nothing. Works under the commit lock; on failure (`DamagedHistoryError`,
-# `OSError`) nothing is removed.
 
 
 MOST_PACKS = 20
@@ -759,6 +806,10 @@ _REST = re.compile(r"[0-9a-f]{38}")
 def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
     """Pack when there are more than `pack_after` loose objects or more than `MOST_PACKS` packs.
 
+    Packing keeps the history small and fast. No object is removed before its copy has been read back from the
+    new pack, id by id, so a kill at any point leaves each object in at least one place. Every object is
+    packed, referenced or not: packing forgets nothing. Works under the commit lock.
+
     Raises DamagedHistoryError if an object cannot be packed, OSError; in both cases nothing has been removed.
     """
     names = list(_loose(repository.objects))
@@ -767,7 +818,7 @@ def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
         return
     loose = {name: repository.objects / name[:2] / name[2:] for name in names}
     for name in loose:
-        repository.refuse_cut_short(bytes.fromhex(name))  # libgit2 must not meet one that is cut short
+        repository.refuse_cut_short(bytes.fromhex(name))  # libgit2 never returns from reading such an object
     if len(packs) > MOST_PACKS:
         _pack(repository, sorted({str(oid) for oid in repository.odb}), [*loose.values(), *packs])
     else:
@@ -779,10 +830,10 @@ def _pack(repository: Repository, ids: Sequence[str], superseded: Iterable[Path]
     sweep(repository.path)
     sweep(repository.objects / "pack")
     sweep(repository.objects)
-    # Left by earlier versions: libgit2's name for a loose object in the making.
+    # Left by earlier versions: libgit2's name for an unfinished loose object.
     sweep(repository.objects, "tmp_object_git2_")
     with temporary_directory(repository.path) as directory:
-        # Below a directory `pack`, where libgit2 looks for packs when they are read back.
+        # Below a directory `pack`, where libgit2 finds packs when they are read back.
         (directory / "pack").mkdir()
         try:
             write_pack(repository.git, [git.Oid(hex=name) for name in ids], directory / "pack")
@@ -804,7 +855,7 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
 
 
 def _loose(objects: Path) -> Iterable[str]:
-    """The names of all loose objects. As text: it is asked after each commit."""
+    """Yield the names of all loose objects, as text, because it is called after each commit."""
     for first in os.listdir(objects):  # noqa: PTH208
         if _SUBDIRECTORY.fullmatch(first):
             rest = os.listdir(f"{objects}/{first}")  # noqa: PTH208
@@ -819,7 +870,7 @@ def _remove(paths: Iterable[Path]) -> None:
     """Remove superseded objects; one that is in use on Windows waits for the next packing."""
     directories = set()
     for path in paths:
-        # the index first: git looks for indexes
+        # The index first: git looks for indexes.
         files = [path, *path.parent.glob(f"{path.stem}.*")] if path.suffix == ".idx" else [path]
         for file in files:
             with contextlib.suppress(PermissionError):
@@ -833,19 +884,19 @@ def _remove(paths: Iterable[Path]) -> None:
                 directory.rmdir()  # fails while anything is left in it, as it should
 
 
-# Three-way merge of one file's lines (libgit2's, the same as git's); writes nothing.
-
-
 class Merge(Struct, frozen=True):
-    """`conflict` False: both changes are in `content`. True: they touch the same lines and `content` shows
-    both between conflict markers, named unless that side is empty (of a binary file: `ours`, unchanged)."""
+    """The result of a three-way merge of one file's lines (libgit2's, the same as git's).
+
+    `conflict` False: both changes are in `content`. True: they touch the same lines and `content` shows both
+    between conflict markers, named unless that side is empty (of a binary file: `ours`, unchanged).
+    """
 
     content: bytes
     conflict: bool
 
 
 def merge_versions(base: bytes, ours: bytes, theirs: bytes) -> Merge:
-    """Apply to `ours` what changed from `base` to `theirs`; line endings are kept byte for byte."""
+    """Apply to `ours` the changes from `base` to `theirs`; line endings are kept byte for byte."""
     if ours == theirs or theirs == base:
         return Merge(ours, False)
     if ours == base:
@@ -863,8 +914,8 @@ def _merge_lines(base: bytes, ours: bytes, theirs: bytes) -> Merge:
     odb.add_backend(objects_in_memory()(), 1)
     repository = git.Repository()
     repository.set_odb(odb)
-    # The paths become the labels of the conflict markers. pygit2 hands the result out as text: as Latin-1
-    # every byte is one character, so nothing is lost on the way there and back.
+    # The paths become the labels of the conflict markers. pygit2 returns the result as text: as Latin-1 every
+    # byte is one character, so nothing is lost on the way there and back.
     entries = [
         git.IndexEntry(label, repository.create_blob(side.decode("latin-1").encode()), FileMode.BLOB)
         for label, side in (("before", base), ("current", ours), ("incoming", theirs))

@@ -1,4 +1,4 @@
-"""One memory root inside a commit: its format, how it is read from disk, and whose changes it holds.
+"""One memory root inside a commit: its format, reading it from disk, and the authors of its changes.
 
 Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.repository`),
 `<key>` as one segment, so that no key can lie inside another. Git's trees know two modes only; permission
@@ -50,23 +50,16 @@ from reverie.memory.history.repository import (
 )
 from reverie.values import Struct, field
 
-# Reading a root into the history. Files are those of `files.rooted.walk`: regular files in real directories,
-# no symlinks, no hidden names. Directories are held open while they are read, so a symlink swapped in
-# meanwhile leads nowhere, and a file that changes while it is read is read again. A name that was listed and
-# could not be read goes to `unreadable` and keeps its last version; a name that is not listed is deleted. A
-# file in a directory that certainly is as the catalogue knows it is not read (`KnownVersion.still_holds`).
-
-
 # Larger files are kept by hash only: a memory is text, and the history must not fill the disk.
 LARGEST_BYTES = 64 * 1024 * 1024
-# Of files that take seconds to read only the ends are hashed; their time tells the rest.
+# Of larger files only the ends are hashed, because reading takes seconds; their time reveals other changes.
 LARGEST_HASHED_BYTES = 1024 * 1024 * 1024
 _END_BYTES = 1024 * 1024
 _READ_ATTEMPTS = 3
 
 
 class ScannedFile(Struct, frozen=True):
-    """A file as it is now."""
+    """The present state of a file."""
 
     mode: int
     """Permission bits."""
@@ -81,13 +74,22 @@ class Scan(Struct):
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    """The reason for each path; a directory stands for all below it, "" for the whole root."""
+    """The reason for each path; a directory covers everything below it, "" the whole root."""
 
 
 class HistoryScanner:
-    """Reads one root. `known`: what is known of the files below a path. `put` stores bytes and returns their
-    raw id, `has` says whether an id is stored; `without` excludes paths of other roots (see
-    `agents.scopes.ScopeRoot`)."""
+    """A reader of one root into the history.
+
+    Files are those of `files.rooted.walk`: regular files in real directories, no symlinks, no hidden names.
+    Directories are held open while they are read, so a symlink swapped in meanwhile leads nowhere, and a file
+    that changes while it is read is read again. A name that was listed and could not be read goes to
+    `unreadable` and keeps its last version; a name that is not listed is deleted. A file that the catalogue
+    certainly knows is not read (`KnownVersion.still_holds`).
+
+    `known`: returns the known versions of the files below a path. `put` stores bytes and returns their raw
+    id, `has` returns whether an id is stored; `without` excludes paths of other roots (see
+    `agents.scopes.ScopeRoot`).
+    """
 
     def __init__(
         self,
@@ -107,9 +109,11 @@ class HistoryScanner:
         self._without = without
 
     def scan(self, rel: str = "") -> str:
-        """Read `rel` and everything below it ("" for the root) and return the path that was examined: `rel`,
-        or the nearest path above it that is not a directory (any more), because a change below that is a
-        change of it."""
+        """Read `rel` and everything below it ("" for the root), and return the path that was examined.
+
+        That is `rel`, or the nearest path above it that is not a directory (any more), because a change below
+        that is a change of it.
+        """
         segments = rel.split("/") if rel else []
         try:
             directory = Directory.open(self._root)
@@ -141,8 +145,10 @@ class HistoryScanner:
         return ""
 
     def take_listed(self, rels: Sequence[str]) -> None:
-        """Read exactly these files; a missing one is left out. They may be symlinks that stay in the root.
-        For a handful of companions: they are read each time."""
+        """Read exactly these files; a missing one is left out.
+
+        They may be symlinks that stay in the root. For a handful of companions: they are read each time.
+        """
         rooted = RootedDirectory(self._root)
         for rel in rels:
             try:
@@ -210,7 +216,7 @@ class HistoryScanner:
 
 
 def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file, and its status before it was read."""
+    """Return the bytes of a file, and its status before it was read."""
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:
@@ -220,13 +226,16 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
             size = len(content)
         if size == before.st_size and stamp_of(directory.lstat(name)) == stamp_of(before):
             return content, before
-    # It never holds still: what is there now is kept, and read again next time.
+    # It keeps changing: its present bytes are kept, and it is read again next time.
     return directory.read(name, limit=LARGEST_BYTES), before
 
 
 def _placeholder(path: Path, size: int) -> bytes:
-    """The placeholder for a file that is too large: its size and hash; for a huge one the hash of its ends,
-    and its time, so that every change shows. Raises OSError, NotRegularFileError."""
+    """Return the placeholder for a file that is too large: its size and hash.
+
+    For a huge one the hash of its ends, and its time, so that every change shows. Raises OSError,
+    NotRegularFileError.
+    """
     with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         if size > LARGEST_HASHED_BYTES:
             changed_ns = os.fstat(file.fileno()).st_mtime_ns
@@ -265,9 +274,9 @@ class FileVersion(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class VersionChange:
-    """How one file differs between two commits, in content, mode or metadata; None: not there.
+    """The difference of one file between two commits, in content, mode or metadata; None: it does not exist.
 
-    `before` and `after` are read from the history when asked for.
+    `before` and `after` are read from the history on demand.
     """
 
     key: str
@@ -288,12 +297,12 @@ class VersionChange:
 
     @property
     def content_changed(self) -> bool:
-        """Whether the bytes differ, and not only mode, pin or usage."""
+        """Whether the bytes differ, not only mode, pin or usage."""
         return _blob(self.before_version) != _blob(self.after_version)
 
 
 class StoredRoot:
-    """A root as some commit has it, or as the next one will. `facts` are ours, `data` is the caller's."""
+    """A root in some commit, or in the next one. `facts` are ours, `data` is the caller's."""
 
     def __init__(
         self, files: Folder, facts: dict[str, dict[str, Any]], data: dict[str, Mapping[str, Any]]
@@ -304,7 +313,10 @@ class StoredRoot:
 
     @classmethod
     def load(cls, repository: Repository, commit: Folder, key: str) -> StoredRoot | None:
-        """The root `key` in a commit, or None. Raises DamagedHistoryError."""
+        """Return the root `key` in a commit, or None.
+
+        Raises DamagedHistoryError.
+        """
         folder = commit.get((key_name(key),))
         if not isinstance(folder, Folder):
             return None
@@ -320,7 +332,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: ScannedFile) -> None:
-        """Keep a file as it was found: its blob in the tree, what a tree cannot hold in the facts."""
+        """Store a file: its blob in the tree, and attributes that a tree cannot hold in the facts."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}
@@ -332,11 +344,11 @@ class StoredRoot:
             self.facts[rel] = facts
 
     def has(self, rel: str) -> bool:
-        """Whether there is a file at `rel` or below it."""
+        """Return whether there is a file at `rel` or below it."""
         return not rel or self.files.get(escape_rel(rel)) is not None
 
     def take_over(self, rel: str, other: StoredRoot) -> None:
-        """Keep what `other` has at `rel` and below ("": everything), where this root has nothing."""
+        """Copy from `other` the files at `rel` and below ("": everything), where this root has none."""
         if not rel:
             self.files, self.facts = other.files, dict(other.facts)
             return
@@ -354,14 +366,14 @@ class StoredRoot:
             del self.facts[at]
 
     def version(self, rel: str, leaf: Leaf) -> FileVersion:
-        """What the facts and the tree say of one file together."""
+        """Return the version of one file, from facts and tree together."""
         facts = self.facts.get(rel, {})
         mode = facts.get("mode")
         plain = _PLAIN_MODES.get(leaf.mode, 0o644)
         return FileVersion(leaf.id.hex(), int(mode, 8) if mode else plain, facts.get("omitted") is True)
 
     def metadata_blob(self) -> bytes:
-        """The blob beside the tree: JSON, one file a line, so that git's own diff can be read."""
+        """Return the blob beside the tree: JSON, one file a line, so that git's own diff is readable."""
         lines = [
             f"{json.dumps(rel)}: {json.dumps(self._entry(rel), sort_keys=True)}"
             for rel in sorted({*self.facts, *self.data})
@@ -376,17 +388,17 @@ class StoredRoot:
 
 
 def key_name(key: str) -> bytes:
-    """The stored name of a root."""
+    """Return the stored name of a root."""
     return escape_segment(key).encode()
 
 
 def key_of(name: bytes) -> str:
-    """The key of a root from the name of its tree."""
+    """Return the key of a root from the name of its tree."""
     return unescape_segment(name.decode("utf-8", "surrogateescape"))
 
 
 def rel_of(names: Names) -> str:
-    """The path of a file below its root from the names of its trees and its own."""
+    """Return the path of a file below its root from the names of its trees and its own."""
     return unescape_rel(names)
 
 
@@ -408,13 +420,9 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
     raise DamagedHistoryError("its metadata is unreadable")
 
 
-# One scan kept as several commits, each in the name of whoever made its part of the changes. A `Sharer` is
-# asked after the scan and before the commit, so it judges exactly what is kept.
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content is another than the last commit's; None: it was not, or is not, there."""
+    """One file whose content differs from the last commit's; None: it did not, or does not, exist."""
 
     key: str
     rel: str
@@ -423,7 +431,7 @@ class SeenChange:
 
 
 class Share(Struct, frozen=True):
-    """The changes of one actor."""
+    """The changes of one actor. Pins and use go with the first share."""
 
     actor: str
     run_id: str | None
@@ -431,14 +439,15 @@ class Share(Struct, frozen=True):
 
 
 Sharer = Callable[[Sequence[SeenChange], int | None], Sequence[Share]]
-"""The changes, and when the last commit was made (UTC ms; None: there is none): who made which, in the order
-in which they are to be committed. Pins and use go with the first."""
+"""Takes the changes, and the time of the last commit (UTC ms; None: there is none). Returns them by author,
+in the order in which they are to be committed. Called after the scan and before the commit, so it judges
+exactly what is kept."""
 
 
 def seen_changes(
     repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
 ) -> tuple[SeenChange, ...]:
-    """Every file whose content `now` differs from the last commit's."""
+    """Return every file whose content in `now` differs from the last commit's."""
 
     def read(leaf: Leaf | None) -> bytes | None:
         if leaf is None:
@@ -462,7 +471,7 @@ def trees_by_share(
     now: Folder,
     shares: Sequence[Share],
 ) -> Iterator[tuple[Share, bytes | None]]:
-    """The tree to commit for each share; the last one is `now` itself, whatever the shares leave out."""
+    """Yield the tree to commit for each share; the last one is `now` itself, including any other changes."""
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:
         for key in sorted({change.key for change in share.changes}):
@@ -480,7 +489,7 @@ def trees_by_share(
 
 
 def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
-    """One file as it is in the end. What became a folder, or was one, belongs to other changes."""
+    """Set one file to its final state; a change between file and folder belongs to other changes."""
     names = escape_rel(rel)
     if isinstance(root.files.get(names), Leaf):
         root.remove(rel)

@@ -1,4 +1,4 @@
-"""How the full-text index of the catalogue is queried.
+"""Queries of the full-text index of the catalogue.
 
 A query with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand notes
 contain is slow and says little, so such words only filter; without a rare word, notes with the word in their
@@ -26,23 +26,23 @@ from reverie.memory.search.query import Ranges, SearchQuery, Term, folded, is_cj
 from reverie.resources import load_table
 from reverie.values import Struct, replace
 
-# A word that more notes hold says too little to rank by.
+# A word in more notes than this is not used for ranking.
 _COMMON = 1_000
-# So many of the notes that nothing but their age tells apart are looked at, those last indexed first.
+# Maximum number of equally relevant notes to look up, last indexed first.
 _CANDIDATES = 400
 _WEIGHTS = "8.0, 1.0, 0.5"
 _NAMED = 4.0
-# What holds a word as it is typed comes before what holds one that begins like it.
+# Bonus for a note with the typed word over one with a word that only begins like it.
 _WHOLE_WORD = 6.0
-# What a note that changed just now has before one of long ago.
+# Bonus for a note that changed just now over a very old one.
 _FRESH = 0.5
 _DAY_NS = 86_400_000_000_000
 _FADING_DAYS = 30
-# So many rows by any word are looked up at once.
+# Number of rows by any word to look up at once.
 _LOOSE_STEP = 200
 WHOLE = 8.0
-"""What a note with every word of a question scores at most, by any word."""
-# What a note of the place one is in has before others.
+"""Maximum score of a note with every word of a question, by any word."""
+# Bonus for a note in the user's present place.
 _HERE = 3.0
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
 Row = tuple[int, str, str, bytes, str, int]
@@ -50,8 +50,10 @@ Relevance = Mapping[int, float]
 
 
 class Doc(Struct, frozen=True):
-    """A file that answers a question; the higher its score the better. `rel` is below its root; `root` is
-    `companions` for a file that an agent loads beside its memories."""
+    """A file that answers a question; the higher its score the better.
+
+    `rel` is below its root; `root` is `companions` for a file that an agent loads beside its memories.
+    """
 
     id: int
     home: str
@@ -63,8 +65,10 @@ class Doc(Struct, frozen=True):
 
 
 class SearchLimits(Struct, frozen=True):
-    """Which rows may answer, beside what the question's own filters say: of these homes, with (or without)
-    these ids; at most so many."""
+    """The rows that may answer, in addition to the question's own filters.
+
+    Rows of these homes, with (or without) these ids; at most `count`.
+    """
 
     homes: tuple[str, ...]
     now_ns: int
@@ -74,15 +78,17 @@ class SearchLimits(Struct, frozen=True):
     roots: Collection[tuple[str, str]] | None = None
     """Homes and keys of the roots that may answer; None: all."""
     beside: Collection[int] = ()
-    """Rows that may answer, too, though they are in none of those roots."""
+    """Further rows that may answer, outside of those roots."""
     here: Collection[tuple[str, str]] = ()
-    """The roots of the place one is in: they answer first where others answer as well."""
+    """The roots of the user's present place: their answers come first."""
 
 
 def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
-    """The results of a query, best first, and whether all of its homes are in the catalogue completely. For a
-    query with a pattern: the files to search for it, newest first. Raises `CatalogueDamaged`,
-    `Unavailable`."""
+    """Return the results of a query, best first, and whether the catalogue has all of its homes completely.
+
+    For a query with a pattern: the files to search for it, newest first. Raises `CatalogueDamaged`,
+    `Unavailable`.
+    """
     with catalogue.reading() as connection:
         if connection is None or query.problems:
             return (), False
@@ -91,14 +97,17 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
 
 
 class Loose(Struct, frozen=True):
-    """What answers a question by some of its words, best first; and the groups that it was asked with."""
+    """Results for some of a question's words, best first, and the word groups that were searched."""
 
     docs: tuple[Doc, ...]
     groups: tuple[Group, ...]
 
 
 def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
-    """The results by any word of a query. Raises `CatalogueDamaged`, `Unavailable`."""
+    """Return the results for any word of a query.
+
+    Raises `CatalogueDamaged`, `Unavailable`.
+    """
     words, exact = loose_words(query), tuple(term for term in query.terms if term.is_exact)
     if not words or query.problems or query.regex:
         return Loose((), ())
@@ -122,7 +131,7 @@ class _Finder:
         self._query = query
         self._limits = limits
         self._where, self._values = _conditions(query, limits)
-        # The newest rows that hold something, one more than are worth ranking.
+        # By match: the newest rows, one more than are worth ranking.
         self._newest_with: dict[str, list[int]] = {}
 
     def find(self) -> tuple[Doc, ...]:
@@ -133,7 +142,7 @@ class _Finder:
         every = " AND ".join(phrases)
         if self._query.regex:
             return self._ranked(self._matching(every, -1), {})
-        # Where all together are common each of them is.
+        # If all words together are common, so is each of them.
         rare = [] if self._is_common(every) else [each for each in phrases if not self._is_common(each)]
         if rare:
             ids = self._newest(every)
@@ -146,11 +155,11 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """The rows with the most of these groups by their weight; what is in quotes is in each of them."""
+        """Return the rows with the most of these groups by their weight; each contains every quoted term."""
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
         scores: dict[int, float] = {}
-        # Words that most notes have tell little: they count in the passages, not here.
+        # Words of most notes say little: they count in the passages, not here.
         rare = [group for group in groups if group.count <= _COMMON] or list(groups[:1])
         for group in rare:
             found = self._connection.execute(
@@ -165,29 +174,32 @@ class _Finder:
         rows: list[Row] = []
         for at in range(0, len(best), _LOOSE_STEP):
             rows += self._rows(best[at : at + _LOOSE_STEP])
-            # Those of the place one is in are worth looking for farther down.
+            # Rows of the user's present place are worth looking up farther down.
             if len(rows) >= (_COMMON if self._limits.here else self._limits.count):
                 break
         return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
 
     def _whole_words(self, every: str) -> Sequence[int]:
-        """The newest rows that hold the last word as it is typed; none where it is finished anyway."""
+        """Return the newest rows with the last word as it is typed; none if that word is finished anyway."""
         terms = self._query.terms
         whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)
         return () if whole == every else self._newest(whole)
 
     def _phrase(self, term: Term) -> str:
-        """The FTS5 phrase for a term. A word that is common as it is typed counts as finished: its
-        completions are slow to collect, and there are enough results already."""
+        """Return the FTS5 phrase for a term.
+
+        A word that is common as it is typed counts as finished: its completions are slow to collect, and
+        there are enough results already.
+        """
         finished = Term(term.text).phrase
         return finished if term.goes_on and self._is_common(finished) else term.phrase
 
     def _is_common(self, match: str) -> bool:
-        """Whether more notes hold it than are worth ranking."""
+        """Return whether more notes match than are worth ranking."""
         return len(self._newest(match)) > _COMMON
 
     def _newest(self, match: str) -> list[int]:
-        # To gather what the beginning of a word may become is dear: what was found is not looked for again.
+        # Collecting the completions of a prefix is slow, so results are cached.
         if match not in self._newest_with:
             rows = self._connection.execute(
                 "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
@@ -203,7 +215,7 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int) -> list[Row]:
-        """The newest rows that hold it (-1: all), from what is known where that reaches back far enough."""
+        """Return the newest matching rows (-1: all), from the cache where that reaches back far enough."""
         ids = self._newest(match)
         is_all = len(ids) <= _COMMON
         if count < 0:
@@ -214,8 +226,11 @@ class _Finder:
         return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
-        """Rows that include the best ones. Age counts for a bounded part of the score, and each lookup is
-        slow, so of many equally relevant rows only the last indexed are looked up."""
+        """Return rows that include the best ones.
+
+        Age counts for a bounded part of the score, and each lookup is slow, so of many equally relevant rows
+        only the last indexed are looked up.
+        """
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))
         rows = self._rows(ordered[: 2 * count])
@@ -235,7 +250,7 @@ class _Finder:
         ).fetchall()
 
     def _looked_up(self, table: str, match: str, count: int) -> list[Row]:
-        # CROSS JOIN: the word lists lead, each row is then looked up.
+        # CROSS JOIN: SQLite reads the word lists first, then looks up each row.
         return self._connection.execute(
             f"SELECT {_COLUMNS} FROM {table} CROSS JOIN files ON files.id = {table}.rowid "
             f"WHERE {table} MATCH ? AND {self._where} ORDER BY {table}.rowid DESC LIMIT ?",
@@ -300,25 +315,15 @@ def _doc(row: Row, score: float) -> Doc:
     return Doc(id_, home, root, os.fsdecode(rel), Scope(scope), mtime_ns, score)
 
 
-# Search by any word, where too few notes hold all of them: the words of a question without those that say
-# nothing, in every form that the notes have them, and as they may have been meant.
-#
-# A word and its forms are one group. What is rare among the notes counts most, and a note counts the more,
-# the more groups it has and the closer together they stand. Forms come from the index's own vocabulary: what
-# has the same stem. A word that the notes do not have at all is taken for a misspelt one.
-#
-# Words in quotes stay required. Threading and failure: as of `memory.search.index`.
-
-
-# More words than these of one question are not looked for: the rarest count, and each costs time.
+# Maximum number of words of one question to search: the rarest count, and each costs time.
 _MOST_WORDS = 24
 _MOST_FORMS = 24
 _LIKE_SHOWN = 3
-# What was not written as it stands in the note says less.
+# Weights of other forms of a word, and of similar words.
 _OTHER_FORM, _LIKE = 0.9, 0.6
 _PAIR = 0.5
 _OTHER_WORD = 0.7
-# So far apart may be what belongs together.
+# Maximum length of a passage, in characters.
 _PASSAGE = 320
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _VOWEL = re.compile("[aeiouyаеёиоуыэюя]")
@@ -329,7 +334,7 @@ _FORMED = re.compile(r"[^\W\d_]{3,30}\Z")
 class _Language(Struct, frozen=True):
     stop: frozenset[str]
     endings: tuple[str, ...]
-    """The longest first."""
+    """Longest first."""
 
 
 @cache
@@ -339,7 +344,7 @@ def _languages() -> dict[str, _Language]:
 
 @cache
 def _alike() -> dict[str, frozenset[str]]:
-    """By the stem of a word: others that stand for the same."""
+    """Return synonyms by the stem of a word."""
     return load_table("search_words.toml", _alike_of)
 
 
@@ -364,30 +369,32 @@ def _languages_of(table: Mapping[str, Any]) -> dict[str, _Language]:
 
 
 class Group(Struct, frozen=True):
-    """One word of a question in the forms that the notes have it in."""
+    """One word of a question with its forms in the notes."""
 
     word: str
     forms: tuple[str, ...]
     count: int
-    """How many notes have one of them, at most."""
+    """Number of notes with one of them, at most."""
     weight: float
     others: tuple[str, ...] = ()
-    """Other words for the same, which count less."""
+    """Synonyms, which count less."""
     is_like: bool = False
-    """The notes do not have the word; these are written much like it."""
+    """Whether the notes lack the word, and the forms are similarly spelled words."""
     goes_on: bool = False
-    """It may be unfinished."""
+    """Whether it may be unfinished."""
 
     @property
     def match(self) -> str:
-        """It as a query of the index."""
+        """The group as a query of the index."""
         asked = [f'"{form}"' for form in (*self.forms, *self.others)]
         return " OR ".join([*asked, f'"{self.word}" *'] if self.goes_on else asked)
 
 
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
-    """The words of a query that any note may answer, once each, and whether each may be unfinished. A word of
-    which one letter is typed says nothing yet."""
+    """Return the words of a query that any note may answer, once each, and whether each may be unfinished.
+
+    A word of which only one letter is typed is left out.
+    """
     found: dict[str, bool] = {}
     for term in query.terms:
         if term.is_exact:
@@ -402,7 +409,7 @@ def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Words as the index has them; runs without spaces as pairs of characters."""
+    """Yield words as the index has them; runs without spaces as pairs of characters."""
     run: list[tuple[str, int]] = []
     for token in tokens(text):
         if is_cjk(token.text[:1] or " "):
@@ -432,7 +439,7 @@ def _stop_words(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def _language_of(words: Iterable[str]) -> str:
-    """The language that most of the words which say nothing belong to."""
+    """Return the language that most of the stop words among `words` belong to."""
     found = set(words)
     counts = {name: len(found & language.stop) for name, language in _languages().items()}
     best = max(counts, key=lambda name: (counts[name], name == "en"))
@@ -441,7 +448,7 @@ def _language_of(words: Iterable[str]) -> str:
 
 @lru_cache(maxsize=16_384)
 def stem(word: str, language: str) -> str:
-    """A word without its ending."""
+    """Return a word without its ending."""
     for ending in _languages()[language].endings:
         if not word.endswith(ending) or len(word) - len(ending) < 3:
             continue
@@ -458,11 +465,11 @@ def stem(word: str, language: str) -> str:
 
 
 _FEW_WORDS = 100
-"""More are counted anew each time."""
+"""Larger results are counted again each time."""
 
 
 class Vocabulary:
-    """The words of the index, asked through one connection. What is `counted` already is not asked for."""
+    """The words of the index, read through one connection. Words in `counted` are not read again."""
 
     def __init__(self, connection: sqlite3.Connection, notes: int, counted: WordCounts) -> None:
         self._connection = connection
@@ -470,7 +477,12 @@ class Vocabulary:
         self._notes = notes
 
     def groups(self, words: Sequence[tuple[str, bool]]) -> list[Group]:
-        """A group for each word that the notes have, or have one like; the rarest first."""
+        """Return a group for each word that the notes have, or have a similar one of; the rarest first.
+
+        A word and its forms are one group. Rare words count most, and a note counts the more, the more groups
+        it has and the closer together they are. Forms come from the index's own vocabulary: words with the
+        same stem. A word that the notes lack is treated as misspelt. Words in quotes stay required.
+        """
         language = _language_of(word for word, _goes_on in words)
         made = (self._group(word, language, goes_on=goes_on) for word, goes_on in words)
         return sorted((each for each in made if each is not None), key=lambda each: each.count)
@@ -500,7 +512,7 @@ class Vocabulary:
     ) -> Group:
         kept = sorted(forms, key=lambda form: (form != word, -forms[form]))[:_MOST_FORMS]
         count = sum(forms[form] for form in kept)
-        # The last word of a question that is typed on is whole most often; its completions cost time.
+        # The last word of a question is usually complete; its completions cost time.
         goes_on = goes_on and word not in forms
         return Group(word, tuple(kept), count, self._weight(count) * share, is_like=is_like, goes_on=goes_on)
 
@@ -519,7 +531,7 @@ class Vocabulary:
         }
 
     def _others(self, word: str) -> dict[str, int]:
-        """The forms of other words for the same."""
+        """Return the forms of synonyms."""
         found: dict[str, int] = {}
         for other in _alike().get(stem(word, "en"), ()):
             found.update(self._forms(other, "en"))
@@ -529,8 +541,8 @@ class Vocabulary:
         return any(True for _ in self._between(word, word + "\U0010ffff"))
 
     def _like(self, word: str) -> dict[str, int]:
-        """The words most like one that the notes do not have."""
-        # Loaded at the first misspelt word: it takes as long as the search.
+        """Return the words most similar to one that the notes lack."""
+        # Late: loading it takes as long as the search, and only misspelt words need it.
         from rapidfuzz.distance import OSA
 
         if len(word) < 4 or any(map(str.isdigit, word)):
@@ -565,19 +577,21 @@ def _spoken(word: str, language: str) -> tuple[str, ...]:
 
 
 class BestPassage(Struct, frozen=True):
-    """How well a text answers: the share of the question that it has anywhere, and in its best passage."""
+    """How well a text answers: the share of the question in the whole text, and in its best passage."""
 
     anywhere: float
     together: float
     is_like: bool
-    """It has only words that are written like those of the question."""
+    """Whether it has only words that are spelled similarly to those of the question."""
     hits: Ranges
-    """Where the best passage has them, in the text."""
+    """Positions of the words of the best passage, in the text."""
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:
-    """What a text has of these groups. `called`: its name and that of its place, which every passage stands
-    under."""
+    """Return how well a text answers these groups.
+
+    `called`: its name and that of its place, which count for every passage.
+    """
     plain = folded(text)
     spots = sorted(_spots(plain, groups), key=lambda spot: spot[0])
     total = sum(group.weight for group in groups) or 1.0
@@ -602,7 +616,7 @@ def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPass
     present = {
         group.word: group for group in [*(group for group, _own in over), *(each[2] for each in spots)]
     }
-    # What is folded into another length has its words elsewhere.
+    # Folding may change the length of a text, and so the positions of its words.
     hits = tuple((start, end) for start, end, _group, _own in chosen) if len(plain) == len(text) else ()
     return BestPassage(
         sum(weights[word] for word in present) / total,
@@ -613,7 +627,7 @@ def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPass
 
 
 def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Group, bool]]:
-    """Where a folded text has the words of the groups, and whether it is the word itself."""
+    """Yield the positions of the groups' words in a folded text, and whether each is the word itself."""
     for group in groups:
         is_pair = is_cjk(group.word[0])
         forms = (*group.forms, group.word) if group.goes_on else group.forms
@@ -630,5 +644,5 @@ def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Grou
 
 
 def _is_edge(char: str) -> bool:
-    """Whether a character is part of no word that one beside it belongs to."""
+    """Return whether a character is part of no word that a neighbouring one belongs to."""
     return not char.isalnum() or is_cjk(char)

@@ -1,10 +1,15 @@
-"""A search query: how it is parsed, what it asks of the index, and where it matches in a text.
+"""Search queries: parsing, their form for the index, and their matches in a text.
 
-All words must be found (the last one may be unfinished; `memory.search.index` is for when too few notes have
-them all), `"phrases"` as they are written, `/regex/` line by line. Filters: `scope:project`, `project:acme`,
-`agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
-with a colon (`http://…`, `note: x`) is words. Nothing raises while somebody is typing: an invalid query says
-so in `problems`.
+All words must be found (the last one may be unfinished; `memory.search.index` has a fallback for when too few
+notes have them all), `"phrases"` as they are written, `/regex/` line by line. Filters: `scope:project`,
+`project:acme`, `agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
+with a colon (`http://…`, `note: x`) is words. Nothing raises while a person is typing: an invalid query has
+`problems`.
+
+The words of a text are the same for the index and for queries. SQLite's `unicode61` tokenizer (with `_` as a
+token character) splits the text that this module passes to it. Done here: folding of case, accents and
+widths; runs of Chinese, Japanese and Korean as overlapping pairs of characters; the parts of identifiers
+(`max_retries` and `maxRetries` are found by `retries`).
 
 Pure; any thread.
 """
@@ -22,19 +27,13 @@ from typing import Any, NamedTuple
 from reverie.agents.scopes import Scope
 from reverie.values import Struct, field, replace
 
-# The words of a text, for the index and for queries alike. SQLite's `unicode61` tokenizer (with `_` as a
-# token character) splits what this module hands it. Done here: folding of case, accents and widths; runs of
-# Chinese, Japanese and Korean as overlapping pairs of characters; the parts of identifiers (`max_retries` and
-# `maxRetries` are found by `retries`).
-
-
 # Languages that put no space between words; Hangul does, but its words carry their endings.
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 # Only the marks of Latin, Greek and Cyrillic: without its mark a Japanese syllable is another one.
 _MARKS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile("\\w[\\w\u0300-\u036f]*")
-# A token that is worth taking apart; each alternative is tried once per token, so long blobs cost no more.
+# An identifier with parts; each alternative is tried once per token, so long blobs cost no more.
 _SNAKE = re.compile(r"(?<!\w)(?:_+[^\W_]|[^\W_]+_)\w*")
 _CAMEL = re.compile(r"(?<!\w)\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])\w*")
 _SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -42,8 +41,10 @@ _LONGEST_IDENTIFIER = 100
 
 
 class SearchToken(NamedTuple):
-    """One word of a text, folded, and its position in the original. A tuple: one is made for each word of
-    fifty texts at every key press."""
+    """One word of a text, folded, and its position in the original.
+
+    A tuple, because one is made for each word of fifty texts at every key press.
+    """
 
     text: str
     start: int
@@ -51,7 +52,7 @@ class SearchToken(NamedTuple):
 
 
 def folded(text: str) -> str:
-    """`text` without differences of case, accent and width."""
+    """Return `text` without differences of case, accent and width."""
     if text.isascii():
         return text.lower().replace("\0", " ")
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
@@ -59,18 +60,18 @@ def folded(text: str) -> str:
 
 
 def is_cjk(char: str) -> bool:
-    """Whether a character belongs to a run without spaces."""
+    """Return whether a character belongs to a run without spaces."""
     return _CJK_RUN.match(char) is not None
 
 
 def index_text(text: str) -> str:
-    """What goes into the index for a text: folded, runs of CJK as pairs plus their last character."""
+    """Return a text's form for the index: folded, runs of CJK as pairs plus their last character."""
     plain = folded(text)
     return plain if plain.isascii() else _CJK_RUN.sub(lambda found: f" {_pairs(found[0])} ", plain)
 
 
 def index_parts(text: str) -> str:
-    """The parts of the identifiers in a text, each once, folded."""
+    """Return the parts of the identifiers in a text, each once, folded."""
     found: dict[str, None] = {}
     for pattern in (_SNAKE, _CAMEL):
         for match in pattern.finditer(text):
@@ -81,8 +82,11 @@ def index_parts(text: str) -> str:
 
 
 def fts_phrase(text: str, *, prefix: bool) -> str:
-    """`text` as one FTS5 phrase, its words in order; empty if it has no word. With `prefix` the last word may
-    be a prefix. A single character of CJK always may: it begins a pair or is the last of a run."""
+    """Return `text` as one FTS5 phrase, its words in order; empty if it has no word.
+
+    With `prefix` the last word may be a prefix. A single character of CJK always may: it begins a pair or is
+    the last of a run.
+    """
     plain = folded(text)
     runs = list(_CJK_RUN.finditer(plain))
     ends_in_run = bool(runs) and not _WORD.search(plain, runs[-1].end())
@@ -90,7 +94,7 @@ def fts_phrase(text: str, *, prefix: bool) -> str:
     at = 0
     for place, run in enumerate(runs):
         is_last = ends_in_run and place == len(runs) - 1
-        # The last character stands alone in the index; here more text of the same run may follow it.
+        # The last character is a token of its own in the index; here its run may continue.
         pairs = _pairs(run[0], closed=not is_last or len(run[0]) == 1)
         pieces += [plain[at : run.start()], pairs]
         at = run.end()
@@ -103,7 +107,7 @@ def fts_phrase(text: str, *, prefix: bool) -> str:
 
 
 def tokens(text: str) -> Iterator[SearchToken]:
-    """The words of a text in order, as a question meets them: runs of CJK character by character."""
+    """Yield the words of a text in order, in their form for queries: runs of CJK character by character."""
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         at = 0
@@ -116,7 +120,7 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """The parts of an identifier and their positions; nothing for a plain word."""
+    """Yield the parts of an identifier and their positions; nothing for a plain word."""
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
@@ -129,7 +133,7 @@ def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
 
 
 def _plain(word: str, start: int) -> Iterator[SearchToken]:
-    """A word between runs; folding may make several of one (a fraction, a ligature of signs)."""
+    """Yield a word between runs; folding may split it (a fraction, a ligature of signs)."""
     if not word:
         return
     for piece in _WORD.findall(folded(word)):
@@ -170,7 +174,7 @@ class Changed(Struct, frozen=True):
     """A filter by time of modification."""
 
     newer: bool
-    """Modified within the last `span_ns`; else before that."""
+    """Modified within the last `span_ns`; False: before that."""
     span_ns: int
 
 
@@ -179,13 +183,13 @@ class Term(Struct, frozen=True):
 
     text: str
     goes_on: bool = False
-    """It may be the beginning of a longer word."""
+    """Whether it may be the beginning of a longer word."""
     is_exact: bool = False
-    """It was in quotes: no other form of it will do."""
+    """Whether it was in quotes, so that no other form of it counts."""
 
     @property
     def phrase(self) -> str:
-        """It as an FTS5 phrase; empty where it holds no word."""
+        """The term as an FTS5 phrase; empty where it holds no word."""
         return fts_phrase(self.text, prefix=self.goes_on)
 
 
@@ -197,26 +201,29 @@ class SearchQuery(Struct, frozen=True):
     scopes: frozenset[Scope] = frozenset()
     homes: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
-    """Parts of paths of projects; one of them."""
+    """Parts of project paths, of which one must match."""
     agents: tuple[str, ...] = ()
-    """Beginnings of names of agents whose homes are searched."""
+    """Beginnings of the names of agents whose homes are searched."""
     pinned: bool | None = None
     changed: Changed | None = None
     by: str = ""
-    """Who changed it last: `user`, `agent`, `dream`, `outside` and so on."""
+    """The actor of the last change: `user`, `agent`, `dream`, `outside` and so on."""
     problems: tuple[str, ...] = ()
     """Sentences for people; if there are any, nothing is searched."""
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked."""
+        """Whether nothing is searched."""
         filters = self.scopes or self.homes or self.projects or self.agents or self.changed or self.by
         return not (self.terms or self.regex or filters or self.pinned is not None or self.problems)
 
     @property
     def without_first_letter(self) -> SearchQuery | None:
-        """The same without the word that is just begun, of which one letter is typed; None where there is no
-        such word, or no other. Too many words begin with a letter to look for all of them."""
+        """The query without a last word of which only one letter is typed.
+
+        None where there is no such word, or no other. Too many words begin with a letter to search for all of
+        them.
+        """
         last = self.terms[-1] if self.terms else Term("")
         begun = next(reversed(list(tokens(last.text))), None) if last.goes_on else None
         if begun is None or begun.end - begun.start > 1 or last.phrase.endswith("*"):
@@ -227,7 +234,7 @@ class SearchQuery(Struct, frozen=True):
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Parse a query. Never raises."""
+    """Parse a query; never raises."""
     made: dict[str, Any] = {}
     problems: list[str] = []
     found = _REGEX.search(text)
@@ -249,14 +256,16 @@ def parse_query(text: str) -> SearchQuery:
             terms.append(Term(piece[0].replace('"', " "), goes_on=piece.end() == len(text)))
     kept = [term for term in terms if term.phrase]
     if not kept and terms and "regex" not in made and any(term.text.strip() for term in terms):
-        # Only signs (`->`, `$&`): no index knows them, but the texts have them.
+        # Only signs (`->`, `$&`): not in the index, but in the texts.
         made["regex"] = re.escape(" ".join(term.text for term in terms).strip())
     return SearchQuery(terms=tuple(kept), problems=tuple(problems), **made)
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Why a pattern is not searched for: it is invalid, or it might take for ever. Python's engine backtracks
-    and cannot be interrupted, and it holds the interpreter while it works."""
+    """Return why a pattern is refused: it is invalid, or it might run for ever; empty for a good one.
+
+    Python's engine backtracks and cannot be interrupted, and it blocks the interpreter while it works.
+    """
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
@@ -273,9 +282,9 @@ class _PatternItem(Struct, frozen=True):
     text: str
     """Its source; unique for a group."""
     is_single: bool = False
-    """It matches one character out of a set, so alternatives like it are a set too."""
+    """Whether it matches one character out of a set, so alternatives like it are a set too."""
     is_ambiguous: bool = False
-    """A part of it repeats without limit, or is a choice: repeated in turn, it may take for ever."""
+    """Whether a part of it repeats without limit, or is a choice: repeated in turn, it may run for ever."""
 
 
 class _PatternGroup(Struct):
@@ -288,7 +297,7 @@ class _PatternGroup(Struct):
         return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)
 
     def _is_choice(self) -> bool:
-        """Whether its alternatives, behind what they have in common, are more than a set of characters."""
+        """Return whether its alternatives, after a common beginning, are more than a set of characters."""
         first, *others = self.alternatives
         at = 0
         while others and all(items[at : at + 1] == first[at : at + 1] != [] for items in others):
@@ -298,8 +307,10 @@ class _PatternGroup(Struct):
 
 
 def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
-    """How many parts of a valid pattern repeat without limit, and whether one of them holds another, or a
-    choice."""
+    """Return how many parts of a valid pattern repeat without limit, and whether repeats are nested.
+
+    A repeated choice counts as nested.
+    """
     count, nested, at = 0, False, 0
     groups = [_PatternGroup(verbose)]
     while token := _PATTERN_TOKEN.match(pattern, at):
@@ -329,7 +340,7 @@ def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
 
 
 def _most(repeat: re.Match[str]) -> float:
-    """The largest number of times that a quantifier allows."""
+    """Return the largest number of times that a quantifier allows."""
     if repeat["least"] is None:
         return 1 if repeat[0].startswith("?") else inf
     most = repeat["most"] if repeat["comma"] else repeat["least"]
@@ -391,19 +402,14 @@ _FILTERS = {
 }
 
 
-# Hits: where the terms of a query occur in a text, also inside an identifier. Fifty texts are searched at
-# each key press, so a text is split into words only near a candidate. Candidates are found in its shape,
-# which is as long as the text and folded character by character. Ranges are `(start, end)` in characters.
-
-
-# A line longer than this is looked at so far only: a pattern's time may grow with its cube.
+# Only this many characters of a line are searched: a pattern's time may grow with its cube.
 LINE_CHARS = 2_000
 _MOST_HITS = 40
-# A text that is not plain is looked at so far; a phrase may stretch so far beyond its first word.
+# Searched length of a text that is not plain; and maximum length of a phrase after its first word.
 _LONGEST = 64_000
 _FAR = 600
-# In a shape, which has a space wherever there is no word: part of a word, but what it is folded into has
-# another length or depends on what stands beside it. No text's own character is shaped into it.
+# A character in a shape (which has a space wherever there is no word) for a part of a word whose folded form
+# has another length or depends on its neighbours. No text's own character has this shape.
 _ODD = "\uffff"
 _JAMO = range(0x1100, 0x1200)
 Ranges = tuple[tuple[int, int], ...]
@@ -415,15 +421,20 @@ class _Wanted(Struct, frozen=True):
     terms: tuple[tuple[tuple[str, ...], bool], ...]
     """For each term its folded words, and whether the last one may be a prefix."""
     plain: re.Pattern[str]
-    """Finds the first word of any term, to the end of the word it is in, in ASCII text."""
+    """Finds the first word of any term, to the end of the word that contains it, in ASCII text."""
     shaped: re.Pattern[str]
     """The same in a shape (see `_Shapes`)."""
     longest: int
-    """Words in the longest term."""
+    """Number of words in the longest term."""
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
-    """The positions of the terms in `text`, in order, without overlaps."""
+    """Return the positions of the terms in `text`, in order, without overlaps.
+
+    Terms are also found inside an identifier. Fifty texts are searched at each key press, so a text is split
+    into words only near a candidate. Candidates are found in its shape, which is as long as the text and
+    folded character by character. Ranges are `(start, end)` in characters.
+    """
     wanted = _wanted(tuple(terms))
     if wanted is None:
         return ()
@@ -455,7 +466,7 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
 
 
 def regex_hits(text: str, pattern: str, *, most: int = 20) -> Ranges:
-    """Where the pattern matches, line by line, whatever the case."""
+    """Return where the pattern matches, line by line, ignoring case."""
     search = re.compile(pattern, re.IGNORECASE)
     found: list[tuple[int, int]] = []
     at = 0
@@ -482,7 +493,7 @@ def _wanted(terms: tuple[Term, ...]) -> _Wanted | None:
 
 
 class _Shapes(dict[int, str]):
-    """What each character is in a shape; filled as characters are met."""
+    """The shape of each character; filled on demand."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -500,28 +511,28 @@ def _shape_of(char: str) -> str:
     if not (char.isalnum() or char == "_"):
         return " "
     one = folded(char)
-    # Beyond the basic plane there are letters that melt into the one before them; nobody's notes need haste.
+    # Letters beyond the basic plane may combine with the one before; they are too rare for a fast path.
     is_alone = ord(char) not in _JAMO and (ord(char) < 0x10000 or is_cjk(char))
     is_like = len(one) == 1 and one.isalnum() and is_cjk(one) == is_cjk(char)
     return one if char == "_" or (is_alone and is_like) else _ODD
 
 
 def _may_begin(word: str, wanted: _Wanted) -> bool:
-    """Whether a word can hold the first one of a term: most that are folded into another length do not."""
+    """Return whether a word can hold the first one of a term; most that fold to another length cannot."""
     whole = _folded(word)
     return whole is None or wanted.plain.search(whole) is not None
 
 
 @lru_cache(maxsize=8192)
 def _folded(word: str) -> str | None:
-    """The word folded as a whole; None where it would be folded in parts."""
+    """Return the word folded as a whole; None where it would be folded in parts."""
     return None if any(map(is_cjk, word)) else folded(word)
 
 
 def _plain_hits(
     found: list[tuple[int, int]], text: str, shape: str, span: tuple[int, int], wanted: _Wanted
 ) -> None:
-    """The hits that begin with the plain word at `span`."""
+    """Add the hits that begin with the plain word at `span`."""
     start, end = span
     word = shape[start:end]
     for words, goes_on in wanted.terms:
@@ -541,8 +552,10 @@ def _plain_hits(
 def _odd_hits(
     known: dict[str, list[tuple[int, int]]], text: str, span: tuple[int, int], wanted: _Wanted
 ) -> list[tuple[int, int]]:
-    """The hits that begin within the word at `span`. `known`: within those words that came before, where no
-    other word counts."""
+    """Return the hits that begin within the word at `span`.
+
+    `known`: hits within earlier words, where no other word matters.
+    """
     start, end = span
     word = text[start:end]
     if not _may_begin(word, wanted):
@@ -567,7 +580,7 @@ def _hits_within(text: str, start: int, end: int, wanted: _Wanted) -> list[tuple
 
 
 def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[SearchToken]]:
-    """For each token of the word at `start`: it and those behind it, up to `longest`."""
+    """Yield for each token of the word at `start`: it and the ones behind it, up to `longest`."""
     rest = text[start : end + _FAR] if longest > 1 else text[start:end]
     ahead: list[SearchToken] = []
     source = (SearchToken(each.text, each.start + start, each.end + start) for each in tokens(rest))
@@ -588,7 +601,7 @@ def _run(stream: Sequence[SearchToken], words: Sequence[str], *, goes_on: bool) 
         if token.text != word and not (goes_on and place == last and token.text.startswith(word)):
             return None
     end = stream[last]
-    # What is folded into something else has no seam to cut at: then the whole word is the hit.
+    # A word that folds to another length cannot be cut at a position: then the whole word is the hit.
     cut = end.start + len(words[-1]) if len(end.text) == end.end - end.start else end.end
     return stream[0].start, min(cut, end.end)
 
@@ -612,13 +625,9 @@ def _merged(spans: list[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-# Snippets: the line of a text that shows why it was found. Ranges are `(start, end)` in characters of the
-# snippet's text.
-
-
 WIDTH = 160
 _BEFORE = 40
-# A single space is left as it is: most are, and fifty snippets are made for each key that is pressed.
+# Single spaces, which are the most, are not matched: fifty snippets are made at each key press.
 _SPACE = re.compile(r"\s\s+|[^\S ]")
 
 
@@ -627,18 +636,18 @@ class Snippet(Struct, frozen=True):
 
     text: str
     hits: Ranges
-    """Positions in `text`; empty if only the name matches."""
+    """Positions in `text`, as `(start, end)` in characters; empty if only the name matches."""
     line: int = 0
-    """Counts from 1; 0 if only the name matches."""
+    """From 1; 0 if only the name matches."""
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
-    """The line of `text` with the most hits close together; without a hit its beginning."""
+    """Return the line of `text` with the most hits close together; without a hit its beginning."""
     return snippet_of(text, regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms))
 
 
 def snippet_of(text: str, hits: Ranges) -> Snippet:
-    """The same for hits that are known."""
+    """Return the snippet for known hits."""
     if not hits:
         return Snippet(_beginning(text), ())
     start, end = _window(text, _densest(hits))
@@ -646,7 +655,7 @@ def snippet_of(text: str, hits: Ranges) -> Snippet:
 
 
 def _densest(hits: Ranges) -> tuple[int, int]:
-    """The hit after which most others follow within a snippet."""
+    """Return the hit after which most others follow within a snippet."""
     best, most, last = hits[0], 0, 0
     for first, (start, _end) in enumerate(hits):
         last = max(last, first)
@@ -675,7 +684,7 @@ def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
     even = _collapse_spaces(window)
     shown = even if lead else even.lstrip()
     skipped = len(even) - len(shown) - len(lead)
-    # Each run leaves its first character: where the others begin, and how many there are.
+    # Each run keeps its first character; a gap is the start and number of the removed ones.
     runs = _SPACE.finditer(window) if len(even) < len(window) else ()
     gaps = [(run.start() + 1, more) for run in runs if (more := len(run[0]) - 1)]
 
@@ -692,12 +701,12 @@ def _cut(text: str, start: int, end: int, hits: Ranges) -> Snippet:
 
 
 def _collapse_spaces(text: str) -> str:
-    """`text` with one space for each run of white space."""
+    """Return `text` with one space for each run of white space."""
     return _SPACE.sub(" ", text)
 
 
 def _beginning(text: str) -> str:
-    """The beginning of a text, without its front matter."""
+    """Return the beginning of a text, without its front matter."""
     if text.startswith("---"):
         end = text.find("\n---", 3)
         after = text.find("\n", end + 1) if end > 0 else -1
