@@ -1,1 +1,1 @@
-"""What every kind of run shares: record, guard, transaction and its recovery, revert, activity."""
+"""Shared machinery of all runs: record, guard, transaction, recovery, revert and the Activity log."""

@@ -1,8 +1,8 @@
-"""The Activity log: every decision of the background services, one JSON object a line, newest last.
+"""The Activity log: every decision of the background services, one JSON object per line, newest last.
 
-A gate is an event of one workspace. An unchanged gate is one entry with a counter, however many other gates
-speak in between: saying the same thing again appends only a short `again` line, which reading folds into the
-entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
+A gate is an event of one workspace. A gate that repeats its last decision stays one entry with a counter,
+even if other gates wrote entries in between: a repetition appends only a short `again` line, which `read`
+folds into the entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
 `add` never raises or blocks, even if the path is a directory, pipe or device; the first lost entry is logged
 as a warning.
@@ -37,12 +37,14 @@ _NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger("reverie.activity")
 
 Gate = tuple[str, str]
+"""The event and workspace id of an entry."""
 
 
 class ActivityEntry(Struct, frozen=True):
-    """One decision. `times` counts how often its gate said so in a row, last at `last_at` (UTC ms)."""
+    """One decision of a background service."""
 
     at: int
+    """The time of the decision, UTC ms."""
     event: str
     level: str
     text: str
@@ -51,7 +53,9 @@ class ActivityEntry(Struct, frozen=True):
     run_id: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1
+    """How often the gate made this decision in a row."""
     last_at: int = 0
+    """The time of the last repetition, UTC ms."""
 
 
 class _Repeated(Struct):
@@ -63,7 +67,7 @@ class _Repeated(Struct):
 
 
 class Activity:
-    """The log of one home."""
+    """The Activity log of one home."""
 
     def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._file = file
@@ -83,8 +87,10 @@ class Activity:
         run_id: str | None = None,
         details: Mapping[str, Any] = _NO_DETAILS,
     ) -> None:
-        """Append one decision; the same one as the last of its gate only raises that one's counter. Never
-        raises: what is told of goes on, or is done."""
+        """Append one decision; if it equals the last one of its gate, only raise that entry's counter.
+
+        Never raises, because the work that an entry describes must not fail with the log.
+        """
         entry = {
             "at": self._clock(),
             "event": event,
@@ -102,10 +108,13 @@ class Activity:
             self._warned = True
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
-        """At most `limit` entries, newest first, the rotated file included. `damaged_lines` then counts those
-        that were passed."""
-        # By the line that spoke last, since a clock may stand still (`--now`) or go back. From the end: each
-        # decision is a reason to read again, and what is shown is a part of what years have left.
+        """Return at most `limit` entries, newest first, including the rotated file.
+
+        Afterwards `damaged_lines` is the number of lines that were skipped.
+        """
+        # The order is that of the last line of each entry, because a clock may stand still (`--now`) or go
+        # back. The file is read from its end: it is read again after every decision, and the view shows only
+        # the newest part.
         found: dict[int, ActivityEntry] = {}
         repeated: dict[Gate, _Repeated] = {}
         self.damaged_lines = 0
@@ -121,7 +130,7 @@ class Activity:
                 found[after.number] = replace(_entry(item), times=1 + after.times, last_at=after.last_at)
             else:
                 found[number] = _entry(item)
-        # What is left of `repeated` repeats entries that have been rotated away.
+        # Counts left in `repeated` belong to entries that have been rotated away.
         return tuple(found[number] for number in sorted(found)[:limit])
 
     def _items_backwards(self) -> Iterator[dict[str, Any]]:
@@ -142,7 +151,7 @@ class Activity:
             self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
-        """The newest full entry of a gate within reach of the end of the file."""
+        """Return the newest full entry of a gate near the end of the file, None if there is none."""
         for line in reversed(_tail(self._file).splitlines()):
             item = _parsed(line)
             if item is not None and "again" not in item and _gate(item) == gate:
@@ -157,12 +166,12 @@ class Activity:
                     self._file.replace(self._rotated)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             with os.fdopen(open_regular(self._file, flags, mode=0o600), "r+b", buffering=0) as file:
-                # A half line that a kill left must not swallow this one.
+                # A kill may have left half a line at the end; the new entry must start on its own line.
                 if file.seek(0, os.SEEK_END):
                     file.seek(-1, os.SEEK_END)
                     line = line if file.read(1) == b"\n" else "\n" + line
                 data = line.encode()
-                while data:  # a disk that gets full takes a part, and only the next write says why
+                while data:  # a full disk accepts a part, and only the next write raises
                     data = data[file.write(data) :]
         except OSError as error:
             raise user_error_from_os(error, "The Activity log was not written.") from error
@@ -180,7 +189,7 @@ def _gate(item: Mapping[str, Any]) -> Gate:
 
 
 def _entry(item: Mapping[str, Any]) -> ActivityEntry:
-    # What thousands of entries share is kept once.
+    # Thousands of entries share these strings, so each is stored once.
     workspace_id = item.get("workspaceId")
     return ActivityEntry(
         item["at"],
@@ -196,7 +205,7 @@ def _entry(item: Mapping[str, Any]) -> ActivityEntry:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """A line that is an entry or an `again`; None for anything else."""
+    """Return a line that is an entry or an `again`; None for anything else."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):
@@ -210,7 +219,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _lines_backwards(file: Path) -> Iterator[bytes]:
-    """The lines of a file from the last to the first, without holding more than a block of it."""
+    """Yield the lines of a file from last to first, holding at most one block in memory."""
     try:
         with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as opened:
             end, rest = opened.seek(0, 2), b""

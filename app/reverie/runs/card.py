@@ -13,21 +13,30 @@ from typing import Any, Literal, get_args
 from reverie.values import Struct, as_dict, field
 
 What = Literal["number", "version", "name", "negation", "certainty", "merged", "generalised", "place"]
-"""What differs in meaning: another number, version or name; the opposite; how sure it is; values of two facts
-as if they were of one; a condition or a detail is gone; another section turns what it says."""
+"""The way in which a fact changed its meaning.
+
+- `number`, `version`, `name`: another value
+- `negation`: the opposite
+- `certainty`: another degree of certainty
+- `merged`: values of two facts combined as if they belonged to one
+- `generalised`: a condition or detail is missing
+- `place`: the new section changes the meaning of the statement
+"""
 
 
 KEPT_PERCENT = 99.0
-"""Less than this kept, and a person looks at it first."""
+"""The share of facts, in percent, below which a person has to review the result."""
 
 
 _LISTED = 200
-"""So many of a kind are kept in a record; the counts are of all."""
+"""The number of items of each kind stored in a record; the counts cover all of them."""
 
 
 class ChangedFact(Struct, frozen=True):
-    """A fact that says something else now. `path` and `line` are where it stood before, `new_path` and
-    `new_line` where it stands now."""
+    """A fact whose meaning changed.
+
+    `path` and `line` locate it before the run, `new_path` and `new_line` after it.
+    """
 
     path: str
     line: int
@@ -39,7 +48,10 @@ class ChangedFact(Struct, frozen=True):
 
 
 class PlacedFact(Struct, frozen=True):
-    """A fact at its place: before for one that is lost, after for one that is invented or below the cut."""
+    """A fact and its location.
+
+    The location is before the run for a lost fact, after the run for one that is invented or below the cut.
+    """
 
     path: str
     line: int
@@ -47,7 +59,7 @@ class PlacedFact(Struct, frozen=True):
 
 
 class BrokenLink(Struct, frozen=True):
-    """A link that leads to nothing and did not before."""
+    """A link whose target does not exist, although it did before the run."""
 
     path: str
     line: int
@@ -55,19 +67,19 @@ class BrokenLink(Struct, frozen=True):
 
 
 class BeforeAfter(Struct, frozen=True):
-    """A number before the change and after it."""
+    """A number before and after the change."""
 
     before: int = 0
     after: int = 0
 
     @property
     def more(self) -> int:
-        """How much it grew; negative: it became less."""
+        """The increase from `before` to `after`; negative for a decrease."""
         return self.after - self.before
 
 
 class CardCounts(Struct, frozen=True):
-    """A card as one line shows it."""
+    """The figures of a card that fit on one line."""
 
     facts: int = 0
     kept: int = 0
@@ -75,21 +87,21 @@ class CardCounts(Struct, frozen=True):
     invented: int = 0
     below_cut: int = 0
     contradictions: int = 0
-    """More than before; negative: fewer."""
+    """The increase in contradictions; negative for a decrease."""
     broken_links: int = 0
     tokens: int = 0
-    """More than before."""
+    """The increase in tokens; negative for a decrease."""
     stale: int = 0
-    """Statements that are not true any more, more than before; negative: fewer."""
+    """The increase in statements that are no longer true; negative for a decrease."""
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to look before it may stand."""
+        """Whether a person has to review the result before it may stay."""
         return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
 
 
 class ReportCard(Struct, frozen=True):
-    """What a consolidation did to the facts."""
+    """The effect of a consolidation on the facts in the memories."""
 
     facts: int = 0
     kept: int = 0
@@ -101,11 +113,11 @@ class ReportCard(Struct, frozen=True):
     broken_links: tuple[BrokenLink, ...] = ()
     tokens: BeforeAfter = field(default_factory=BeforeAfter)
     stale: BeforeAfter = field(default_factory=BeforeAfter)
-    """Statements that their repository says are not true any more."""
+    """The number of statements that are no longer true according to their repository."""
 
     @property
     def counts(self) -> CardCounts:
-        """What one line shows."""
+        """The figures for a display of one line."""
         return CardCounts(
             self.facts,
             self.kept,
@@ -120,11 +132,11 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to look before it may stand."""
+        """Whether a person has to review the result before it may stay."""
         return self.counts.fails
 
     def as_json(self) -> dict[str, Any]:
-        """The stable shape for scripts; a run's record keeps it, too."""
+        """Return the card in its stable JSON shape, for scripts and for the run's record."""
         return {
             "facts": self.facts,
             "kept": self.kept,
@@ -151,7 +163,7 @@ def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
 
 
 def card_from_json(data: object) -> ReportCard | None:
-    """What `ReportCard.as_json` made; None for what it cannot have made."""
+    """Return the card that `ReportCard.as_json` wrote; None if `data` is not such a card."""
     if not isinstance(data, Mapping):
         return None
     try:
@@ -196,7 +208,10 @@ def _pair(each: Mapping[str, Any]) -> BeforeAfter:
 
 
 def sentence(counts: CardCounts) -> str:
-    """`kept 212 of 212 facts, 1 changed, 3 contradictions fewer, -840 tokens`, for commands and records."""
+    """Return a summary of the counts, for commands and records.
+
+    Example: `kept 212 of 212 facts, 1 changed, 3 contradictions fewer, -840 tokens`.
+    """
     parts = [f"kept {counts.kept:,} of {counts.facts:,} facts"]
     for count, words in (
         (counts.changed, "changed"),

@@ -22,7 +22,7 @@ _WAIT_S = 1.0
 
 
 class _FenceHolder(threading.local):
-    """The fences that this thread holds."""
+    """The run directories whose fences this thread holds."""
 
     def __init__(self) -> None:
         self.directories: set[Path] = set()
@@ -33,7 +33,11 @@ _held = _FenceHolder()
 
 @contextlib.contextmanager
 def fenced(run_directory: Path) -> Iterator[None]:
-    """Hold the fence of a run. Raises `Busy` where another process holds it: it is at work, or suspended."""
+    """Hold the fence of a run for the duration of the `with` block.
+
+    Does nothing if this thread holds that fence already. Raises `Busy` if another process holds it, because
+    it is at work or suspended.
+    """
     if run_directory in _held.directories:
         yield
         return

@@ -1,15 +1,16 @@
-"""The rails of a run, in code: which scopes, which files, how many changes. Prompts are rendered from these
-values.
+"""The rails of a run: the scopes and files that it may change, and how many changes it may make.
 
-Every mutating request of a model or of the rules engine passes `Guard.execute`, which checks it, reserves its
-cost before anything is awaited, issues it to the memory commands of the run's overlay and journals it. Rules
-and their source: formats/mux.md section 10. A request that names no place, or is malformed, is answered and
-otherwise ignored. Refusals are journaled with their reason and cost nothing;
-accepted requests cost one, also when they fail and in a dry run. Reading is always free and goes on after the
-budget is used up.
+Prompts are rendered from the same values. Every mutating request of a model or of the rules engine passes
+`Guard.execute`, which checks the request, reserves its cost before anything is awaited, issues it to the
+memory commands of the run's overlay and journals it (formats/mux.md section 10).
 
-Not thread-safe: one run, one guard, one event loop (concurrent tool calls of one loop are fine: reserving is
-synchronous).
+- A malformed request, or one that names no path, is answered and otherwise ignored.
+- A refusal is journaled with its reason and costs nothing.
+- An accepted request costs one change, even if it fails or the run is a dry run.
+- Reading is free and remains possible after the budget is used up.
+
+Not thread-safe: one guard per run and event loop. Concurrent tool calls of that loop are safe, because
+reserving is synchronous.
 """
 
 from __future__ import annotations
@@ -24,29 +25,30 @@ from reverie.memory.paths import MemoryPath, is_hidden, parse_memory_path
 from reverie.values import Struct, replace
 
 DRY_RUN_NOTE = "dry-run"
-# A model that floods must not fill the record, nor the agent's coverage sidecar; it is answered all the same.
+# A model that floods the guard must not fill the record or the agent's coverage sidecar. Refusals beyond the
+# limit are answered but not journaled.
 _REFUSALS_KEPT = 100
 _SHOWN_CHARS = 500
 
 
 class Rails(Struct, frozen=True):
-    """What a run may do. `is_protected` tells whether a path is pinned, or has something pinned below it;
-    nothing of the `undeletable` scopes may be deleted (a final pass over an archived workspace). `kept`: why
-    a command must not touch a path because of what it is to the agent, empty where it may; `of_records`:
-    what there is to know of notes that are records."""
+    """The limits of a run."""
 
     scopes: frozenset[Scope]
     budget: int
     is_protected: Callable[[MemoryPath], bool]
+    """Returns whether a path is pinned or has a pinned memory below it."""
     dry_run: bool = False
     undeletable: frozenset[Scope] = frozenset()
+    """Scopes from which nothing may be deleted, as in the final pass over an archived workspace."""
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
+    """Returns why a command must not touch a path because of its role for the agent; empty if it may."""
     of_records: str = ""
+    """A sentence for the prompt about notes that are records; empty without such notes."""
 
 
 class JournalEntry(Struct, frozen=True):
-    """One mutating request and what became of it: the shape of a coverage record's op. `reason`, why the
-    engine wants it, is Reverie's own and stays out of the agent's record."""
+    """One mutating request and its outcome, in the shape of an op of a coverage record."""
 
     command: str
     path: str
@@ -54,9 +56,10 @@ class JournalEntry(Struct, frozen=True):
     applied: bool
     note: str | None = None
     reason: str = ""
+    """Why the engine made the request; Reverie's own, not part of the agent's record."""
 
     def as_op(self) -> dict[str, Any]:
-        """As a coverage record and `reverie runs` have it."""
+        """Return the entry in the shape of coverage records and `reverie runs`."""
         op: dict[str, Any] = {"command": self.command, "path": self.path}
         if self.new_path is not None:
             op["newPath"] = self.new_path
@@ -67,7 +70,7 @@ class JournalEntry(Struct, frozen=True):
 
 
 class Guard:
-    """The only way from a run to the memories."""
+    """The only path from a run to the memories."""
 
     def __init__(self, commands: MemoryCommands, rails: Rails) -> None:
         self._commands = commands
@@ -78,6 +81,7 @@ class Guard:
 
     @property
     def remaining(self) -> int:
+        """The number of changes left in the budget."""
         return self.rails.budget - self._spent
 
     @property
@@ -87,16 +91,20 @@ class Guard:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the engine wanted each entry of `ops`."""
+        """The engine's reason for each entry of `ops`."""
         return tuple(entry.reason for entry in self._journal)
 
     @property
     def applied(self) -> int:
+        """The number of requests that succeeded, including those of a dry run."""
         return sum(entry.applied or entry.note == DRY_RUN_NOTE for entry in self._journal)
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
-        """Answer one request as `MemoryCommands.execute` does, or refuse it and say why. `reason` is why the
-        engine wants it. `free`: an edit that takes nothing from the budget; models have none."""
+        """Carry out one request like `MemoryCommands.execute`, or refuse it; return the answer.
+
+        `reason` says why the engine makes the request. With `free`, an insert or replacement does not count
+        against the budget; requests of models are never free.
+        """
         reason = reason[:_SHOWN_CHARS]
         command = str(request.get("command"))
         if command not in MUTATING:
@@ -106,7 +114,7 @@ class Guard:
         except UserError as error:
             return {"success": False, "error": str(error)}
         if len(paths) < (2 if command == "rename" else 1):
-            # It names no place, so it is no change: the agent neither counts nor records such a call.
+            # The agent neither counts nor records a call without a path, so it is no change.
             return self._commands.execute(request)
         is_free = free and command in ("insert", "str_replace")
         refusal = self._refusal(command, paths, free=is_free)
@@ -120,8 +128,10 @@ class Guard:
         return answer
 
     def withdraw(self, since: int, note: str) -> None:
-        """Mark the entries from position `since` as not applied: the caller rolled the overlay back to
-        there."""
+        """Mark the entries from position `since` on as not applied.
+
+        The caller has rolled the overlay back to there.
+        """
         for position in range(since, len(self._journal)):
             if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:
                 self._journal[position] = replace(self._journal[position], applied=False, note=note)
@@ -142,7 +152,7 @@ class Guard:
         return {"success": False, "error": note}
 
     def _refusal(self, command: str, paths: Sequence[str], *, free: bool) -> str | None:
-        """Why the rails do not let this request through, or None."""
+        """Return why the rails refuse this request, or None if they allow it."""
         if self.remaining <= 0 and not free:
             return f"The {self.rails.budget} changes of this run are used up. Reading goes on."
         for text in paths:
@@ -175,7 +185,7 @@ def _entry(command: str, paths: Sequence[str], *, applied: bool, note: str | Non
 
 
 def _canonical(path: str) -> str:
-    """The path as people see it; a refused one as it was given."""
+    """Return the path as people see it; an invalid path is returned unchanged."""
     try:
         return str(parse_memory_path(path))
     except UserError:

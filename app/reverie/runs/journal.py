@@ -26,73 +26,89 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.values import Struct, as_dict, field
 
 UsageDelta = Mapping[str, MemoryUsage | None]
+"""The pin and use of each file, by usage key; None where the file has none."""
 
 
 class FileIntent(Struct, frozen=True):
-    """One file the run changes: the hash before and after, None where there is no file. `mode` (permission
-    bits) goes with the file when it comes back after having been deleted, `place` with a record: where it
-    stands in the file that holds it."""
+    """One file that the run changes, with the hashes of its content before and after; None for no file."""
 
     key: str
     scope: Scope
     directory: str
+    """The directory of the file's root, relative to the home."""
     usage_prefix: str | None
     rel: str
     before: str | None
     after: str | None
     mode: int | None = None
+    """Permission bits for a deleted file that comes back."""
     place: int | None = None
+    """The position of a record within the file that holds it, for a record that comes back."""
 
     @property
     def path(self) -> str:
-        """As people see it; a companion has no memory path, and is called by its place in the home."""
+        """The path that people see: the memory path, or a companion's path relative to the home."""
         return self.rel if self.key == COMPANIONS else str(memory_path(self.scope, self.rel))
 
 
 class Journal(Struct, frozen=True):
-    """Everything a run is about to do. `for_review`: a dry run or a held one shows it and does nothing.
-    `emptied`: (directory of a root, rel in it)."""
+    """All changes that a run is about to make."""
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
+    """Directories that the run deletes if they are empty: (directory of a root, path below it)."""
     made: tuple[tuple[str, str], ...] = ()
-    """Directories that were not there before and hold files of the run, deepest first: (an existing directory
-    above, path below it). Undo removes those that are empty then."""
+    """Directories that the run creates, deepest first: (an existing directory above, path below it).
+
+    Undo removes those that are empty by then.
+    """
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
     for_review: bool = False
+    """Whether the journal is only shown and never applied: a dry run, or a run that is held."""
     ops: tuple[Mapping[str, Any], ...] = ()
-    """As the record has them in the end; empty where the coverage record holds them."""
+    """The commands as the record will have them; empty if the coverage record holds them."""
     commit: str = ""
-    """Of the history, for a change by hand: it holds the contents before; empty: the images do."""
+    """The commit of the history that holds the previous contents, for a change by hand.
+
+    Empty if the images do.
+    """
 
 
 class Contents(Protocol):
-    """Where a transaction keeps file contents, and finds them again by hash."""
+    """A store of file contents by hash."""
 
     def put(self, data: bytes | None) -> str | None:
-        """Keep these bytes; the name to get them back by. None stands for no file, and stays None."""
+        """Store these bytes and return the name under which `get` finds them.
+
+        None stands for no file and stays None.
+        """
 
     def get(self, name: str | None) -> bytes | None:
-        """The content, None for no file. Raises `StoreError` where it is gone or damaged."""
+        """Return the content stored under `name`, None for no file.
+
+        Raises `StoreError` if the content is missing or damaged.
+        """
 
 
 class Images:
-    """File contents by hash, in one directory."""
+    """File contents in one directory, named by their SHA-256."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def put(self, data: bytes | None) -> str | None:
-        """Keep these bytes, durably; the name to get them back by. None stands for no file, and stays
-        None."""
+        """Store these bytes durably and return the name under which `get` finds them.
+
+        None stands for no file and stays None. A damaged copy is replaced.
+        """
         if data is None:
             return None
         name = hashlib.sha256(data).hexdigest()
         path = ensure_private(self._directory) / name
         try:
-            kept = read_regular(path) == data  # one that was damaged meanwhile is made anew
+            kept = read_regular(path) == data
         except OSError:
             kept = False
         if not kept:
@@ -100,7 +116,10 @@ class Images:
         return name
 
     def get(self, name: str | None) -> bytes | None:
-        """The content, None for no file. Raises `StoreError` where the image is gone or damaged."""
+        """Return the content stored under `name`, None for no file.
+
+        Raises `StoreError` if the image is missing or damaged.
+        """
         if name is None:
             return None
         try:
@@ -115,13 +134,13 @@ class Images:
 
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Make the journal durable; its images must be there already."""
+    """Make the journal durable; its images must be stored already."""
     data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 
 
 def load_journal(run_directory: Path) -> Journal | None:
-    """The journal, None where the run never came to write one (so nothing was changed)."""
+    """Return the journal, or None if the run never wrote one and so changed nothing."""
     try:
         data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:
@@ -132,7 +151,7 @@ def load_journal(run_directory: Path) -> Journal | None:
 
 
 def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """What a journal is about, in the shape of a coverage record's ops, as if all of it were applied."""
+    """Return the commands of a journal, as if all were applied, in the shape of a coverage record's ops."""
     if journal is None:
         return ()
     if journal.coverage is not None:

@@ -14,11 +14,14 @@ from reverie.memory.diff import ChangedSpan, changed_spans, lines_of
 from reverie.text.summaries import some
 
 Parts = Mapping[str, frozenset[int] | None]
-"""By path: the numbers of hunks of an edited file, or None for the whole file."""
+"""The hunk numbers of each edited file, by path; None for the whole file."""
 
 
 def version_without(before: bytes | None, after: bytes | None, taken: Collection[int] | None) -> bytes | None:
-    """What a run left of a file once the hunks `taken` (None: all of it) are taken back."""
+    """Return a file's content after a run, less the hunks in `taken`.
+
+    `taken` None stands for all hunks. None as content stands for no file.
+    """
     if taken is None or before is None or after is None:
         return before if taken is None or taken else after
     old, new = lines_of(before), lines_of(after)
@@ -31,14 +34,14 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
 
 
 def hunk_count(before: bytes | None, after: bytes | None) -> int:
-    """How many hunks of a file can be taken back by themselves; 0 for one that came or went."""
+    """Return the number of hunks that can be taken back one by one; 0 for a created or deleted file."""
     if before is None or after is None:
         return 0
     return len(changed_spans(lines_of(before), lines_of(after)))
 
 
 def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
-    """What either of the two names."""
+    """Return the union of two sets of parts."""
     found = dict(first)
     for path, hunks in second.items():
         known = found.get(path, frozenset())
@@ -47,7 +50,10 @@ def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
 
 
 def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
-    """The same parts, with None for each file of which they name every hunk. `counts`: hunks by path."""
+    """Return `parts`, with None in place of the hunks of each file of which every hunk is named.
+
+    `counts` has the number of hunks of each file, by path.
+    """
     return {
         path: None if hunks is not None and len(hunks) == counts.get(path) else hunks
         for path, hunks in parts.items()
@@ -55,7 +61,11 @@ def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, f
 
 
 def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, int]) -> None:
-    """Raises `StoreError` unless `parts` are of this run and none of them was `taken` back before."""
+    """Raise `StoreError` unless `parts` belong to this run and none of them was taken back before.
+
+    `taken` are the parts taken back before; `counts` has the number of hunks of each file that the run
+    changed.
+    """
     for path, hunks in parts.items():
         if path not in counts:
             raise StoreError(
@@ -80,22 +90,22 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """The hunks of a file that were taken back, also where all of it was."""
+    """Return the hunk numbers that were taken back; all hunks of the file if `taken` is None."""
     return frozenset(range(hunk_count(before, after))) if taken is None else taken
 
 
 def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
-    """For scripts, numbered from 1 as people see them."""
+    """Return hunk numbers for scripts, counted from 1 as people see them; "all" for a whole file."""
     return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
 
 
 def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
-    """As a run's record keeps them."""
+    """Return `parts` in the shape that a run's record stores."""
     return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}
 
 
 def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
-    """What `parts_as_json` made; what it cannot have made is left out."""
+    """Return the parts that `parts_as_json` wrote, without entries that it cannot have written."""
     if not isinstance(data, dict):
         return {}
     return {

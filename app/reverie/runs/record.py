@@ -1,19 +1,19 @@
-"""What a run tells those who wait for it, and run records: one durable file per background job that may
-change memories.
+"""Run records: one durable file for each background job that may change memories.
 
 A record is written before the run's first effect and rewritten when its outcome is known, so a killed run
-stays visible as `running` until recovery settles it. An empty `<run id>.open` beside its directory marks a
-run that is not settled: recovery finds those without reading thousands of old records, whatever clock they
-were named by. Everything a record needs for review and undo (images of every changed file, the journal) lies
+stays visible as `running` until recovery settles it. An empty file `<run id>.open` beside the run's directory
+marks a run that is not settled, so that recovery finds such runs without reading thousands of old records,
+even if clocks differed. Everything that review and undo need (the journal, images of every changed file) lies
 in Reverie's data directory, outside any home.
 
 Layout: `<data>/runs/<home id>/<run id>/{record.json, journal.json}`, `<data>/images/<home id>/<sha256>`,
 directories 0700.
 
-Threading: progress and results are frozen values, safe to hand between threads and processes. Records: any
-thread but the GUI's; one writer per run (the one that holds the home's dream lease). It may be suspended, and
-its lease taken: the end of a run, and a change after it, are written under the run's fence.
-Failure: `Unavailable` for disk problems; a damaged record is skipped and named in `problems`, never deleted.
+Threading: progress and results are frozen values, safe to pass between threads and processes. Records may be
+used on any thread but the GUI's. Each run has one writer, the holder of the home's consolidation lease. That
+process may be suspended and lose the lease, so the end of a run and later changes to its record are written
+under the run's fence. Failure: `Unavailable` for disk problems; a damaged record is skipped and named in
+`problems`, never deleted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
 from reverie.values import Struct, as_dict, field, fields_of, replace
 
 Op = Mapping[str, Any]
-"""One command of a run as its record has it: `command`, `path`, `applied`, maybe a `note`."""
+"""One command of a run in its record: `command`, `path`, `applied` and optionally `note`."""
 
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
 ]
 SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
-"""The outcomes that need nobody's attention."""
+"""The outcomes that need no attention."""
 
 
 class Progress(Struct, frozen=True):
@@ -53,11 +53,11 @@ class Progress(Struct, frozen=True):
     done: int = 0
     total: int = 0
     op: Op | None = None
-    """The command that was just carried out."""
+    """The command that was carried out last; None if this step is not about a command."""
 
 
 class RunResult(Struct, frozen=True):
-    """How a run ended, whatever its job: what services, commands and the window get of it."""
+    """The result of a run of any kind, for services, commands and the window."""
 
     run_id: str
     outcome: Outcome
@@ -65,19 +65,20 @@ class RunResult(Struct, frozen=True):
     reason: str = ""
     ops: tuple[Op, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The coverage (or harvest) record as saved, or as it would be; empty for jobs that have none."""
+    """The coverage or harvest record as saved, or as a dry run would save it; empty for jobs without one."""
     next_step: str = ""
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
     conflicts: tuple[str, ...] = ()
-    """Memory paths that were left as they are, because somebody changed them."""
+    """Memory paths that were left unchanged because somebody else had changed them."""
     reverts: str | None = None
-    """The run that this one took back, or a part of it."""
+    """The run that this run took back, completely or in part."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """The job's own facts (a harvest's boundary and inbox, the run that a revert is of)."""
+    """Facts specific to the job, such as a harvest's boundary and inbox."""
 
     @property
     def succeeded(self) -> bool:
+        """Whether the run completed or had nothing to change."""
         return self.outcome in SUCCEEDED
 
     @property
@@ -93,8 +94,10 @@ _OPEN = ".open"
 
 
 class RunRecord(Struct, frozen=True):
-    """What people and scripts see of one run. Times are UTC ms; `ops` has the shape of a coverage record's
-    ops."""
+    """The facts about one run that people and scripts see.
+
+    Times are UTC ms; `ops` has the shape of a coverage record's ops.
+    """
 
     id: str
     kind: RunKind
@@ -119,21 +122,22 @@ class RunRecord(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left for recovery to do."""
+        """Whether recovery has nothing left to do for this run."""
         return self.outcome != "running" and not self.details.get("pending")
 
     @property
     def reverted(self) -> bool:
+        """Whether the run was undone as a whole."""
         return self.reverted_by is not None
 
     @property
     def part(self) -> Parts:
-        """What part of another run this one took back; empty for anything else."""
+        """The part of another run that this one took back; empty for any other run."""
         return parts_from_json(self.details.get("part"))
 
     @property
     def taken_back(self) -> Parts:
-        """What other runs took back of this one, and is not undone as a whole for that."""
+        """The parts of this run that other runs took back, as long as the run is not undone as a whole."""
         by_run = self.details.get("takenBack")
         found: Parts = {}
         for part in by_run.values() if isinstance(by_run, dict) else ():
@@ -141,7 +145,7 @@ class RunRecord(Struct, frozen=True):
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """The stable shape of `reverie runs` (design.md section 5)."""
+        """Return the stable JSON shape of `reverie runs` (design.md section 5)."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -192,10 +196,10 @@ class RunStore:
     def new_id(self, now_ms: int) -> str:
         """Return a new run id, `<UTC ms>-<8 hex>`.
 
-        The second part counts within the millisecond, from a random start and in random steps, so that no two
-        processes make the same id. It sorts after every run of that millisecond that has a record, and after
-        every id that this process made for it, of whatever home: a clock may stand still, and a run has its
-        record only once it begins.
+        The second part counts within the millisecond, with a random start and random steps, so that two
+        processes do not make the same id. The id sorts after every recorded run of that millisecond and after
+        every id that this process made for it, in any home: a clock may stand still, and a run has no record
+        until it begins.
         """
         global _newest
         taken = (number for run_id in self.ids() if (number := _count_of(run_id, now_ms)) is not None)
@@ -208,7 +212,10 @@ class RunStore:
             return f"{now_ms}-{_newest[1]:08x}"
 
     def directory_of(self, run_id: str) -> Path:
-        """Where a run's files lie; it need not exist. Raises `StoreError` for what cannot be an id."""
+        """Return the directory of a run's files, which need not exist.
+
+        Raises `StoreError` if `run_id` is not a valid id.
+        """
         if not run_id or any(not (character.isalnum() or character == "-") for character in run_id):
             raise StoreError(
                 f"{run_id!r} is no run id.", next_step="List the runs to find it.", reason="missing"
@@ -216,29 +223,31 @@ class RunStore:
         return self._directory / run_id
 
     def begin(self, record: RunRecord) -> RunRecord:
-        """Make the record durable before the run's first effect."""
+        """Make the record durable and mark the run as open, before its first effect."""
         ensure_private(self.directory_of(record.id))
         make_mark(self._open_mark(record.id))
         self.save(record)
         return record
 
     def note(self, record: RunRecord) -> None:
-        """Keep a run that has come to its end without an effect: nothing of it is recovery's."""
+        """Save the record of a run that ended without any effect; it is never marked as open."""
         ensure_private(self.directory_of(record.id))
         self.save(record)
 
     def save(self, record: RunRecord) -> None:
-        """Replace the record; fields that another version of Reverie added stay."""
+        """Replace the record, preserving fields that another version of Reverie added."""
         path = self.directory_of(record.id) / "record.json"
         data = json.dumps({**_others_fields(path), **as_dict(record)}, ensure_ascii=True, indent=2).encode()
         atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
-        """The record with its outcome, saved, and noted on the run that it took back or carried out. One with
-        `pending` details stays open for recovery.
+        """Save the record with its outcome and return it.
 
-        A record that is settled already stays as it is, but for what the run used, and is what is returned:
-        its process was suspended, somebody recovered it, and others may have built on that since."""
+        Also notes the outcome on the run that this one took back or applied. A record with `pending` details
+        stays open for recovery. If the run was settled meanwhile, because this process was suspended and
+        recovery came first, only the usage is added and the settled record is returned: other runs may have
+        built on it.
+        """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         with fenced(self.directory_of(record.id)):
             settled = self._settled(record.id)
@@ -252,27 +261,30 @@ class RunStore:
         return finished
 
     def change(self, run_id: str, change: Callable[[RunRecord], RunRecord]) -> RunRecord:
-        """One read-modify-write of a record. Raises `StoreError` where it cannot be read."""
-        self.load(run_id)  # one that is gone has no fence, either
+        """Apply `change` to a record under the run's fence, save the result and return it.
+
+        Raises `StoreError` if the record cannot be read.
+        """
+        self.load(run_id)  # a missing run has no fence either
         with fenced(self.directory_of(run_id)):
             changed = change(self.load(run_id))
             self.save(changed)
         return changed
 
     def is_reverted(self, run_id: str | None) -> bool:
-        """Whether that run was undone as a whole; False where its record cannot be read."""
+        """Return whether a run was undone as a whole; False if its record cannot be read."""
         record = self._readable(run_id or "")
         return record is not None and record.reverted
 
     def _readable(self, run_id: str) -> RunRecord | None:
-        """The record; None where it is gone, damaged, or no file that can be read."""
+        """Return the record; None if it is missing, damaged or unreadable."""
         try:
             return self.load(run_id)
         except (StoreError, Unavailable):
             return None
 
     def _settled(self, run_id: str) -> RunRecord | None:
-        """The record, if somebody has settled it."""
+        """Return the record if the run is settled, else None."""
         try:
             record = self.load(run_id)
         except StoreError:
@@ -288,9 +300,13 @@ class RunStore:
         return settled
 
     def _tell_others(self, run: RunRecord) -> None:
-        """Note on the run that `run` took back, or a part of, that it did, and on what that run took back
-        whether it still counts; on the reviewed run that it carried out, that it did. Idempotent. A record
-        that cannot be read by now gets no note. Damaged records that revert each other get one note each."""
+        """Note the effect of `run` on the records of the runs that it concerns.
+
+        The run that it took back, completely or in part, gets a note, and so does each run further down the
+        chain of reverts, whose own revert now does or does not count. A reviewed run that was applied gets a
+        note too. Idempotent. Unreadable records are skipped. Damaged records that revert each other get one
+        note each.
+        """
         revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:
             if revert.reverts in noted:
@@ -304,7 +320,7 @@ class RunStore:
             self.change(applied, lambda found: replace(found, details={**found.details, "appliedBy": run.id}))
 
     def load(self, run_id: str) -> RunRecord:
-        """One record. Raises `StoreError` where there is none, or it cannot be read."""
+        """Return one record. Raises `StoreError` if it is missing or cannot be read."""
         path = self.directory_of(run_id) / "record.json"
         try:
             return _parse(json.loads(read_regular(path)))
@@ -323,12 +339,12 @@ class RunStore:
             ) from error
 
     def ids(self) -> tuple[str, ...]:
-        """Every run id, newest first."""
+        """Return every run id, newest first."""
         names = [name for name, is_directory in self._names() if is_directory]
         return tuple(sorted(names, key=_started, reverse=True))
 
     def all(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
-        """Records newest first; damaged ones are left out and named in `problems`."""
+        """Return the records, newest first; damaged ones are left out and named in `problems`."""
         records: list[RunRecord] = []
         problems: list[str] = []
         for run_id in self.ids():
@@ -339,19 +355,21 @@ class RunStore:
         return tuple(records)
 
     def read(self, ids: Iterable[str]) -> tuple[RunRecord, ...]:
-        """The records of these runs in this order; damaged ones are left out."""
+        """Return the records of these runs, in this order, without damaged ones."""
         records: list[RunRecord] = []
         for run_id in ids:
             self._load_into(records, run_id, [])
         return tuple(records)
 
     def unsettled(self) -> tuple[RunRecord, ...]:
-        """Runs that have not come to their end, oldest first. Under the home's dream lease no run is at work,
-        so all of them are recovery's."""
+        """Return the runs that are not settled, oldest first.
+
+        Under the home's consolidation lease no run is at work, so all of them are left to recovery.
+        """
         names = [name for name, is_directory in self._names() if name.endswith(_OPEN) and not is_directory]
         records: list[RunRecord] = []
         for run_id in sorted((name.removesuffix(_OPEN) for name in names), key=_started):
-            # Killed before its record, so before any effect; or damaged, which `all` tells.
+            # Without a record the run was killed before any effect. `all` reports damaged records.
             with contextlib.suppress(StoreError):
                 records.append(self.load(run_id))
         return tuple(record for record in records if not record.settled)
@@ -373,7 +391,7 @@ class RunStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            # The record says that the run is settled; a mark that stays costs one look more.
+            # The record says that the run is settled, so a remaining mark costs only one more check.
             problem = user_error_from_os(error, f"The mark of run {run_id} could not be removed.")
             _log.warning("%s", problem)
 
@@ -388,7 +406,7 @@ class RunStore:
 
 
 def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:
-    """`original` with what `revert` did to it, or without it where that was undone."""
+    """Return `original` with a note about `revert`; without it if `counts` is False because it was undone."""
     if not revert.part:
         return replace(original, reverted_by=revert.id if counts else None)
     known = original.details.get("takenBack")
@@ -399,7 +417,7 @@ def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecor
 
 
 def started_of(run_id: str) -> int:
-    """When the run of this id started, UTC ms; 0 for what is no id."""
+    """Return the start of the run with this id, UTC ms; 0 for an invalid id."""
     head = run_id.partition("-")[0]
     return int(head) if head.isdecimal() else 0
 
@@ -407,8 +425,10 @@ def started_of(run_id: str) -> int:
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:
-    """The ops of a run that did not come to pass: nothing of them was applied, and why. `left` are paths
-    that somebody changed on top of it."""
+    """Return the ops of a run that did not complete: none is applied, and `note` says why.
+
+    `left` are paths that somebody else changed since; their note says so instead.
+    """
     left_note = "left as it is, since somebody changed it meanwhile"
     return tuple(
         {**op, "applied": False, "note": left_note if op["path"] in left else note} if op["applied"] else op
@@ -417,7 +437,7 @@ def not_applied(
 
 
 def _others_fields(path: Path) -> dict[str, Any]:
-    """What a newer Reverie said in a record of the same profile and this one does not know: it stays."""
+    """Return the fields of a stored record that this version does not know, to preserve them."""
     try:
         said = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):

@@ -29,8 +29,7 @@ from reverie.values import replace
 
 
 class Recovery:
-    """Recovery of one home's runs. `committed` asks whether a run's coverage record is in place; `give_back`
-    what a killed run held besides its files, once every run is settled."""
+    """Recovery of the runs of one home."""
 
     def __init__(
         self,
@@ -42,6 +41,11 @@ class Recovery:
         activity: Activity,
         clock: Clock,
     ) -> None:
+        """Create the recovery of one home.
+
+        `committed` returns whether a run's coverage record is in place. `give_back` releases resources other
+        than files that a killed run held; it is called once every run is settled.
+        """
         self._runs = runs
         self._transaction_for = transaction_for
         self._committed = committed
@@ -50,11 +54,11 @@ class Recovery:
         self._clock = clock
 
     def run(self) -> tuple[RunRecord, ...]:
-        """Settle every open run, oldest first; the caller holds the lease. Returns the finished records.
+        """Settle every open run, oldest first, and return the finished records; the caller holds the lease.
 
-        Raises `Unavailable` or `Busy` while a memory cannot be put back, and `ReadOnlyStore` while its store
-        may not be written: nothing may be built on a mix, so the caller stops too.
-        What can never be put back is reported and stops nobody.
+        Raises `Unavailable` or `Busy` if a memory cannot be put back now, and `ReadOnlyStore` if its store
+        may not be written: the caller must stop too, because nothing may be built on a mix of old and new
+        files. A file that can never be put back is reported and does not raise.
         """
         found = (self._settled(record) for record in self._runs.unsettled())
         settled = tuple(record for record in found if record is not None)
@@ -62,8 +66,10 @@ class Recovery:
         return settled
 
     def _settled(self, record: RunRecord) -> RunRecord | None:
-        """The record, settled under the run's fence; None where another recovery came first, while this
-        process was suspended."""
+        """Recover the run under its fence and return its record.
+
+        Returns None if another recovery settled the run while this process was suspended.
+        """
         transaction = self._transaction_for(record.id, "recovery")
         with transaction.fenced():
             record = self._runs.load(record.id)
@@ -75,12 +81,12 @@ class Recovery:
             journal = transaction.load()
             recovered = transaction.recover(journal, committed=lambda found: self._committed(record, found))
         except (Unavailable, Busy):
-            raise  # the run stays open, and is tried again once its store can be written
+            raise  # the run stays open and is recovered once its store can be written
         except ReadOnlyStore as error:
             if error.refusal.permissible:
-                raise  # likewise
-            # The agent does not use that store any more. Nobody can permit it, so waiting would only keep
-            # every later run from starting.
+                raise  # the same
+            # The agent no longer uses that store and nobody can permit writing to it, so leaving the run open
+            # would block every later run.
             paths = tuple(intent.path for intent in journal.intents) if journal else ()
             ops = not_applied(
                 record.ops or ops_of(journal), "left as it is: the agent does not use this store"

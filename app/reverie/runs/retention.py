@@ -30,33 +30,37 @@ _INBOX_NOISE = re.compile(
 
 
 class LostLine(Struct, frozen=True):
-    """One line that stands nowhere any more. `number` counts from 1 in the text before."""
+    """A line whose words occur nowhere after the run; `number` counts from 1 in the text before the run."""
 
     path: str
     number: int
 
 
 class Retention(Struct, frozen=True):
-    """The verdict over a whole run. `loss_percent` is by scope name, over its non-blank lines before."""
+    """The result of the retention check over a whole run."""
 
     lost: tuple[LostLine, ...]
     blocked_deletes: tuple[str, ...]
+    """Deleted memories whose lines are not all kept elsewhere."""
     loss_percent: Mapping[str, float]
+    """The share of non-blank lines that were lost, by scope name."""
 
     def exceeds(self, max_loss_percent: float) -> bool:
-        """Whether a scope lost more of its non-blank lines than that."""
+        """Return whether any scope lost more than `max_loss_percent` of its non-blank lines."""
         return any(loss > max_loss_percent for loss in self.loss_percent.values())
 
 
 def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
-    """Compare the texts by memory path before and after a run. Only texts that differ are looked at line by
-    line."""
+    """Compare the texts before and after a run, by memory path, and return which lines were lost.
+
+    Only texts that differ are compared line by line.
+    """
     changed = [path for path, text in before.items() if after.get(path) != text]
     lost: list[LostLine] = []
     if changed:
         kept: _KeptLines | None = None
         for path in changed:
-            # Most lines of a text that is only edited stand in it as before.
+            # An edited text keeps most of its lines, so exact matches are skipped first.
             still_there = frozenset(after.get(path, "").splitlines())
             for number, words in counted_lines(path, before[path], but=still_there):
                 kept = kept or _KeptLines(after.values())
@@ -71,16 +75,18 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
 
 
 def folded_words(line: str) -> str:
-    """A line's words in lower case, one space between and around; empty for a line without words.
+    """Return the words of a line in lower case, with one space between and around.
 
-    A list marker and the key `description:` in front do not count: a merge may renumber and rewrap those.
+    Empty for a line without words.
+
+    A leading list marker or `description:` is ignored, because a merge may renumber or rewrap a line.
     """
     words = _WORDS.findall(_LEAD.sub("", line).casefold())
     return f" {' '.join(words)} " if words else ""
 
 
 def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
-    """Of all lines of `texts` (by memory path), folded, those that stand in `others` too."""
+    """Return the folded lines of `texts` (by memory path) that also occur in `others`."""
     kept = _KeptLines(others)
     return frozenset(
         words for path, text in texts.items() for _number, words in counted_lines(path, text) if words in kept
@@ -88,7 +94,7 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """How many lines count, by scope name."""
+    """Return the number of lines that count, by scope name."""
     total: dict[str, int] = {}
     for path, text in texts.items():
         scope = scope_name(path)
@@ -97,7 +103,7 @@ def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
 
 
 class _KeptLines:
-    """All lines of the context after a run; `in` asks whether some line holds these words in a row."""
+    """All lines of the context after a run; `in` tests whether some line contains these words in sequence."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         lines = {folded_words(line) for text in texts for line in text.splitlines()}
@@ -109,17 +115,17 @@ class _KeptLines:
 
 
 def line_key(line: str) -> str:
-    """The line as it is compared with those of other notes: without bullets and case."""
+    """Return the line without bullets and case, for comparison with lines of other notes."""
     return line.strip(" \t\r-*+>.").casefold()
 
 
 def is_inbox_noise(path: str, line: str) -> bool:
-    """Whether it is a line of a harvest inbox that stands around the candidates."""
+    """Return whether the line belongs to a harvest inbox but not to one of its candidates."""
     return path.startswith(INBOX) and _INBOX_NOISE.match(line) is not None
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """The lines of a text that count, folded, with their numbers; none of the lines in `but`."""
+    """Return (number, folded words) of each line that counts, without the lines in `but`."""
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line in but or is_inbox_noise(path, line):
@@ -142,8 +148,10 @@ def _loss_percent(before: Mapping[str, str], lost: Iterable[LostLine]) -> dict[s
 
 
 def scope_name(path: str) -> str:
-    """The scope a memory path belongs to, as `loss_percent` names it; a companion, which a memory writer may
-    change, has a name of its own."""
+    """Return the name of the scope of a memory path, as used in `loss_percent`.
+
+    A companion, which a memory writer may change, has the name `COMPANIONS`.
+    """
     if not path.startswith(f"{ROOT}/"):
         return COMPANIONS
     scope = parse_memory_path(path).scope

@@ -1,18 +1,19 @@
-"""Revert: a run's changes, all of them or a part, undone by three-way merge, whatever happened since.
+"""Revert: undoes a run, or a part of it, by three-way merge.
 
-Per file: what the run left is the base, what stands there now is ours, what stood there before the run is
-theirs. Where nobody touched the file since, the bytes of before come back; where somebody did and the changes
-do not overlap, both survive; else the file stays as it is and is reported as a conflict, with the earlier
-version kept in the run. Pins and usage go back the same way, field by field, so a revert never looks like a
-fresh write to a sweep. Coverage is kept: the dream did happen. A revert is a run of its own, and can be
-reverted.
+Per file, the merge base is the content after the run, "ours" is the present content, and "theirs" the content
+before the run. An untouched file gets its old bytes back. If somebody edited it and the changes do not
+overlap, both survive; otherwise the file stays as it is and is reported as a conflict, with the earlier
+version kept in the run. Pins and usage are restored in the same way, field by field, so that a sweep never
+mistakes a revert for a fresh write. Coverage is kept, because the consolidation did happen. A revert is a run
+of its own and can be reverted.
 
 A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
-one conflict, or lines that fit in more than one place, and the run is left as it is. What was taken back
-before is part of the base, so a later undo takes back the rest. The pin and use of a file go back with the
-last of it.
+with one conflict, or lines that fit in more than one place, the run is left as it is. Parts taken back before
+belong to the merge base, so a later undo takes back the rest. The pin and use of a file are restored with its
+last part.
 
-Threading: any thread but the GUI's; under the home's dream lease. Failure: `UserError`, nothing changed.
+Threading: any thread but the GUI's; under the home's consolidation lease. Failure: `UserError`, and nothing
+changed.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ def merged(
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> FileChange | None:
-    """What the file should become, None if it stays. `taken` was taken back before; `part` goes back now,
-    None for all of the file. Raises `Conflict` where both sides changed the same lines."""
+    """Return the change that takes the run's effect on one file back, None if the file stays as it is.
+
+    `taken` are the hunks taken back before; `part` those to take back now, None for the whole file. Raises
+    `Conflict` if both sides changed the same lines.
+    """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)
     becomes = merged_back(intent.path, before, after, current, snapshots, taken, part)
@@ -71,8 +75,10 @@ def merged_back(
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> bytes | None:
-    """What a file that is `current` now becomes without the change from `before` to `after`, None for no
-    file; see `merged`. Raises `Conflict`."""
+    """Return `current` without the change from `before` to `after`, None for no file.
+
+    For `taken` and `part` see `merged`. Raises `Conflict`.
+    """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
     if wanted in (base, current):
@@ -90,8 +96,10 @@ def merged_back(
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
-    """Whether the merge comes out the same from the last line to the first. Where lines stand
-    there twice, the two directions choose different ones."""
+    """Return whether merging the lines in reverse order gives the same result.
+
+    Repeated lines make the two directions choose different places.
+    """
     versions = [
         content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
     ]
@@ -105,27 +113,31 @@ def _upside_down(content: bytes) -> bytes:
 
 
 class RevertPlan(Struct):
-    """What a revert is going to do. `part` None: all of the run that is left."""
+    """The changes that a revert is going to make."""
 
     journal: Journal
     part: Parts | None
+    """The part to take back; None for everything that is left of the run."""
     taken: Parts
     counts: dict[str, int]
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """Those of the conflicts that may not be written or have no room, by path: why."""
+    """The reasons, by path, of conflicts that may not be written or whose place is taken."""
 
     @property
     def completed(self) -> frozenset[str]:
-        """The paths of which nothing is left in place after a part was taken back."""
+        """The paths whose changes are all taken back once the part is."""
         both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
         return frozenset(path for path, hunks in both.items() if hunks is None)
 
 
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
-    """The revert of a change by hand. Nothing is merged: what somebody changed since stays, for a person to
-    look at. Raises `StoreError` where the contents before are gone."""
+    """Return the plan that reverts a change by hand.
+
+    Nothing is merged: a file that somebody changed since stays as it is, for a person to decide. Raises
+    `StoreError` if the previous contents are missing.
+    """
     plan = RevertPlan(journal, None, {}, {})
     for intent in journal.intents:
         current = transaction.current(intent)
@@ -141,8 +153,10 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
 
 
 def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
-    """Turn each change into a conflict that cannot be made because of what stands in its place, and with it
-    the deletes that were to make room for it. Returns their paths."""
+    """Turn changes that something in their place prevents into conflicts, and return their paths.
+
+    The deletes that would have made room for them become conflicts too.
+    """
     paths: list[str] = []
     while blocked := _blocked(transaction, plan):
         plan.changes = [change for change in plan.changes if (change.root.key, change.rel) not in blocked]
@@ -158,7 +172,7 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
 
 
 def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
-    """The changes of the plan that cannot be made as long as its conflicts stay as they are."""
+    """Return the changes of the plan that cannot be made while its conflicts stay as they are."""
     going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
     missing = [intent for intent in plan.conflicts if intent.before is not None]
 
@@ -174,19 +188,19 @@ def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]
 
 
 def _is_way(one: str, other: str) -> bool:
-    """Whether one of two paths leads through the other."""
+    """Return whether one of two paths leads through the other."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
-    """For the log: "Run X was ..."."""
+    """Return the end of the log's sentence "Run X was ..."."""
     if undid_nothing:
         return "not reverted"
     return "reverted" if plan.part is None else "reverted in part"
 
 
 def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
-    """Why a part was refused; as for all of it, nothing was changed."""
+    """Return the error for a part that was refused; nothing was changed."""
     return Conflict(
         "Nothing was taken back.",
         cause=str(error),
@@ -198,7 +212,7 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
 def summary_of(
     original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], plan: RevertPlan
 ) -> str:
-    """One or more sentences on what came of it."""
+    """Return one or more sentences about the result of a revert."""
     count = len(restored)
     if plan.part is not None:
         return _part_summary(plan.part) if count else "What was to be taken back had gone already."
@@ -234,7 +248,7 @@ def _files(paths: list[str]) -> str:
 
 
 REFUSED = ("agent-refuses", "read-only")
-"""Reasons of errors that say that the agent would not accept what was there before."""
+"""Reasons of errors that mean that the agent would not accept the previous content."""
 
 
 class Reverter:
@@ -244,12 +258,14 @@ class Reverter:
         self._parts = parts
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo one run, or a part of it. Raises `StoreError` for a run that changed nothing or a part that it
-        does not have, or if that is reverted already; `Conflict` for a part that cannot be put back; and
-        `LeaseHeld` while another run is at work on this home.
+        """Undo one run, or a part of it, and return the result.
 
-        `reverts` of the result is `run_id`, `applied` the files that were put back, and `conflicts` those
-        that were left as they are."""
+        In the result `reverts` is `run_id`, `applied` the restored files, and `conflicts` those left as they
+        are.
+
+        Raises `StoreError` for a run that changed nothing, an unknown part, or anything reverted already;
+        `Conflict` for a part that cannot be restored; `LeaseHeld` while another run is at work on this home.
+        """
         original = self._parts.runs.load(run_id)  # a wrong id needs no lease
         job = RevertJob(self._parts, original, part)
         return Run(self._parts, job).go_at_once()
@@ -278,30 +294,30 @@ class RevertJob(Job[RevertPlan]):
 
     @property
     def source(self) -> str:
-        """What the history says of it."""
+        """The text that the history shows as the source of the change."""
         return self.purpose
 
     def ready(self) -> None:
-        """Raises where it cannot be undone."""
+        """Raise if the run cannot be undone."""
         parts = self._parts
         refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
         self._original = self._revertible(parts.runs.load(self._original.id))
         self._require_writable(self._original, self._part)
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Raised: whoever undoes something waits for the answer."""
+        """Raise the refusal, because whoever undoes something waits for the answer."""
         raise refusal
 
     def keeps(self, outcome: Outcome) -> bool:
-        """One that did not begin leaves no record."""
+        """Return False: a revert that did not begin leaves no record."""
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
-        """Where each file goes."""
+        """Plan the change of each file."""
         return self._plan(self._original, self._part)
 
     def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
-        """All that can go back."""
+        """Return every change that can be made, together with its conflicts."""
         parts, original, plan = self._parts, self._original, thought
         given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
         usage_before, usage_after = (
@@ -330,7 +346,7 @@ class RevertJob(Job[RevertPlan]):
         )
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity, of what was carried out."""
+        """Add the result of the revert to Activity."""
         plan = self._carried_out
         if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
             return
@@ -367,7 +383,10 @@ class RevertJob(Job[RevertPlan]):
         return original
 
     def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
-        """Raises `ReadOnlyStore`, noted in Activity, where what goes back lies in what is read-only now."""
+        """Raise `ReadOnlyStore` if a file to restore lies in a store that is read-only now.
+
+        The refusal is noted in Activity.
+        """
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")
         journal = transaction.load() or Journal(())
@@ -387,7 +406,10 @@ class RevertJob(Job[RevertPlan]):
             raise
 
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
-        """Look at every file; nothing is changed. A part is refused as a whole where one of its files is."""
+        """Plan the change of every file without changing anything.
+
+        A part is refused as a whole if one file is.
+        """
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())
         taken = original.taken_back
@@ -428,7 +450,7 @@ class RevertJob(Job[RevertPlan]):
         return plan
 
     def _require_part(self, original: RunRecord, part: Parts, counts: dict[str, int]) -> None:
-        """Raises `StoreError` where this part of the run cannot be taken back by itself."""
+        """Raise `StoreError` if this part of the run cannot be taken back on its own."""
         if original.reverts is not None or original.outcome != "completed":
             raise StoreError(
                 f"Run {original.id} can only be undone as a whole: it is {_kind_words(original)}.",
@@ -440,8 +462,11 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Whose pin and use go back: those of files that this completes; with the rest of a run all others
-        too. What stays as it is keeps its own, and nothing goes back twice."""
+        """Return a predicate of the usage keys whose pin and use are restored.
+
+        A part restores those of the files that it completes. Undoing the rest of a run restores all others
+        too. A file that stays as it is keeps its own, and nothing is restored twice.
+        """
 
         def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:
             return {

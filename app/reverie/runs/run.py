@@ -1,19 +1,19 @@
-"""The one Run: what every job that may change memories has in common, once.
+"""The one Run: the steps that all jobs that may change memories have in common.
 
-Order (design.md section 3.4): lease; recovery of what a killed run left; the job's own conditions; history
+Order (design.md section 3.4): lease; recovery of runs that were killed; the job's own conditions; history
 before; the agent's own lock; durable record; `think`; `accept` (the rails); journal; compare-and-swap of each
 file; usage; `commit`; `applied` mark; the job's state; record finished; trace; history after.
 
-A job that holds the lease for all of it (`lease = "whole"`) is refused while another one runs; one that
-thinks for minutes about a few files (`lease = "write"`) takes it for the moment of writing only, and waits
-for it.
+A job that holds the lease throughout (`lease = "whole"`) is refused while another one runs. A job that thinks
+for minutes about a few files (`lease = "write"`) takes the lease only for writing, and waits for it.
 
-Invariants: exactly one outcome, which the record says; ops are `applied` only if the transaction came to its
-end; a run that lost its lease touches nothing more and leaves its record to whoever recovers it; nothing that
-fails after the commit point makes a run a failed one.
+Invariants: a run has exactly one outcome, and its record says which; ops are `applied` only if the
+transaction completed; a run that lost its lease changes nothing more and leaves its record to recovery; a
+failure after the commit point does not make a run a failed one.
 
-Threading: one run, one event loop; blocking on disk, never on the GUI thread. Failure: never raises for what
-a person can fix, unless the job says so (`raises`); a bug is recorded as a failed run and raised.
+Threading: one event loop per run; blocks on disk, never on the GUI thread. Failure: an error that a person
+can fix becomes part of the result and is raised only if the job asks for that (`raises`); a bug is recorded
+as a failed run and raised.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from reverie.values import Struct, field, replace
 
 
 class RunDependencies(Struct, frozen=True):
-    """What a run works on, of one home. `lease_name` is that of its dreams."""
+    """The services of one home that a run needs; `lease_name` names the lease of its consolidations."""
 
     home: Home
     home_id: str
@@ -84,7 +84,7 @@ class RunDependencies(Struct, frozen=True):
         engine: str,
         details: Mapping[str, Any],
     ) -> RunRecord:
-        """A new run of this home, which nothing knows of yet. `started_at`: UTC ms."""
+        """Return the record of a new run of this home, without saving it. `started_at` is in UTC ms."""
         return RunRecord(
             id=self.runs.new_id(started_at),
             kind=kind,
@@ -100,7 +100,7 @@ class RunDependencies(Struct, frozen=True):
 
 
 def recover(parts: RunDependencies, purpose: str) -> None:
-    """Settle what a killed run left. While another run is at work on the home, that one has done so."""
+    """Settle the runs that were killed; if another run holds the lease, it has done so already."""
     if not parts.runs.unsettled():
         return
     with contextlib.suppress(LeaseHeld), parts.leases.acquire(parts.lease_name, purpose=purpose):
@@ -111,7 +111,7 @@ _log = logging.getLogger("reverie.runs")
 
 
 LEASE_WAIT_S = 600.0
-"""The longest that finished (and paid) work waits for another run, rather than being thrown away."""
+"""The longest time that finished (and paid) work waits for another run before it is thrown away."""
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 1.0
 _CANCEL_STEP_S = 0.1
 NO_LIMIT_S = 1e9
@@ -120,7 +120,7 @@ Thought = TypeVar("Thought")
 
 
 class Costs(Struct, frozen=True):
-    """What the thinking of a run used, and its trace. None: no model was asked, or it did not say."""
+    """The usage and trace of a run's thinking; None if no model was asked or it did not report any."""
 
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
@@ -128,32 +128,35 @@ class Costs(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a run wants written, planned on the files as they are at this moment."""
+    """The changes that a run wants to make, computed on the present files."""
 
     summary: str
     changes: Sequence[FileChange] = ()
     ops: tuple[Op, ...] | None = None
-    """None: one op a change."""
+    """The commands for the record; None for one per change."""
     outcome: Outcome | None = None
-    """Set: how the run ends; without effects unless `even_empty`. None: `completed`, or `unchanged`."""
+    """A fixed outcome, which means no effects unless `even_empty`; None for `completed` or `unchanged`."""
     reason: str = ""
     next_step: str = ""
     coverage: Mapping[str, Any] | None = None
-    """Journaled; `commit` then is the commit point and comes before the `applied` mark, else after it."""
+    """The coverage record to journal.
+
+    `commit` is then the commit point and comes before the `applied` mark, else after.
+    """
     record: Mapping[str, Any] = field(default_factory=dict)
-    """As `RunResult.record`, where it is not journaled."""
+    """The value of `RunResult.record` if there is no `coverage`."""
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
     emptied: Sequence[tuple[ScopeRoot, str]] = ()
     removed: Sequence[tuple[str, str]] = ()
     restores: bool = False
     for_review: bool = False
-    """Journal it and do nothing: a dry run, or one that is held."""
+    """Whether to journal the plan without applying it: a dry run, or a run that is held."""
     even_empty: bool = False
-    """Carry it out also without a change of a file."""
+    """Whether to carry out the plan even if it changes no file."""
     conflicts: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Added to the record's details."""
+    """Additional details for the record."""
 
 
 CANCELLED = Plan("Cancelled; nothing was changed.", outcome="cancelled", reason="cancelled")
@@ -161,7 +164,7 @@ SWITCHED_OFF = Plan("Switched off while it ran; nothing was changed.", outcome="
 
 
 def out_of_time(limit_s: float) -> Plan:
-    """The end of a run whose model was too slow."""
+    """Return the plan that ends a run whose model was too slow."""
     return Plan(
         f"The time limit of {limit_s:g} s was reached; nothing was changed.",
         outcome="failed",
@@ -171,30 +174,30 @@ def out_of_time(limit_s: float) -> Plan:
 
 
 def failed_by(error: UserError) -> Plan:
-    """The end of a run whose engine failed."""
+    """Return the plan that ends a run whose engine failed."""
     why = " ".join(part for part in (error.title, error.cause) if part)
     return Plan(why, outcome="failed", reason=error.reason, next_step=error.next_step)
 
 
 class RunContext(Struct, frozen=True):
-    """What a job knows of its run."""
+    """The facts about a run that its job may use."""
 
     id: str
     started_at: int
     limits: StopCheck
-    """Its `check` is to be called every few milliseconds while the job thinks."""
+    """Stop conditions; the job calls `check` every few milliseconds while it thinks."""
     progress: Callable[[Progress], None]
 
 
 class Holding(Struct):
-    """The agent's own lock while a run holds it."""
+    """The state of the agent's own lock while a run holds it."""
 
     changed: bool = False
-    """Whether the run changed something; set before the lock is given back."""
+    """Whether the run changed something; set before the lock is released."""
 
 
 class RunEnd(Struct, frozen=True):
-    """How a run ended, before its record is finished."""
+    """The end of a run, before its record is finished."""
 
     outcome: Outcome
     summary: str
@@ -204,29 +207,30 @@ class RunEnd(Struct, frozen=True):
     record: Mapping[str, Any] = field(default_factory=dict)
     conflicts: tuple[str, ...] = ()
     changed: tuple[Path, ...] = ()
-    """Files of the home that it changed."""
+    """Files of the home that the run changed."""
     companions: tuple[str, ...] = ()
-    """Those of them that are companions, by path in the home."""
+    """The companions among them, by path in the home."""
     why: str = ""
-    """Why it was stopped: the beginning of a sentence."""
+    """Why the run was stopped: the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
 
 
 class Job(ABC, Generic[Thought]):
-    """One kind of run: data, three functions, and a few conditions that have a default.
+    """One kind of run: its data, three functions and hooks with defaults.
 
-    `think` has no effect; `accept` makes a plan of what it thought, on the files as they are, and may be
-    asked again; `commit` makes durable what else must hold, or raises and has changed nothing."""
+    `think` has no effect. `accept` turns its result into a plan for the present files and may be called
+    again. `commit` makes any further result durable, or raises without having changed anything.
+    """
 
     kind: ClassVar[RunKind]
     before: ClassVar[str]
-    """What the history calls the snapshot before it ("before a dream")."""
+    """The history's label for the snapshot before the run ("before a dream")."""
     lease: ClassVar[Literal["whole", "write"]] = "write"
     begins: ClassVar[Literal["before thinking", "before writing"]] = "before writing"
     attempts: ClassVar[int] = 1
-    """How often it is planned on files that somebody changes meanwhile."""
+    """The number of attempts at planning if somebody changes the files meanwhile."""
     raises: ClassVar[bool] = False
-    """Whether what went wrong is raised, besides being recorded."""
+    """Whether an error is raised as well as recorded."""
 
     # Data; set by the job's constructor.
     workspace_id: str | None
@@ -241,64 +245,68 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     async def think(self, run: RunContext) -> Thought | Plan:
-        """The work without an effect; a `Plan` where that is the end already."""
+        """Do the work without any effect; a returned `Plan` ends the run at once."""
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """What is to be written, after the rails. Reads only. Raises `Conflict`, `StoreError`."""
+        """Return the changes to make, after applying the rails; only reads.
+
+        Raises `Conflict` or `StoreError`.
+        """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """The coverage record, or a row of Reverie's own."""
-
-    # Conditions and reporting
+        """Save the coverage record, or Reverie's own row."""
 
     @property
     def source(self) -> str:
+        """The text that the history shows as the source of the change."""
         return f"{self.trigger}, {self.engine}"
 
     def require(self) -> None:
-        """Raises where the stores of this job must not be written; before any lease is taken."""
+        """Raise if the stores of this job must not be written; called before any lease is taken."""
 
     def ready(self) -> None:
-        """Raises where it may not run now; after recovery. The place to sweep what killed writes left."""
+        """Raise if the job may not run now; called after recovery. May clean up after killed writes."""
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """The agent's own lock around the run; `check` raises where the lease is lost."""
+        """Hold the agent's own lock around the run; `check` raises if the lease is lost."""
         return contextlib.nullcontext(Holding())
 
     def costs(self) -> Costs:
-        """What the thinking used so far; also after it failed."""
+        """Return the usage of the thinking so far, also after a failure."""
         return Costs()
 
     def ops(self) -> tuple[Op, ...]:
-        """What it asked for so far, for a run that ends before its plan."""
+        """Return the commands requested so far, for a run that ends before its plan."""
         return ()
 
     def found(self) -> Mapping[str, Any]:
-        """Details known at the end, however it ended."""
+        """Return details for the record that are known at the end, for any outcome."""
         return {}
 
     def waits(self, held: Busy) -> None:
-        """The thinking is done, and another run at work is waited for; called once."""
+        """React to finished work having to wait for another run; called once."""
 
     def begun(self, record: RunRecord) -> None:
-        """The record is durable now; a job's own "pending" record goes here. May raise."""
+        """React to the record being durable, for example by saving a "pending" record. May raise."""
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
-        """Keep the job's own state, however the run ended; what the result's `record` becomes, None for as it
-        is. A failure is added to the summary."""
+        """Save the job's own state, for any outcome, and return the new `record` of the result.
+
+        None leaves the record unchanged. An error raised here is added to the summary.
+        """
         return None
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Whether a run that ended so before its record was begun leaves one."""
+        """Return whether a run that ended with `outcome` before its record was begun leaves a record."""
         return outcome != "interrupted"
 
     def refused(self, refusal: UserError) -> RunResult:
-        """The result of a run that did not begin."""
+        """Return the result of a run that could not begin."""
         return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
 
     def sentence(self, why: str, undone: Recovered) -> str:
-        """The summary of a run that was stopped; `why` begins it."""
+        """Return the summary of a run that was stopped; `why` begins it."""
         left = f" Left as somebody changed them meanwhile: {', '.join(undone.left)}." if undone.left else ""
         if undone.pending:
             return f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
@@ -307,10 +315,10 @@ class Job(ABC, Generic[Thought]):
         return f"{why}; nothing was changed."
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity; nothing for jobs whose service writes it."""
+        """Add an entry to Activity; does nothing for jobs whose service writes it."""
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """The engine's trace, with what only the run knows."""
+        """Return the engine's trace, extended by facts that only the run knows."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
 
@@ -327,7 +335,11 @@ class Run(Generic[Thought]):
         limits: StopCheck | RunLimits | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
-        """`limits`: of a job that thinks under a lease of its own; else cancel and the job's time limit."""
+        """Prepare the run.
+
+        `limits` belongs to a job that thinks under a lease of its own; None stands for `cancel` and the job's
+        time limit.
+        """
         self._parts = parts
         self._job = job
         self._cancel = cancel or threading.Event()
@@ -341,14 +353,14 @@ class Run(Generic[Thought]):
         self._transaction: Transaction | None = None
 
     async def go(self) -> RunResult:
-        """Exactly one outcome, whatever happens."""
+        """Carry out the run and return its one result."""
         if self._job.lease == "write":
             self._record = self._new_record()
             return await self._settled(self._think_then_write)
         return await self._under_the_lease()
 
     def go_at_once(self) -> RunResult:
-        """`go`, of a job that waits for nothing: without an event loop, also where one is running."""
+        """Carry out a job that never waits, without an event loop, or while one is running."""
         under_way = self.go()
         try:
             under_way.send(None)
@@ -358,8 +370,6 @@ class Run(Generic[Thought]):
         finally:
             under_way.close()
         raise RuntimeError(f"a {self._job.kind} waited")
-
-    # The two orders
 
     async def _under_the_lease(self) -> RunResult:
         parts, job = self._parts, self._job
@@ -411,8 +421,10 @@ class Run(Generic[Thought]):
         raise AssertionError("the last attempt returns or raises")
 
     def _again(self, conflict: Conflict, attempt: int) -> None:
-        """Go on to the next attempt, if all that went wrong is that somebody wrote a file between our reading
-        and our writing it; else raises."""
+        """Prepare the next attempt if a file changed between reading and writing and nothing else is wrong.
+
+        Otherwise raise `conflict`.
+        """
         undone = self._undone
         if attempt == self._job.attempts or undone.left or undone.pending:
             raise conflict
@@ -421,30 +433,28 @@ class Run(Generic[Thought]):
 
     @contextlib.asynccontextmanager
     async def _waited_for(self) -> AsyncIterator[Lease]:
-        """The home's lease, for the moment of writing; another run at work is waited for."""
+        """Hold the home's lease for writing, after waiting for any other run."""
         leases, name = self._parts.leases, self._parts.lease_name
         until, step, told = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
         while True:
             try:
                 lease = leases.acquire(name, purpose=self._job.purpose)
                 break
-            except Busy as held:  # also where only the list of leases is in use: as good as held
+            except Busy as held:  # also if only the list of leases is in use
                 if time.monotonic() >= until:
                     raise
-                if step == _LONGEST_STEP_S and not told:  # a moment's wait is not worth a word
+                if step == _LONGEST_STEP_S and not told:  # a short wait is not reported
                     told = True
                     self._job.waits(held)
             again = time.monotonic() + step
             while time.monotonic() < again:
                 self._limits.check()
-                import asyncio  # late: a window knows this module, and runs nothing
+                import asyncio  # late: a window imports this module but runs nothing
 
                 await asyncio.sleep(_CANCEL_STEP_S)
             step = min(2 * step, _LONGEST_STEP_S)
         with lease:
             yield lease
-
-    # Writing
 
     def _written(self, thought: Thought | Plan) -> RunEnd:
         job, parts = self._job, self._parts
@@ -459,7 +469,7 @@ class Run(Generic[Thought]):
                 job.commit(plan, self._now)
                 return _end(plan.outcome or "unchanged", plan, ops)
         if not self._is_begun:
-            if job.lease == "write":  # under the whole lease all of the home was observed
+            if job.lease == "write":  # under the whole lease the entire home was observed
                 self._observe(plan)
             self._begin()
         transaction = parts.transaction_for(self._now.id, self._now.kind)
@@ -490,7 +500,7 @@ class Run(Generic[Thought]):
             self._job.commit(plan, self._now)
 
         def no_op() -> None:
-            """Used where the job's commit is not due."""
+            """Do nothing, at the time when the job's commit is not due."""
 
         covered = journal.coverage is not None
         transaction.apply(
@@ -501,7 +511,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """The history before, of the files that are written."""
+        """Record the files to be written in the history, before the run."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:
@@ -511,8 +521,6 @@ class Run(Generic[Thought]):
                 dirty.append(change.root.directory / change.rel)
         if dirty:
             snapshots.observe(source=source, dirty=dirty)
-
-    # Record
 
     @property
     def _now(self) -> RunRecord:
@@ -545,8 +553,6 @@ class Run(Generic[Thought]):
         self._is_begun = True
         self._job.begun(self._now)
 
-    # The end
-
     async def _settled(self, work: Callable[[], Awaitable[RunEnd]]) -> RunResult:
         error: UserError | None = None
         try:
@@ -567,7 +573,7 @@ class Run(Generic[Thought]):
         return self._with_history(result, end) if end.changed else result
 
     def _stopped(self, error: BaseException) -> RunEnd:
-        """The end of a run that did not come to pass, with what is left of it in the home, if anything."""
+        """Return the end of a run that was stopped, including anything of it that is left in the home."""
         stop, undone = stop_of(error, self._job.time_limit_s), self._undone
         outcome, next_step = stop.outcome, stop.next_step
         if undone.pending:
@@ -590,13 +596,16 @@ class Run(Generic[Thought]):
         return self._job.ops() if self._plan is None else _ops_of(self._plan)
 
     def _left_to_recovery(self, error: LeaseLost) -> RunResult:
-        """Whoever has the lease now recovers this run, or has done so: its record is theirs."""
+        """Return the result of a run that lost its lease.
+
+        Its record now belongs to the lease's new holder.
+        """
         ops = not_applied(self._ops, "the run was interrupted")
         run_id, next_step = self._now.id, error.next_step
         return RunResult(run_id, "interrupted", str(error), error.reason, ops, next_step=next_step)
 
     def _finish(self, end: RunEnd) -> RunResult:
-        """Finish the record, then Activity and trace. What fails here is added to the summary."""
+        """Finish the record, then write Activity and the trace; an error here is added to the summary."""
         costs, troubles = self._job.costs(), list[str]()
         record: Mapping[str, Any] = end.record
         try:
@@ -615,7 +624,8 @@ class Run(Generic[Thought]):
             troubles.append(str(error))
         found = self._now
         if found.settled and found.outcome != end.outcome:
-            # This process was suspended, and another one recovered the run: what that says of it is true.
+            # This process was suspended and another one recovered the run, so the saved record is the true
+            # one.
             next_step = "" if found.outcome in SUCCEEDED else "Run it again."
             return RunResult(
                 found.id,
@@ -643,7 +653,7 @@ class Run(Generic[Thought]):
         )
 
     def _close(self, end: RunEnd, costs: Costs) -> None:
-        """Finish the record, or note a run that ended before it was begun."""
+        """Finish the record, or save that of a run that ended before its record was begun."""
         details = {**self._now.details, **self._job.found()}
         if costs.usage is not None:
             details["costUsd"] = costs.cost_usd
@@ -667,7 +677,10 @@ class Run(Generic[Thought]):
             self._parts.runs.note(self._record)
 
     def _with_history(self, result: RunResult, end: RunEnd) -> RunResult:
-        """The history after. A failure is added to the summary; the next scan catches up."""
+        """Record the run's changes in the history.
+
+        An error is added to the summary, and the next scan catches up.
+        """
         snapshots, kind, source = self._parts.snapshots, self._now.kind, self._job.source
         try:
             for rel in end.companions:

@@ -18,19 +18,22 @@ from reverie.values import Struct
 
 
 class Cancelled(Exception):
-    """The person or the program asked the run to stop."""
+    """Raised when a person or the program asked the run to stop."""
 
 
 class TimedOut(Exception):
-    """The run used up its wall-clock limit."""
+    """Raised when the run used up its wall-clock limit."""
 
 
 STOPS = (Cancelled, TimedOut, UserError)
-"""What ends a run in the ordinary way; anything else is a bug of ours, or comes from outside."""
+"""The exceptions that end a run in an ordinary way; any other is a bug of ours or an interruption."""
 
 
 class StopCheck:
-    """Cancel, lease and wall clock in one check; cheap enough to be called every few milliseconds."""
+    """A check for cancellation, lease and time limit.
+
+    It is cheap enough to be called every few milliseconds.
+    """
 
     def __init__(
         self,
@@ -40,20 +43,23 @@ class StopCheck:
         *,
         enforce_deadline: bool = True,
     ) -> None:
-        """`enforce_deadline` False: `check` ignores the deadline; the engine enforces it."""
+        """Start the time limit now.
+
+        With `enforce_deadline` False, `check` ignores the deadline, because the engine enforces it.
+        """
         self._cancel = cancel
         self._lease_lost = lease_lost
         self._enforce_deadline = enforce_deadline
         self.allowed_ms = round(time_limit_s * 1000)
         self.deadline = time.monotonic() + time_limit_s
-        """On `time.monotonic`'s clock."""
+        """The end of the time limit, on the clock of `time.monotonic`."""
 
     def cancelled(self) -> bool:
-        """Whether somebody asked the run to stop."""
+        """Return whether the run was asked to stop."""
         return self._cancel.is_set()
 
     def check(self) -> None:
-        """Raises `Cancelled`, `LeaseLost`, `TimedOut`; to be asked at each step."""
+        """Raise `Cancelled`, `LeaseLost` or `TimedOut` if the run must stop; to be called at each step."""
         if self._cancel.is_set():
             raise Cancelled
         self.require_lease()
@@ -61,11 +67,15 @@ class StopCheck:
             raise TimedOut
 
     def lift_deadline(self) -> None:
-        """The time limit is one of thinking: what was thought is written, however long it waits for that."""
+        """Ignore the deadline from now on.
+
+        The time limit covers thinking only; a finished result is written, however long it waits for the
+        lease.
+        """
         self._enforce_deadline = False
 
     def require_lease(self) -> None:
-        """Raises `LeaseLost`."""
+        """Raise `LeaseLost` if the lease was lost."""
         if self._lease_lost.is_set():
             raise LeaseLost(
                 "The run stopped: its lease ran out while this process was held up.",
@@ -74,36 +84,41 @@ class StopCheck:
 
 
 class RunLimits:
-    """What may stop a run: `limits` at any step, and before each effect also the proof that the lease is
-    still ours, because the heartbeat of a process that was suspended speaks too late."""
+    """The checks of a run under a lease: `limits` at each step, and proof of the lease before each effect.
+
+    The heartbeat of a suspended process notices a lost lease too late, so each effect renews the lease first.
+    """
 
     def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
         self.limits = StopCheck(cancel, lease.lost, time_limit_s)
         self._lease = lease
 
     def check(self) -> None:
-        """As `StopCheck.check`, and renews the lease, which fails where another owner has it by now."""
+        """Renew the lease, which fails if another owner has it, then check `limits`."""
         self._lease.renew()
         self.limits.check()
 
     def require_lease(self) -> None:
-        """The proof alone. Raises `LeaseLost`."""
+        """Renew the lease and raise `LeaseLost` if it was lost; ignores cancellation and the time limit."""
         self._lease.renew()
         self.limits.require_lease()
 
 
 class Stop(Struct, frozen=True):
-    """Why a run ended early."""
+    """The reason why a run ended early."""
 
     outcome: Outcome
     why: str
-    """The beginning of a sentence."""
+    """The beginning of a sentence, without a full stop."""
     reason: str
     next_step: str = ""
 
 
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:
-    """How a run that `error` stopped ends; not for a lost lease, which is left to recovery."""
+    """Return the `Stop` for the error that ended a run.
+
+    Not for a lost lease: such a run is left to recovery.
+    """
     if isinstance(error, Cancelled):
         return Stop("cancelled", "Cancelled", "cancelled")
     if isinstance(error, TimedOut):

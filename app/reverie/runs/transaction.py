@@ -1,26 +1,30 @@
-"""One transaction for every run: journal first, compare-and-swap each file, put back or finish after a crash.
+"""The transaction of every run: journaled first, then one compare-and-swap per file; survives a crash.
 
-Several files that are changed by hand as one are changed by it, too (`services.changes`).
+A change by hand of several files uses it too (`services.changes`).
 
 Order of effects (design.md principle 4): the images of all files before and after, then `journal.json`, all
 durable; then each file by compare-and-swap; then usage; then `commit` (coverage); then the `applied` mark.
-The commit point is the coverage sidecar, or the mark where a run has no coverage:
+The commit point is the coverage sidecar, or the mark for a run without coverage:
 
-- died before the commit point: `recover` puts every file whose content is *ours* back, and leaves and names
-  what somebody changed since. Old content everywhere, never a mix.
-- died after it: everything is in place, only the record is finished.
+- If the process dies before the commit point, `recover` restores every file that still has the run's content,
+  and
+  leaves and names those that somebody changed since. All files have their old content, never a mix.
+- If it dies later, all files are in place and only the record is finished.
 
-Putting back goes on past what fails. What cannot be reached at the moment (disk full, home moved away) is
-named as pending; the run then stays open, and the next holder of the lease tries again.
+A failure does not stop the roll-back of the other files. A file that is out of reach (disk full, home moved
+away) is named as pending; the run stays open, and the next holder of the lease tries again.
 
-Outside readers may see a mix while it happens. The caller holds the home's dream lease throughout, recovery
-too, and proves it with `check` before each effect. A lease can run out while its process is suspended, so
-whoever changes or puts back files also holds a kernel lock on the run (its fence) from before the first check
-to after the `applied` mark: recovery never touches a run whose process is only asleep, and a run that wakes
-to find its lease lost puts its own files back. The agent's own write lock, where it has one, is held
-while files change. Checkpoints for the kill campaign: `journal`, `temp`,
-`fsync`, `replace`, `usage`, `coverage`, `applied`. Failure: `Conflict` when a file is not what the run saw;
-what was written already is put back first (`undone`).
+Outside readers may see a mix while the transaction runs. The caller, recovery included, holds the home's
+consolidation lease throughout and proves it with `check` before each effect. A lease can run out while its
+process is suspended, so whoever changes or restores files also holds the run's fence (`runs.fence`) from
+before the first check until after the `applied` mark. Recovery therefore never touches a run whose process is
+only suspended, and a run that resumes without its lease restores its own files. The agent's own write lock,
+if it has one, is held while files change.
+
+Checkpoints for the kill campaign: `journal`, `temp`, `fsync`, `replace`, `usage`, `coverage`, `applied`.
+
+Failure: `Conflict` if a file is not as the run saw it; files that were already written are restored first
+(`undone`).
 """
 
 from __future__ import annotations
@@ -50,28 +54,33 @@ _log = logging.getLogger("reverie.runs")
 
 
 def _anything(_root: ScopeRoot, _rel: str, _before: bytes | None, _after: bytes | None) -> None:
-    """Anything goes."""
+    """Accept any content."""
 
 
 class LeaseLost(Busy):
-    """The lease may be somebody else's by now: the run puts back what it changed, under its fence, and leaves
-    its record to recovery."""
+    """Raised when another process may hold the lease.
+
+    The run restores the files that it changed, under its fence, and leaves its record to recovery.
+    """
 
     reason = "lease-lost"
 
 
 class Recovered(Struct, frozen=True):
-    """How far a run was undone: `committed` not at all, since it had reached its commit point. Memory paths:
-    `restored` were put back, `left` somebody changed since, `pending` cannot be reached now."""
+    """The result of undoing a run."""
 
     committed: bool
+    """Whether nothing was undone because the run had reached its commit point."""
     restored: tuple[str, ...] = ()
+    """Memory paths of files that were restored."""
     left: tuple[str, ...] = ()
+    """Memory paths that somebody else changed since."""
     pending: tuple[str, ...] = ()
+    """Memory paths that cannot be reached now."""
 
 
 class Transaction:
-    """The file effects of one run. `undone` says how far a failed `apply` was put back; None: none failed."""
+    """The file effects of one run."""
 
     def __init__(
         self,
@@ -89,12 +98,15 @@ class Transaction:
         swapped: Callable[[ScopeRoot, str], None] = lambda _root, _rel: None,
         overtaken: Callable[[str], Conflict] = lambda path: _changed_meanwhile(path),
     ) -> None:
-        """`keep`: sees to it that the history holds these versions (root, path, hash) of what stands there
-        now. `check_content`: raises where the agent would not accept a file (root, path, before, after).
-        `locked`: holds the agent's own locks of these roots, or raises `Busy`. `require`: raises
-        `ReadOnlyStore` for a root (None: the home's sidecars) that must not be written. `swapped`: hears of
-        each file that has become what the run wants, and may raise. `overtaken`: the error for a file (its
-        path, as people see it) that is not what the run saw."""
+        """Create the transaction of the run whose journal is in `run_directory`.
+
+        - `keep`: makes sure that the history holds these current versions (root, path, hash).
+        - `require`: raises `ReadOnlyStore` if a root (None: the home's sidecars) must not be written.
+        - `check_content`: raises if the agent would not accept a file (root, path, before, after).
+        - `locked`: holds the agent's own locks of these roots, or raises `Busy`.
+        - `swapped`: is called for each file that has its new content; may raise.
+        - `overtaken`: returns the error for a file (its path as people see it) that is not as the run saw it.
+        """
         self._directory = run_directory
         self._home_root = home_root
         self._home_identity = _identity(home_root)
@@ -109,6 +121,7 @@ class Transaction:
         self._overtaken = overtaken
         self.images = images
         self.undone: Recovered | None = None
+        """How far a failed `apply` was rolled back; None if none failed."""
 
     def prepare(
         self,
@@ -125,11 +138,18 @@ class Transaction:
         commit: str = "",
         removes_protected: bool = False,
     ) -> Journal:
-        """Make images and journal durable. Nothing in the home has changed when this returns. `removed`:
-        directories that an earlier run made (`Journal.made`), which go once they are empty. `restores`: what
-        comes back may be hidden; what a run makes may not (`.git`, `.envrc` and the like make other programs
-        run commands). `commit`: see `Journal`. `removes_protected`: a person named the write-protected file
-        that goes (`files.atomic`)."""
+        """Make images and journal durable and return the journal; nothing in the home changes.
+
+        - `removed`: directories that an earlier run made (`Journal.made`), to be deleted if they are empty.
+        - `restores`: allow hidden files to come back. A run may not create hidden files, because names such
+          as `.git` or
+          `.envrc` make other programs run commands.
+        - `commit`: see `Journal`.
+        - `removes_protected`: allow the deletion of a write-protected file, because a person named it
+          (`files.atomic`).
+
+        Raises `StoreError` for a hidden or write-protected file.
+        """
         hidden = None if restores else next(filter(_makes_hidden, changes), None)
         if hidden is not None:
             raise StoreError(
@@ -159,7 +179,7 @@ class Transaction:
         return journal
 
     def intent(self, change: FileChange) -> FileIntent:
-        """The durable form of a change; its contents are kept."""
+        """Return the durable form of a change and store its contents."""
         return FileIntent(
             key=change.root.key,
             scope=change.root.scope,
@@ -173,13 +193,13 @@ class Transaction:
         )
 
     def _placed(self, change: FileChange) -> FileChange:
-        """The change of a record that is there, with its position in its file."""
+        """Return the change with the position of an existing record in its file."""
         if change.before is None:
             return change
         return replace(change, place=self._place_in_file(change.root, change.rel))
 
     def load(self) -> Journal | None:
-        """The journal, None where the run never came to write one (so nothing was changed)."""
+        """Return the journal, or None if the run never wrote one and so changed nothing."""
         return load_journal(self._directory)
 
     def apply(
@@ -190,10 +210,14 @@ class Transaction:
         check: Callable[[], None] = lambda: None,
         confirm: Callable[[], None] = lambda: None,
     ) -> None:
-        """Bring the home to the state after. On any error everything is put back before it is raised; after
-        `LeaseLost`, which `check` raises, without a word in `undone`: the record is recovery's. `commit`
-        makes the coverage record durable, or raises and has changed nothing. `confirm` is what must hold
-        besides, once everything is in place; only for a run without coverage."""
+        """Bring the home to the state after the run.
+
+        `commit` makes the coverage record durable, or raises without having changed anything. `confirm`
+        establishes a further condition once all files are in place; only for a run without coverage. On any
+        error all files are restored before the error is raised and `undone` says how far. After `LeaseLost`,
+        which `check` raises, files are restored too, but `undone` stays None because the record belongs to
+        recovery.
+        """
         self.require_writable(journal)
         for each in journal.intents:
             before, after = self.images.get(each.before), self.images.get(each.after)
@@ -209,7 +233,7 @@ class Transaction:
         check: Callable[[], None],
         confirm: Callable[[], None],
     ) -> None:
-        # A run may have thought for minutes: what somebody wrote meanwhile no snapshot has seen.
+        # A run may have thought for minutes, and no snapshot has seen the changes made meanwhile.
         self._keep([(self.root_of(each), each.rel, each.before) for each in journal.intents if each.before])
         committed = False
         touched: list[FileIntent] = []
@@ -230,7 +254,7 @@ class Transaction:
             self._mark_applied(is_commit_point=not committed)
             self._confirm(confirm)
         except LeaseLost:
-            # Nobody has put anything back: recovery waits for the fence. What fails here it does again.
+            # Recovery waits for the fence, so nothing has been restored yet. It repeats whatever fails here.
             self.roll_back(journal, touched)
             raise
         except BaseException:
@@ -241,7 +265,7 @@ class Transaction:
         checkpoint("applied")
 
     def _confirm(self, confirm: Callable[[], None]) -> None:
-        """Where it fails, the mark goes first: a roll-back that is killed must be gone on with."""
+        """Call `confirm`; if it fails, remove the mark, so that recovery continues a killed roll-back."""
         try:
             confirm()
         except BaseException:
@@ -249,10 +273,11 @@ class Transaction:
             raise
 
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
-        """Put back what is ours, newest first; leave and name what somebody changed since.
+        """Restore the run's files, newest first; leave and name those that somebody changed since.
 
-        `touched`: the run came no further than these; None, after a kill: it may have come anywhere. What
-        somebody else deleted meanwhile then comes back too, which is the lesser harm.
+        `touched`: the only files that the run may have changed; None, after a kill, for all of the journal.
+        In the latter case a file that somebody else deleted meanwhile comes back too, which is the lesser
+        harm.
         """
         intents = journal.intents if touched is None else touched
         try:
@@ -279,13 +304,16 @@ class Transaction:
         except UserError:
             pending.append("pins and use")
         for directory, rel in journal.made:
-            with contextlib.suppress(UserError):  # somebody has put something there
+            with contextlib.suppress(UserError):  # the directory is not empty
                 RootedDirectory(self._home_root / directory).remove_bare_folder(rel)
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
-        """Finish or undo what a dead process left. `committed` asks the coverage sidecar for the journaled
-        record. Raises `Busy` while the agent rewrites one of the stores."""
+        """Finish or undo the work of a dead process.
+
+        `committed` returns whether the coverage sidecar has the journaled record. Raises `Busy` while the
+        agent rewrites one of the stores.
+        """
         if journal is None or journal.for_review:
             return Recovered(False)
         with self.fenced():
@@ -295,7 +323,7 @@ class Transaction:
         if own_is_there(self._directory / "applied") or (journal.coverage is not None and committed(journal)):
             return Recovered(True)
         self.require_writable(journal)
-        with self._locked(self._roots(journal.intents)):  # the agent at work is no file out of reach
+        with self._locked(self._roots(journal.intents)):  # raises `Busy` while the agent works
             return self.roll_back(journal)
 
     def fenced(self) -> AbstractContextManager[None]:
@@ -303,7 +331,7 @@ class Transaction:
         return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
-        """Raises `ReadOnlyStore` where a store that the journal changes must not be written."""
+        """Raise `ReadOnlyStore` if a store that the journal changes must not be written."""
         for root in dict.fromkeys(self.root_of(intent) for intent in journal.intents):
             self._require_root(root)
         if journal.usage_before or journal.usage_after:
@@ -316,29 +344,31 @@ class Transaction:
         return list({intent.directory: self.root_of(intent) for intent in intents}.values())
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
-        """The root that an intent was made for, in the home as it lies now."""
+        """Return the root of an intent, at the present location of the home."""
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:
-        """The files on disk that a journal is about."""
+        """Return the files on disk that a journal changes."""
         rels = ((intent, self._holder(self.root_of(intent), intent.rel)) for intent in journal.intents)
         paths = (self._home_root / intent.directory / (holder or intent.rel) for intent, holder in rels)
         return list(dict.fromkeys(paths))
 
     def current(self, intent: FileIntent) -> bytes | None:
-        """The file's bytes now, None where there is no file."""
+        """Return the present content of the file, None if there is no file."""
         files = self._files_of(self.root_of(intent))
         entry = files.entry(intent.rel)
         return files.read(intent.rel) if entry is not None and entry.kind == "file" else None
 
     def is_folder(self, intent: FileIntent) -> bool:
-        """Whether a folder stands at the file's place."""
+        """Return whether a directory exists at the file's path."""
         entry = self._files_of(self.root_of(intent)).entry(intent.rel)
         return entry is not None and entry.kind != "file"
 
     def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
-        """The files that keep a file `rel` from being made: one where a folder above it belongs, or those in
-        a folder of its name."""
+        """Yield the files that prevent the file `rel` from being created.
+
+        Either a file has the name of a directory above `rel`, or a directory of that name contains files.
+        """
         files = self._files_of(root)
         above = rel
         while above := above.rpartition("/")[0]:
@@ -359,7 +389,7 @@ class Transaction:
         return None if entry is None else entry.mode & 0o777
 
     def _holder(self, root: ScopeRoot, rel: str) -> str:
-        """The file that holds the record `rel`; empty where `rel` is a file of its own."""
+        """Return the file that holds the record `rel`; empty if `rel` is a file of its own."""
         files = self._files_of(root)
         return files.holder(rel) if isinstance(files, RecordFiles) else ""
 
@@ -371,13 +401,17 @@ class Transaction:
         return sha256_of_bytes(self.current(intent))
 
     def _place_of(self, root: ScopeRoot) -> str:
-        """The root's directory relative to the home, which may have moved when the journal is read again."""
+        """Return the root's directory relative to the home, because the home may move."""
         if root.directory.is_relative_to(self._home_root):
             return root.directory.relative_to(self._home_root).as_posix()
         return root.directory.as_posix()
 
     def _require_home(self) -> None:
-        """A home that was moved away must not be made anew, nor another one in its place be written to."""
+        """Raise `Unavailable` if the home is gone or was replaced.
+
+        A moved home must not be recreated, and another home in its place must not be changed.
+                another.
+        """
         if self._home_identity is None or _identity(self._home_root) != self._home_identity:
             raise Unavailable(
                 f"{self._home_root} went away while a run was changing it.",
@@ -385,7 +419,7 @@ class Transaction:
             )
 
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
-        """Replace one file if it still is what the run saw. Raises `Conflict`."""
+        """Replace one file if it is still as the run saw it, else raise `Conflict`."""
         self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
@@ -403,7 +437,8 @@ class Transaction:
             self._attribute(root, intent.rel, wanted)
 
         if expected is None:
-            # A folder without a file in it is nobody's: the run emptied or made it, or its write was cut off.
+            # A directory without files belongs to no one: the run emptied or made it, or its write was
+            # interrupted.
             RootedDirectory(root.directory).remove_bare_folder(intent.rel)
         mode = intent.mode if expected is None else None
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
@@ -418,8 +453,7 @@ class Transaction:
         files.swap(intent.rel, self.images.get(wanted), compare, place=intent.place)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
-        """Set the file aside, look at what was taken, and only then let it go: a compare-and-swap for
-        deletes."""
+        """Delete one file by compare-and-swap: set it aside, check its content, and only then remove it."""
         if self._hash_now(intent) != expected:
             raise self._overtaken(intent.path)
         aside = self._aside(intent)
@@ -432,7 +466,7 @@ class Transaction:
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
-        """Bring one file back to what it was before the run; whether there was anything to do."""
+        """Restore one file to its content before the run and return whether there was anything to do."""
         self._require_home()
         self._require_in_use(intent)
         returned = self._return_set_aside(intent)
@@ -445,8 +479,11 @@ class Transaction:
         return True
 
     def _require_in_use(self, intent: FileIntent) -> None:
-        """Raises `ReadOnlyStore` where the agent has stopped using the store since: to put a file back could
-        make that store anew. An unknown layout does not count: the run itself may have written it."""
+        """Raise `ReadOnlyStore` if the agent no longer uses the store.
+
+        Restoring a file could recreate that store. An unknown layout is ignored, because the run itself may
+        have written it.
+        """
         try:
             self._require_root(self.root_of(intent))
         except ReadOnlyStore as error:
@@ -454,7 +491,7 @@ class Transaction:
                 raise
 
     def _aside(self, intent: FileIntent) -> str:
-        """A hidden name beside the file, the same after a crash."""
+        """Return a hidden name beside the file; the same name after a crash."""
         parent, _slash, _name = intent.rel.rpartition("/")
         digest = hashlib.sha256(
             f"{self._directory.name}/{intent.rel}".encode("utf-8", "surrogatepass")
@@ -462,8 +499,11 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Give a file that was set aside its name again; whether there was one. If the name is taken by now,
-        the file is kept among the run's images instead, so that nothing is left hidden in the home."""
+        """Rename a file that was set aside back, and return whether there was one.
+
+        If its name is taken by now, the file is moved to the run's images instead, so that no hidden file
+        stays in the home.
+        """
         files = self._files_of(self.root_of(intent))
         if isinstance(files, RecordFiles) and files.holder(intent.rel):
             return False
@@ -480,8 +520,10 @@ class Transaction:
         return True
 
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
-        """The directories that these changes will make, deepest first. A file that goes leaves its name to
-        one."""
+        """Return the directories that these changes will make, deepest first.
+
+        A file that is deleted frees its name for a directory.
+        """
         found: dict[Path, tuple[str, str]] = {}
         freed = {each.root.directory / each.rel for each in changes if each.after is None}
         for change in changes:
@@ -500,8 +542,10 @@ class Transaction:
         return tuple(found[each] for each in sorted(found, key=lambda each: (-len(each.parts), each)))
 
     def _remove_empty(self, directories: Sequence[tuple[str, str]]) -> None:
-        """Remove the directories that a run deleted, or that an earlier run made, where they are empty; what
-        an agent hides in one keeps it."""
+        """Remove the directories that a run deleted, or that an earlier run made, if they are empty.
+
+        A hidden file of the agent keeps its directory.
+        """
         for directory, rel in directories:
             *above, name = rel.split("/")
             try:
@@ -511,7 +555,7 @@ class Transaction:
                 continue
 
     def _mark_applied(self, *, is_commit_point: bool) -> None:
-        """Note that all is in place. With coverage that says so already, the mark is a help and no need."""
+        """Create the `applied` mark; with coverage the mark is optional and a failure is only logged."""
         try:
             make_mark(self._directory / "applied")
         except UserError as error:
@@ -521,14 +565,14 @@ class Transaction:
 
 
 def _makes_hidden(change: FileChange) -> bool:
-    """A companion's place is the agent's to choose, not the run's."""
+    """Return whether the change creates a hidden file; False for companions, whose path the agent chooses."""
     is_new = change.before is None and change.after is not None
     return is_new and change.root.key != COMPANIONS and is_hidden(change.rel)
 
 
 @contextlib.contextmanager
 def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
-    """Note the intent as touched, unless its file turns out to be somebody else's by now."""
+    """Note the intent as touched, unless a `Conflict` shows that its file was changed by somebody else."""
     touched.append(intent)
     try:
         yield
