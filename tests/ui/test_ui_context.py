@@ -14,17 +14,8 @@ from helpers.audit import problems
 from helpers.context_homes import PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
-from reverie.context.view import (
-    Change,
-    ContextEntry,
-    ContextPart,
-    ContextView,
-    Gauge,
-    Glances,
-    Since,
-    glance_of,
-    since,
-)
+from reverie.context.glances import Change, Glances, Since, glance_of, since
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge
 from reverie.errors import Unavailable
 from reverie.memory.listing import LintFinding
 from reverie.ui.appearance import Icons, dark_palette, theme_of

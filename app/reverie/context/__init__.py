@@ -1,1 +1,1 @@
-"""What an agent would load: gathered once, put together for any time and any unsaved text."""
+"""The text that an agent would load: gathered once, assembled for any time and any unsaved text."""

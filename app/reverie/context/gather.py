@@ -1,6 +1,6 @@
-"""Reads what the context of an agent is made from, as `context.facts` holds it.
+"""Reads the facts from which the context of an agent is assembled (`context.facts`).
 
-A file is read again only where it looks changed.
+A file is read again only if its stamp changed.
 
 Threading: `gather` blocks; any thread but the GUI's. Failure: a file that cannot be read has no data, and the
 view says so; a home that vanished raises `Unavailable`. Nothing is written.
@@ -9,42 +9,27 @@ view says so; a home that vanished raises `Unavailable`. Nothing is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from reverie.agents.base import Home
 from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.projects import running_sessions
-from reverie.agents.claude.transcript import LoadedContext, recorded
 from reverie.agents.codex.home import CodexHome
 from reverie.agents.codex.store import SUMMARY, prompt_settings
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.memory_index import INDEX
 from reverie.agents.reading import never_opened
 from reverie.agents.scopes import Scope, ScopeContext
-from reverie.context.facts import (
-    SCOPES,
-    UNREAD,
-    ContextFacts,
-    SessionRecord,
-    Stamp,
-    Text,
-    candidates,
-    marks_of,
-)
-from reverie.errors import UserError
+from reverie.context.facts import SCOPES, UNREAD, ContextFacts, Stamp, Text, candidates
+from reverie.context.marks import marks_of
+from reverie.context.session_record import read_record
 from reverie.failures.lessons import SWITCH, is_on, retrieve
 from reverie.files.directory import is_file, is_link, read_regular
-from reverie.files.locks import is_running
 from reverie.memory.listing import MemoryFile, ScopeListing, is_gone, read_rel
 from reverie.memory.paths import memory_path
 from reverie.memory.usage import BUDGETS, ranked
 from reverie.values import replace
 
-_SESSIONS = 5
-_MOST_FILES = 2000
-_SESSIONS_BYTES = 64 << 20
 COMPANION_BYTES = 4 << 20
 
 
@@ -56,7 +41,10 @@ def gather(
     times: Iterable[int],
     before: ContextFacts | None = None,
 ) -> ContextFacts:
-    """Everything that a view at one of `times` needs. `before`: facts of the same home, to start from."""
+    """Return all facts that a view at one of `times` needs.
+
+    `before` are earlier facts of the same home, whose unchanged texts are reused.
+    """
     reader = _TextReader(home, before if before is not None and before.agent == home.kind else None)
     companions = home.companions(context)
     facts = ContextFacts(home.kind, home.caps, context, listings, companions, reader.texts)
@@ -89,8 +77,10 @@ def gather(
 
 
 def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
-    """What `ContextFacts.real_paths` holds: asked here, since the home may be on another machine than the
-    view."""
+    """Return `ContextFacts.real_paths`.
+
+    Paths are resolved here because the home may be on another machine than the view.
+    """
     record, listing = facts.record, facts.listings.get(Scope.PROJECT)
     if record.at is None and not record.recalls:
         return {}
@@ -103,7 +93,7 @@ def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
 
 
 class _TextReader:
-    """Reads files into `texts`, those unchanged from the facts before."""
+    """Reads files into `texts`, reusing the texts of earlier facts that are unchanged."""
 
     def __init__(self, home: Home, before: ContextFacts | None) -> None:
         self.texts: dict[str, Text] = {}
@@ -111,6 +101,7 @@ class _TextReader:
         self._before: Mapping[str, Text] = {} if before is None else before.texts
 
     def companion(self, path: Path) -> None:
+        """Read a companion from its beginning, up to `COMPANION_BYTES`."""
         key = str(path)
         try:
             status = path.stat()
@@ -124,14 +115,14 @@ class _TextReader:
         self._put(key, data, stamp[0], stamp, path.name)
 
     def named(self, facts: ContextFacts, wanted: Callable[[Scope, str], bool]) -> None:
-        """The memories whose scope and path say so, in full."""
+        """Read in full the memories for whose scope and path `wanted` returns True."""
         for scope in SCOPES:
             for file in facts.files(scope):
                 if wanted(scope, file.rel):
                     self._memory(facts, scope, file, file.size)
 
     def linked_index(self, facts: ContextFacts) -> None:
-        """The index where it is a link, which the agent follows; other links are no memories."""
+        """Read the index if it is a link, which the agent follows; other links are not memories."""
         listing = facts.listings.get(Scope.PROJECT)
         if listing is None or listing.root is None:
             return
@@ -147,7 +138,7 @@ class _TextReader:
             self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
     def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
-        """What the hot set may want to read at any of `times`."""
+        """Read the memories that the hot set may contain at any of `times`."""
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
         for scope in SCOPES:
@@ -170,6 +161,7 @@ class _TextReader:
         self._put(key, data, file.size, stamp, file.rel)
 
     def _keep(self, key: str, stamp: Stamp) -> bool:
+        """Reuse the known text if its stamp matches, and return whether it did."""
         known = self._before.get(key)
         if known is None or known.stamp != stamp or known.data is None:
             return False
@@ -179,75 +171,3 @@ class _TextReader:
     def _put(self, key: str, data: bytes | None, size: int, stamp: Stamp, rel: str) -> None:
         findings = () if data is None else marks_of(data, self._caps, rel, size)
         self.texts[key] = Text(data, size, stamp, findings)
-
-
-# What the transcripts of Claude Code record of a session and its project.
-
-
-def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
-    """Read what is recorded for a session and its project."""
-    own = _of_session(home, context.workspace_id)
-    files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
-    modified = {}
-    for each in files:
-        try:
-            modified[each.path] = Path(each.path).stat().st_mtime_ns
-        except (OSError, ValueError):
-            continue
-    newest = list(_newest(home, context.project_path))
-    recalled: dict[str, int] = {}
-    for one in newest:
-        for path, times in one.recalled.items():
-            recalled[path] = recalled.get(path, 0) + times
-    # The newest session that shows either tells how the agent works now.
-    telling = next((one for one in newest if one.recalled or one.loads_index), None)
-    return SessionRecord(
-        files,
-        own.at if own is not None and own.lists and own.complete else None,
-        bool(files) and _runs(home.root, context.workspace_id),
-        modified,
-        telling is not None and not telling.loads_index,
-        recalled,
-    )
-
-
-def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | None:
-    if session_id is None:
-        return None
-    try:
-        place = home.session_place(session_id)
-    except UserError:
-        return None
-    return None if place is None else _recorded_in(place.directory / place.files[-1])
-
-
-def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
-    """The records of the newest sessions of a project."""
-    if not project_path:
-        return
-    left = _SESSIONS_BYTES
-    found = (each for each in home.sources(project_path) if each.kind == "session")
-    for source, _number in zip(found, range(_SESSIONS), strict=False):
-        left -= source.size
-        if left < 0:
-            return
-        one = _recorded_in(source.path)
-        if one is not None:
-            yield one
-
-
-def _recorded_in(path: Path) -> LoadedContext | None:
-    try:
-        status = path.stat()
-        return _recorded_version(path, status.st_mtime_ns, status.st_size)
-    except (OSError, UserError):
-        return None
-
-
-@lru_cache(maxsize=64)
-def _recorded_version(path: Path, _mtime_ns: int, _size: int) -> LoadedContext:
-    return recorded(path)
-
-
-def _runs(config: Path, session_id: str | None) -> bool:
-    return any(each.session_id == session_id and is_running(each.pid) for each in running_sessions(config))

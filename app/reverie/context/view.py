@@ -1,11 +1,10 @@
-"""What an agent loads, as values: parts, what is in each of them and why, the text itself; and glances, which
-say what changed since a person last looked.
+"""The context of an agent as values: its parts, their entries with reasons, and the loaded text.
 
-The same for every agent, so that the window and the command know none. Sizes are bytes, tokens estimated as
-design.md section 5 says unless the agent counts otherwise, times UTC ms.
+The values are the same for every agent, so that the window and the command need no knowledge of agents. Sizes
+are in bytes, times in UTC ms; tokens are estimated as in design.md section 5 unless the agent counts
+otherwise.
 
-Threading: frozen, safe to hand between threads; `Glances` blocks on disk. Failure: `UserError`; a glance that
-cannot be understood counts as none.
+Threading: frozen, safe to pass between threads.
 """
 
 from __future__ import annotations
@@ -13,20 +12,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from reverie.agents.base import LoadState
-from reverie.agents.scopes import Scope, ScopeContext
-from reverie.clock import Clock
-from reverie.files.sidecar import Sidecar
+from reverie.agents.scopes import Scope
 from reverie.memory.listing import LintFinding
 from reverie.values import Struct
 
 State = Literal["in", "cut", "out"]
+"""Whether an entry is loaded completely, partly or not at all."""
 
 PartKey = Literal["index", "hot-set", "summary", "index-file", "instructions", "lessons", "recorded"]
-"""`recorded`: what a session that began before has in its context, as its agent recorded it. It is no part of
-what would be loaded now, and its size does not count."""
+"""The kind of a part.
+
+`recorded` is the context of an earlier session as its agent recorded it. It would not be loaded now, so its
+size does not count.
+"""
 
 Reason = Literal[
     "listed", "loaded", "pinned", "used", "cut", "override", "falls-off",
@@ -39,18 +40,43 @@ Reason = Literal[
     "approval", "replaced", "excluded", "too-large", "made-new", "credential",
     "not-imported", "moved-outside",
 ]  # fmt: skip
-"""Why something is in or out. In: `listed` in the index, `loaded` because the agent always loads it,
-`pinned`, `used`, `override` (instead of another), `cut` (a part of it). Out: see `memory.usage.SkipReason`;
-`not-utf8`: the agent loads nothing of a file that is not valid UTF-8;
-`unseen`: the agent does not see the file, `detail` says why; `older`: only older versions of the agent load
-it; `falls-off`: beyond the cut line; `line`: its line in the index is loaded; `unlisted`: no line names it;
-`elsewhere`: another part of the agent reads it; `approval`: only if a person agreed to the import;
-`replaced`: another file counts in its place; `excluded` by a setting; `too-large`; `made-new`: the agent
-writes the missing file when a session starts; `credential`: the agent loads it, Reverie does not open it.
-Of a recorded session: `recorded-same`, a new one would load
-the same; `-changed`, `-gone`, `-new` since the record; `-other` (other text), `-only` (recorded, not
-predicted) and `-missed` (predicted, not recorded) though no change explains it. `recalled`: chosen for some
-prompts; `recall-index`: not loaded in that mode; `recall-long`: longer than what reaches the model."""
+"""Why something is in the context or not.
+
+In the context:
+
+- `listed`: in the index
+- `loaded`: the agent always loads it
+- `pinned`, `used`: chosen for the hot set
+- `override`: loaded instead of another file
+- `cut`: only a part is loaded
+- `line`: its line of the index is loaded
+- `recalled`: chosen for some prompts
+
+Not in the context, besides `memory.usage.SkipReason`:
+
+- `not-utf8`: the agent loads nothing of a file that is not valid UTF-8
+- `unseen`: the agent does not see the file; `detail` says why
+- `older`: only older versions of the agent load it
+- `falls-off`: below the cut line
+- `unlisted`: no line of the index names it
+- `elsewhere`: another part of the agent reads it
+- `approval`: loaded only if a person agreed to the import
+- `replaced`: another file is used in its place
+- `excluded`: by a setting
+- `too-large`: larger than the agent allows
+- `made-new`: the agent writes the missing file when a session starts
+- `credential`: the agent loads it, but Reverie does not open it
+- `recall-index`: not loaded in recall mode
+- `recall-long`: longer than the text that reaches the model
+
+In a recorded session:
+
+- `recorded-same`: a new session would load the same
+- `recorded-changed`, `recorded-gone`, `recorded-new`: changed, deleted or created since the record
+- `recorded-other`: the text differs although nothing changed
+- `recorded-only`: recorded but not predicted, although nothing changed
+- `recorded-missed`: predicted but not recorded, although nothing changed
+"""
 
 Note = Literal[
     "hot-set-experiment", "codex-off", "own-words", "one-after-another", "memory-off", "cut-warning",
@@ -58,41 +84,44 @@ Note = Literal[
     "recorded", "session-runs", "rules-agree", "rules-differ", "recall-mode", "recall-long",
     "agent-differs", "loads-nothing", "moved-by-project", "memory-outside",
 ]  # fmt: skip
-"""What one should know of a part as a whole; `detail` of the part says more where there is more to say."""
+"""A remark about a whole part; the part's `detail` may add to it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One thing that is loaded, or is not. `path`: a memory path, or the name of a file. `bytes` and `tokens`
-    are what is loaded of its `size`; `score` None where nothing is scored; `line` (from 1) in the part's
-    file, 0 for none."""
+    """One thing that is loaded, or is not."""
 
     path: str
+    """A memory path, or the name of a file."""
     state: State
     reason: Reason
     size: int = 0
     bytes: int = 0
+    """The bytes that are loaded, of `size`."""
     tokens: int = 0
     score: float | None = None
+    """The rank in the hot set; None if nothing is scored."""
     pinned: bool = False
     pin_unknown: bool = False
-    """The running agent has not read yet that it was pinned or unpinned."""
+    """Whether the running agent has not yet read that the memory was pinned or unpinned."""
     scope: Scope | None = None
     file: Path | None = None
     description: str = ""
     detail: str = ""
     line: int = 0
+    """The line in the part's file, counted from 1; 0 for none."""
     marks: tuple[LintFinding, ...] = ()
     text: str = dataclasses.field(default="", repr=False)
-    """What is loaded of a file that is loaded as text of its own; empty for anything else."""
+    """The loaded text of a file that is loaded separately; empty for any other entry."""
 
     @property
     def is_memory(self) -> bool:
+        """Whether the entry is a memory and not a file beside the memories."""
         return self.scope is not None
 
 
 class Gauge(Struct, frozen=True):
-    """How much of a budget is used; `cap` 0 for none."""
+    """The used share of a budget; `cap` 0 for no limit."""
 
     unit: Literal["bytes", "tokens", "items", "lines", "chars", "files", "lessons"]
     used: int
@@ -100,26 +129,28 @@ class Gauge(Struct, frozen=True):
 
 
 class ContextPart(Struct, frozen=True):
-    """One piece of the context. `text` is what is loaded, empty for nothing. `cut_line` (from 1): the line of
-    the part's file at which the agent stops reading. `marked` (from 1): the lines of `text` that one may want
-    to look at."""
+    """One piece of the context."""
 
     key: PartKey
     entries: tuple[ContextEntry, ...]
     gauges: tuple[Gauge, ...]
     text: str
+    """The loaded text; empty if nothing is loaded."""
     notes: tuple[Note, ...] = ()
     detail: str = ""
     cut_line: int | None = None
+    """The line of the part's file, counted from 1, at which the agent stops reading; None if it reads all."""
     marked: tuple[int, ...] = ()
+    """The lines of `text`, counted from 1, that need a person's attention."""
 
     @property
     def loaded(self) -> tuple[ContextEntry, ...]:
+        """The entries that are loaded, at least in part."""
         return tuple(entry for entry in self.entries if entry.state != "out")
 
 
 class ContextView(Struct, frozen=True):
-    """Everything an agent of this kind would be told at the time `at`."""
+    """The complete context of an agent at the time `at`."""
 
     agent: str
     at: int
@@ -129,20 +160,18 @@ class ContextView(Struct, frozen=True):
 
     @classmethod
     def of(cls, agent: str, at: int, parts: tuple[ContextPart, ...]) -> ContextView:
-        """The view of these parts; the first two gauges of each are bytes and tokens."""
+        """Return the view of these parts; the first two gauges of each part must be bytes and tokens."""
         counted = [part for part in parts if part.key != "recorded"]
         used = [sum(part.gauges[number].used for part in counted) for number in (0, 1)]
         return cls(agent, at, parts, *used)
 
     def part(self, key: PartKey) -> ContextPart | None:
-        """The part with this key, where the agent has it."""
+        """Return the part with this key, None if the agent has none."""
         return next((part for part in self.parts if part.key == key), None)
 
 
-# Why something is in the context or not, in English, for commands; the window shows it translated.
-
 _CONTEXT = "reverie"
-"""Where `packaging/translations.py` files these texts: with those of the window."""
+"""The context under which `packaging/translations.py` files these texts: that of the window."""
 
 
 def _(text: str) -> str:
@@ -254,14 +283,14 @@ NOTES: Mapping[Note, str] = {
 
 
 def reason(entry: ContextEntry) -> str:
-    """A few words; never empty."""
+    """Return in a few English words why an entry is in the context or not; never empty."""
     said = REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
     if entry.reason == "not-imported":
         return f"{said} (line {entry.line} of {entry.description}): {IMPORT_PROBLEMS[entry.detail]}"
     if entry.reason == "on-demand":
-        # The home's own words say what it waits for.
+        # The home's own sentence says when the file is loaded.
         told = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())
         said = next(told, said).removesuffix(".")
         return said[:1].lower() + said[1:]
@@ -277,86 +306,12 @@ def reason(entry: ContextEntry) -> str:
 
 
 def notes(part: ContextPart) -> list[str]:
-    """What one should know of a part."""
+    """Return the remarks about a part as sentences."""
     return [NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
 
 
-# Glances: what changed in a context since a person last looked at it. A glance says which parts told of
-# which files, in what state and how much; one is kept for each scope context in Reverie's own data, with
-# paths and sizes only.
-
-
-NAME = "context-seen.json"
-_KEPT = 200
-
-ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
-
-
-class Change(Struct, frozen=True):
-    """One file that is told of otherwise than before."""
-
-    part: PartKey
-    path: str
-    kind: ChangeKind
-
-
-class Since(Struct, frozen=True):
-    """What is different since `at` (UTC ms): files, and tokens in all."""
-
-    at: int
-    changes: tuple[Change, ...]
-    tokens: int
-
-
-def key_of(context: ScopeContext) -> str:
-    """What a glance of this context is kept under."""
-    return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
-
-
-def glance_of(view: ContextView) -> dict[str, Any]:
-    """A view as it is kept."""
-    return {
-        "at": view.at,
-        "tokens": view.tokens,
-        "parts": {
-            part.key: {entry.path: [entry.state, entry.bytes] for entry in part.loaded}
-            for part in view.parts
-            if part.key != "recorded"
-        },
-    }
-
-
-def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
-    """What changed from a glance to a view; None where there was no glance."""
-    if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
-        return None
-    parts = glance.get("parts")
-    before = parts if isinstance(parts, dict) else {}
-    found: list[Change] = []
-    for part in view.parts:
-        if part.key == "recorded":
-            continue  # it is the past; what changed in it shows in the other parts
-        known = before.get(part.key)
-        old = known if isinstance(known, dict) else {}
-        now = {entry.path: (entry.state, entry.bytes) for entry in part.loaded}
-        for path, (state, size) in now.items():
-            kind = _kind(old.get(path), state, size)
-            if kind is not None:
-                found.append(Change(part.key, path, kind))
-        found += [Change(part.key, path, "went") for path in old if path not in now]
-    return Since(glance["at"], tuple(found), view.tokens - glance["tokens"])
-
-
-def _kind(old: object, state: str, size: int) -> ChangeKind | None:
-    if not isinstance(old, list) or len(old) != 2:
-        return "came"
-    if old[0] != state:
-        return "cut" if state == "cut" else "whole"
-    return "resized" if old[1] != size else None
-
-
 _OFF: frozenset[Note] = frozenset({"memory-off", "codex-off", "lessons-off", "loads-nothing"})
-"""Notes of a part of which the agent loads nothing; it is shown as what would be loaded."""
+"""Notes of a part that the agent does not load; the part shows what would be loaded."""
 _WHEN_NEEDED: frozenset[Reason] = frozenset({
     "unused", "bytes", "tokens", "items", "tries", "falls-off", "unlisted", "on-demand", "newest-only",
     "recalled", "recall-index", "recall-long",
@@ -365,9 +320,9 @@ _MOST_FIRST: tuple[LoadState, ...] = ("full", "part", "line", "listed", "needed"
 
 
 def load_state(entry: ContextEntry) -> LoadState | None:
-    """Return how much of an entry's file a new session loads; None where it loads nothing of it, ever."""
+    """Return how much of an entry's file a new session loads; None if it never loads any of it."""
     if entry.reason == "credential":
-        return "full"  # it is loaded, although Reverie does not open it
+        return "full"  # the agent loads it, although Reverie does not open it
     if entry.state == "out":
         return "needed" if entry.reason in _WHEN_NEEDED else None
     if entry.reason in ("line", "listed"):
@@ -376,8 +331,10 @@ def load_state(entry: ContextEntry) -> LoadState | None:
 
 
 def load_states(view: ContextView) -> dict[str, LoadState]:
-    """Return how much of each file a new session loads, by memory path, or by the path on disk of a file
-    beside the memories. A file that no session loads anything of is left out."""
+    """Return how much of each file a new session loads, without files of which no session loads anything.
+
+    The keys are memory paths, or paths on disk of files beside the memories.
+    """
     found: dict[str, LoadState] = {}
     for part in view.parts:
         if part.key == "recorded" or not _OFF.isdisjoint(part.notes):
@@ -388,30 +345,3 @@ def load_states(view: ContextView) -> dict[str, LoadState]:
             if key and state is not None:
                 found[key] = min(state, found.get(key, state), key=_MOST_FIRST.index)
     return found
-
-
-class Glances:
-    """The glances of one home, the latest `_KEPT` contexts."""
-
-    def __init__(self, directory: Path, *, lock_dir: Path, clock: Clock) -> None:
-        self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
-
-    def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
-        """What a person saw of this context last; None for never."""
-        found = self._sidecar.read().data.get(key_of(context))
-        return found if isinstance(found, dict) else None
-
-    def keep(self, context: ScopeContext, view: ContextView) -> None:
-        """This is what was seen last."""
-        key, glance = key_of(context), glance_of(view)
-
-        def change(data: dict[str, Any]) -> dict[str, Any] | None:
-            if data.get(key) == glance:
-                return None
-            data.pop(key, None)
-            data[key] = glance
-            for oldest in list(data)[: max(0, len(data) - _KEPT)]:
-                del data[oldest]
-            return data
-
-        self._sidecar.update(change)

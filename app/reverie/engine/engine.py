@@ -473,8 +473,8 @@ class HomeEngine(Workbench, HomeCalls):
         """What is needed to say what the agent would be told in `context` at any of `times`; that of the
         first counts as seen. The listings are those of the trees that the client was sent last."""
         # Late: the client's end needs the signature alone.
+        from reverie.context.glances import Glances
         from reverie.context.recipes import assemble
-        from reverie.context.view import Glances
 
         parts = self.parts
         glances = Glances(parts.own_sidecars, lock_dir=parts.profile.locks, clock=parts.clock)

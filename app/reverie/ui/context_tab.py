@@ -15,22 +15,19 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSlider, QWidget
 
 from reverie.context.facts import ContextFacts
+from reverie.context.glances import Change, ChangeKind, Since, since
 from reverie.context.recipes import AGENTS, assemble
 from reverie.context.view import (
     IMPORT_PROBLEMS,
     NOTES,
     PARTS,
     REASONS,
-    Change,
-    ChangeKind,
     ContextEntry,
     ContextPart,
     ContextView,
     Gauge,
     Note,
-    Since,
     load_state,
-    since,
 )
 from reverie.engine.asking import ask
 from reverie.errors import UserError

@@ -26,7 +26,8 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.context.facts import ContextFacts
 from reverie.context.gather import gather
-from reverie.context.recipes import hot_set, loaded, mux_context
+from reverie.context.mux import hot_set, mux_context
+from reverie.context.recipes import loaded
 from reverie.errors import UserError
 from reverie.jobs.consolidate.coverage import HarvestLog, completed, failed, pending, status_of
 from reverie.memory.commands import MemoryCommands

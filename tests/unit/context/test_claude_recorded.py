@@ -16,7 +16,8 @@ from helpers.claude_home import NOW_S, ClaudeHomeMaker, session_id, topic, write
 from helpers.claude_transcripts import Chat
 from helpers.context_homes import view_at
 from helpers.samples import snapshot
-from reverie.context.view import ContextPart, ContextView, glance_of, notes, reason, since
+from reverie.context.glances import glance_of, since
+from reverie.context.view import ContextPart, ContextView, notes, reason
 
 RECORDED_MS = 1_785_999_000_000
 """When the sessions of these tests recorded what they loaded."""

@@ -10,8 +10,9 @@ from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.context.gather import gather
+from reverie.context.glances import NAME, Change, Glances, key_of, since
 from reverie.context.recipes import assemble, loaded
-from reverie.context.view import NAME, Change, ContextView, Glances, key_of, load_states, since
+from reverie.context.view import ContextView, load_states
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.workbench import Workbench

@@ -11,7 +11,7 @@ from helpers.benches import again, sample_parts, workspace
 from helpers.samples import snapshot
 from helpers.watching import wait_until
 from reverie.context.gather import gather
-from reverie.context.recipes import mux_context
+from reverie.context.mux import mux_context
 from reverie.files.watch import Changes
 from reverie.services.container import HomeContainer
 from reverie.services.host import EVENT, Host, keep_usage

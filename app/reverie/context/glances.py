@@ -1,0 +1,117 @@
+"""Glances: what changed in a context since a person last looked at it.
+
+A glance stores which files were in which part, in what state and size: paths and sizes only, in Reverie's own
+data, one glance for each scope context.
+
+Threading: `Glances` blocks on disk. Failure: `UserError`; a glance that cannot be understood counts as none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from reverie.agents.scopes import ScopeContext
+from reverie.clock import Clock
+from reverie.context.view import ContextView, PartKey
+from reverie.files.sidecar import Sidecar
+from reverie.values import Struct
+
+NAME = "context-seen.json"
+
+
+_KEPT = 200
+
+
+ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
+
+
+class Change(Struct, frozen=True):
+    """One file whose state in the context changed."""
+
+    part: PartKey
+    path: str
+    kind: ChangeKind
+
+
+class Since(Struct, frozen=True):
+    """The changes since `at` (UTC ms): files, and the difference in tokens."""
+
+    at: int
+    changes: tuple[Change, ...]
+    tokens: int
+
+
+def key_of(context: ScopeContext) -> str:
+    """Return the key under which the glance at this context is stored."""
+    return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
+
+
+def glance_of(view: ContextView) -> dict[str, Any]:
+    """Return the stored form of a view."""
+    return {
+        "at": view.at,
+        "tokens": view.tokens,
+        "parts": {
+            part.key: {entry.path: [entry.state, entry.bytes] for entry in part.loaded}
+            for part in view.parts
+            if part.key != "recorded"
+        },
+    }
+
+
+def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
+    """Return the changes from a glance to a view; None if there was no glance."""
+    if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
+        return None
+    parts = glance.get("parts")
+    before = parts if isinstance(parts, dict) else {}
+    found: list[Change] = []
+    for part in view.parts:
+        if part.key == "recorded":
+            continue  # a past context; its changes show in the other parts
+        known = before.get(part.key)
+        old = known if isinstance(known, dict) else {}
+        now = {entry.path: (entry.state, entry.bytes) for entry in part.loaded}
+        for path, (state, size) in now.items():
+            kind = _kind(old.get(path), state, size)
+            if kind is not None:
+                found.append(Change(part.key, path, kind))
+        found += [Change(part.key, path, "went") for path in old if path not in now]
+    return Since(glance["at"], tuple(found), view.tokens - glance["tokens"])
+
+
+def _kind(old: object, state: str, size: int) -> ChangeKind | None:
+    if not isinstance(old, list) or len(old) != 2:
+        return "came"
+    if old[0] != state:
+        return "cut" if state == "cut" else "whole"
+    return "resized" if old[1] != size else None
+
+
+class Glances:
+    """The glances of one home, limited to the latest `_KEPT` contexts."""
+
+    def __init__(self, directory: Path, *, lock_dir: Path, clock: Clock) -> None:
+        self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
+
+    def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
+        """Return the last glance at this context, None if there was none."""
+        found = self._sidecar.read().data.get(key_of(context))
+        return found if isinstance(found, dict) else None
+
+    def keep(self, context: ScopeContext, view: ContextView) -> None:
+        """Store this view as the last glance at its context."""
+        key, glance = key_of(context), glance_of(view)
+
+        def change(data: dict[str, Any]) -> dict[str, Any] | None:
+            if data.get(key) == glance:
+                return None
+            data.pop(key, None)
+            data[key] = glance
+            for oldest in list(data)[: max(0, len(data) - _KEPT)]:
+                del data[oldest]
+            return data
+
+        self._sidecar.update(change)

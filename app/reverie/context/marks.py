@@ -1,0 +1,54 @@
+"""Marks in loaded text: lines that look like a secret or an instruction, or that hide something.
+
+Results for the newest texts are cached, because most texts stay the same while a person types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from reverie.agents.scopes import Caps
+from reverie.memory.lint import lint
+from reverie.memory.listing import LintFinding
+
+_KINDS = frozenset({"secret", "instruction", "hidden", "bidi"})
+
+
+Marks = tuple[LintFinding, ...]
+"""The findings about a text that need a person's attention."""
+
+
+def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> Marks:
+    """Return the marks of a file that begins with `data` and has `size` bytes."""
+    return tuple(each for each in lint(data, caps, rel=rel, size=size) if each.kind in _KINDS)
+
+
+@lru_cache(maxsize=32)
+def marks_in(text: str, caps: Caps) -> Marks:
+    """Return the marks of a text as the agent loads it, with line numbers counted in that text."""
+    data = text.encode("utf-8", "replace")
+    return marks_of(data, caps, "", len(data))
+
+
+@lru_cache(maxsize=4096)
+def marks_in_line(text: str, caps: Caps) -> Marks:
+    """Return the marks of a short text, such as a description or a lesson.
+
+    Like `marks_in` with a larger cache.
+    """
+    data = text.encode("utf-8", "replace")
+    return marks_of(data, caps, "", len(data))
+
+
+def marked_lines(pieces: Iterable[tuple[int, Marks]]) -> tuple[int, ...]:
+    """Return the marked lines of a text, sorted and counted from 1.
+
+    `pieces` has the first line and the marks of each piece of the text.
+    """
+    return tuple(sorted(set(_lines(pieces))))
+
+
+def _lines(pieces: Iterable[tuple[int, Marks]]) -> Iterator[int]:
+    for first, marks in pieces:
+        yield from (first + mark.line - 1 for mark in marks if mark.line)

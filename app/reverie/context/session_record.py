@@ -1,0 +1,95 @@
+"""Reads what the transcripts of Claude Code record about a session and its project.
+
+Threading: blocking; any thread but the GUI's. Failure: a transcript that cannot be read counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from reverie.agents.claude.home import ClaudeHome
+from reverie.agents.claude.projects import running_sessions
+from reverie.agents.claude.transcript import LoadedContext, recorded
+from reverie.agents.scopes import ScopeContext
+from reverie.context.facts import SessionRecord
+from reverie.errors import UserError
+from reverie.files.locks import is_running
+
+_SESSIONS = 5
+
+
+_MOST_FILES = 2000
+
+
+_SESSIONS_BYTES = 64 << 20
+
+
+def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
+    """Return the record of a session and its project."""
+    own = _of_session(home, context.workspace_id)
+    files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
+    modified = {}
+    for each in files:
+        try:
+            modified[each.path] = Path(each.path).stat().st_mtime_ns
+        except (OSError, ValueError):
+            continue
+    newest = list(_newest(home, context.project_path))
+    recalled: dict[str, int] = {}
+    for one in newest:
+        for path, times in one.recalled.items():
+            recalled[path] = recalled.get(path, 0) + times
+    # The newest session with either one shows how the agent works now.
+    telling = next((one for one in newest if one.recalled or one.loads_index), None)
+    return SessionRecord(
+        files,
+        own.at if own is not None and own.lists and own.complete else None,
+        bool(files) and _runs(home.root, context.workspace_id),
+        modified,
+        telling is not None and not telling.loads_index,
+        recalled,
+    )
+
+
+def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | None:
+    if session_id is None:
+        return None
+    try:
+        place = home.session_place(session_id)
+    except UserError:
+        return None
+    return None if place is None else _recorded_in(place.directory / place.files[-1])
+
+
+def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
+    """Yield the records of the newest sessions of a project."""
+    if not project_path:
+        return
+    left = _SESSIONS_BYTES
+    found = (each for each in home.sources(project_path) if each.kind == "session")
+    for source, _number in zip(found, range(_SESSIONS), strict=False):
+        left -= source.size
+        if left < 0:
+            return
+        one = _recorded_in(source.path)
+        if one is not None:
+            yield one
+
+
+def _recorded_in(path: Path) -> LoadedContext | None:
+    try:
+        status = path.stat()
+        return _recorded_version(path, status.st_mtime_ns, status.st_size)
+    except (OSError, UserError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _recorded_version(path: Path, _mtime_ns: int, _size: int) -> LoadedContext:
+    return recorded(path)
+
+
+def _runs(config: Path, session_id: str | None) -> bool:
+    return any(each.session_id == session_id and is_running(each.pid) for each in running_sessions(config))
