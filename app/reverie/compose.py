@@ -25,7 +25,7 @@ from reverie.text.summaries import phrase
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.claims.checking import CheckedClaim
-    from reverie.doctor.findings import DoctorHooks
+    from reverie.doctor.facts import DoctorHooks
     from reverie.services.container import HomeContainer
     from reverie.settings import Settings
 
@@ -97,7 +97,8 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
     """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
-    from reverie.doctor.findings import DoctorHooks, ModelFacts, ProbeFacts
+    from reverie.doctor.facts import DoctorHooks, ModelFacts
+    from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models
 
     models, workspace_id = Models(parts), context.workspace_id

@@ -287,13 +287,15 @@ def writer_turn(world: World, _prepared: Any) -> str:
 
 
 def state_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.findings import DoctorHooks, Fixes
+    from reverie.doctor.facts import DoctorHooks
+    from reverie.doctor.fixes import Fixes
 
     Fixes(world.parts, DoctorHooks()).set_aside(world.root / "memory-consolidation.json").apply()
 
 
 def mode_fix(world: World, _prepared: Any) -> None:
-    from reverie.doctor.findings import DoctorHooks, Fixes
+    from reverie.doctor.facts import DoctorHooks
+    from reverie.doctor.fixes import Fixes
 
     Fixes(world.parts, DoctorHooks()).make_writable(world.root / "memory-meta.json").apply()
 

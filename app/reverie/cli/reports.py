@@ -101,7 +101,7 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
     # Late: `doctor --self` must answer where a library of the checks is missing.
-    from reverie.doctor.run_checks import examine
+    from reverie.doctor.examination import examine
 
     parts = the_home(session)
     context = the_context(session, parts)

@@ -1,4 +1,4 @@
-"""Why a background run did not happen, and Reverie's own state: checks, evidence, fixes."""
+"""Checks of background runs and of Reverie itself: findings with evidence and fixes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 
 class HasState(Protocol):
-    """What a check found: `Finding`, or its view."""
+    """The result of a check: a `Finding` or its view."""
 
     @property
     def state(self) -> str:
@@ -18,8 +18,12 @@ AnyFinding = TypeVar("AnyFinding", bound=HasState)
 
 
 def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
-    """Why nothing happened: the first failure in the order of the gates, else the first warning; None: no
-    reason is known. What is only switched off is no cause."""
+    """Return the finding that explains why nothing happened.
+
+    It is the first failure in the order of the gates, else the first warning.
+
+    None means that no reason is known. Something that is only turned off is not a cause.
+    """
     found = tuple(findings)
     failed = next((finding for finding in found if finding.state == "fail"), None)
     return failed or next((finding for finding in found if finding.state == "warn"), None)

@@ -1,26 +1,24 @@
-"""Whether Reverie itself is in order: its folders, settings, libraries, limits. Looks only; creates nothing.
+"""Checks of Reverie itself: its folders, settings, libraries and limits. Reads only; creates nothing.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: what cannot be looked at is a finding.
+Threading: blocks on disk; any thread but the GUI's. Failure: anything that cannot be examined is a finding.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
-import shlex
 import sqlite3
 import stat
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
-from urllib.parse import unquote, urlsplit
 
-import reverie
-from reverie.doctor.findings import Finding, Fix, State, free_bytes, look_at, size
-from reverie.doctor.run_checks import space_state
+from reverie.doctor.facts import free_bytes, look_at
+from reverie.doctor.findings import Finding, Fix, State
+from reverie.doctor.installation import Installation, installation
+from reverie.doctor.machine_checks import space_state
+from reverie.doctor.quantities import size
 from reverie.errors import UserError, user_error_from_os
 from reverie.files.lease import Leases
 from reverie.profile import Profile
@@ -29,82 +27,6 @@ from reverie.settings import load_settings
 from reverie.text.redact import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
 from reverie.text.summaries import plain, some
-from reverie.values import Struct
-
-# How Reverie was installed, and so which command repairs it. An unknown way counts as pip, whose advice is
-# right for every other.
-
-
-Kind = Literal["checkout", "deb", "folder", "pipx", "pip"]
-
-_PACKAGED = Path("/usr/lib/reverie")
-"""Where the Debian package puts the program (`packaging/package.py`)."""
-
-
-class Installation(Struct, frozen=True):
-    """`place`: where it lies. `next_step`: a sentence with the command that makes it whole again."""
-
-    kind: Kind
-    place: Path
-    next_step: str
-
-    @property
-    def sentence(self) -> str:
-        """What it is, in words."""
-        return {
-            "checkout": f"Run from the checkout {self.place}.",
-            "deb": f"Installed as a Debian package in {self.place}.",
-            "folder": f"The folder with its own Python in {self.place}.",
-            "pipx": f"Installed by pipx in {self.place}.",
-            "pip": f"Installed by pip in {self.place}.",
-        }[self.kind]
-
-
-def installation(
-    *,
-    frozen: bool | None = None,
-    executable: Path | None = None,
-    package: Path | None = None,
-    prefix: Path | None = None,
-    source: str | None = None,
-) -> Installation:
-    """The installation that runs; each argument stands for what the interpreter says of itself. `source`:
-    what pip noted of where the program came from, empty where it did not."""
-    program = executable or Path(sys.executable)
-    if getattr(sys, "frozen", False) if frozen is None else frozen:
-        return _with_its_own_python(program.resolve().parent)
-    inside = package or Path(reverie.__file__).resolve().parent
-    checkout = inside.parents[1]
-    if (checkout / "packaging" / "dev.py").is_file():
-        return Installation("checkout", checkout, "Set up again: `python3 packaging/dev.py setup`.")
-    environment = prefix or Path(sys.prefix)
-    if (environment / "pipx_metadata.json").is_file():
-        return Installation("pipx", environment, f"Install again: `pipx reinstall {environment.name}`.")
-    came_from = _source() if source is None else source
-    if not came_from:
-        # Never by the bare name: what an index has under it need not be this program.
-        return Installation("pip", environment, "Install again from the wheel or checkout that it came from.")
-    words = shlex.join([str(program), "-m", "pip", "install", "--force-reinstall", came_from])
-    return Installation("pip", environment, f"Install again: `{words}`.")
-
-
-def _with_its_own_python(folder: Path) -> Installation:
-    if folder == _PACKAGED:
-        file = f"./reverie_{reverie.__version__}_*.deb"
-        return Installation("deb", folder, f"Install again: `sudo apt-get install --reinstall {file}`.")
-    return Installation("folder", folder, "Unpack the archive again; its folder must stay as it is.")
-
-
-def _source() -> str:
-    """The file or address that pip took the program from; empty where it does not say (PEP 610)."""
-    try:
-        direct_url = importlib.metadata.distribution("reverie").read_text("direct_url.json")
-        url = json.loads(direct_url or "{}").get("url", "")
-    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
-        return ""
-    parts = urlsplit(str(url))
-    return unquote(parts.path) if parts.scheme == "file" else str(url)
-
 
 LIBRARIES = (
     "PySide6-Essentials", "PyYAML", "httpx", "keyring", "msgspec", "platformdirs", "pydantic", "pygit2",
@@ -115,13 +37,13 @@ _FEW_WATCHES = 65_536
 _PRIVATE = 0o700
 
 _Seen = tuple[State, str] | tuple[State, str, Fix]
-"""How a check ended, what was seen, and what fixes it."""
+"""The result of a check: state, evidence and fix."""
 
 
 def examine_self(
     profile: Profile, *, now: int, homes: int, env: Mapping[str, str] | None = None, limits: Path = _LIMITS
 ) -> tuple[Finding, ...]:
-    """Every check of Reverie itself. `homes`: how many agents' homes were found."""
+    """Run every check of Reverie itself; `homes` is the number of agents' homes that were found."""
     ours = installation()
     found = [
         _found("python", "Python is new enough", "Python is too old", _python()),
@@ -146,7 +68,7 @@ def examine_self(
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """One check; it is shown on the command line alone, so nothing of it is translated."""
+    """Return a finding; it is shown only on the command line, so its texts are not translated."""
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
 
@@ -283,6 +205,6 @@ def _homes(count: int) -> _Seen:
 
 
 def _built() -> int:
-    """When the program was put on this disk, a day of slack taken off; UTC ms."""
-    # A file of the program that is one in a packaged build, too: the modules lie in an archive there.
+    """Return when the program was installed on this disk, minus one day of tolerance, UTC ms."""
+    # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

@@ -20,7 +20,8 @@ from reverie.memory.listing import no_check
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.doctor.findings import DoctorHooks, Finding
+    from reverie.doctor.facts import DoctorHooks
+    from reverie.doctor.findings import Finding
     from reverie.files.watch import WatchState
     from reverie.services.container import HomeContainer
 
@@ -94,6 +95,6 @@ class HomeDoctor:
         self, context: ScopeContext, hooks: DoctorHooks, *, with_probe: bool
     ) -> tuple[Finding, ...]:
         # Late: as above.
-        from reverie.doctor.run_checks import examine
+        from reverie.doctor.examination import examine
 
         return examine(self._parts, context, hooks, now=self._parts.clock(), with_probe=with_probe)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from helpers.benches import NOW, sample_parts
-from reverie.doctor.findings import DoctorHooks, Finding, ModelFacts, ProbeFacts
-from reverie.doctor.run_checks import examine
+from reverie.doctor.examination import examine
+from reverie.doctor.facts import DoctorHooks, ModelFacts
+from reverie.doctor.findings import Finding, ProbeFacts
 from reverie.services.container import HomeContainer
 from reverie.settings import load_settings, save_settings
 from reverie.values import replace

@@ -15,7 +15,7 @@ from reverie.agents.codex.store import version_in_use
 from reverie.agents.scopes import ScopeRoot
 from reverie.cli.main import main
 from reverie.compose import open_parts
-from reverie.doctor.findings import maker_of, take_away
+from reverie.doctor.leftovers import maker_of, take_away
 from reverie.errors import Busy, StoreError
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.profile import Profile
@@ -116,7 +116,7 @@ def test_a_memories_with_anything_of_somebody_else_is_left_alone(
     with pytest.raises(StoreError, match="left as it is"):
         take_away(parts, maker.memories)
     assert ours.exists()
-    from reverie.doctor.run_checks import examine
+    from reverie.doctor.examination import examine
 
     findings = {each.check: each for each in examine(parts, parts.home.context(), now=NOW_S * 1000)}
     assert findings["codex-memories-made"].fix is None
@@ -132,7 +132,7 @@ def test_a_version_that_the_person_chose_is_no_trouble(maker: CodexHomeMaker, tm
 def test_an_empty_memories_is_called_empty_and_may_be_removed(maker: CodexHomeMaker, tmp_path: Path) -> None:
     (maker.memories / "below").mkdir(parents=True)
     parts = parts_of(maker, tmp_path)
-    from reverie.doctor.run_checks import examine
+    from reverie.doctor.examination import examine
 
     findings = {each.check: each for each in examine(parts, parts.home.context(), now=NOW_S * 1000)}
     finding = findings["codex-memories-made"]

@@ -12,7 +12,8 @@ import pytest
 from helpers.claude_home import NOW_S, ClaudeHomeMaker, topic
 from helpers.ordinary_user import without_power
 from helpers.samples import snapshot
-from reverie.doctor.findings import Finding, agent_findings
+from reverie.doctor.agent_checks import agent_findings
+from reverie.doctor.findings import Finding
 
 
 @pytest.fixture

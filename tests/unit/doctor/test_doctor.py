@@ -21,8 +21,8 @@ from helpers.loki_home import LokiMaker
 from helpers.samples import snapshot
 from reverie.compose import open_parts
 from reverie.doctor import first_cause
-from reverie.doctor.findings import ModelFacts
-from reverie.doctor.run_checks import CHECKS, examine
+from reverie.doctor.examination import CHECKS, examine
+from reverie.doctor.facts import ModelFacts
 from reverie.files.watch import WatchState
 from reverie.profile import Profile
 

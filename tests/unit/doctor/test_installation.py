@@ -9,7 +9,7 @@ import pytest
 
 from reverie.doctor import self_checks
 from reverie.doctor.findings import Finding
-from reverie.doctor.self_checks import Installation, installation
+from reverie.doctor.installation import Installation, installation
 
 
 def installed(tmp_path: Path, source: str = "") -> Installation:

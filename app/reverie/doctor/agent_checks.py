@@ -1,0 +1,32 @@
+"""The agent's own gates (`Home.checks`) as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reverie.doctor.facts import Maker, WorkspaceFacts
+from reverie.doctor.findings import Finding
+from reverie.doctor.fixes import Fixes
+from reverie.doctor.quantities import ago
+from reverie.text.summaries import Phrase, phrase, together
+
+_SENTENCES: Mapping[Maker, Phrase] = {
+    "reverie": phrase("Reverie made it."),
+    "nobody": phrase("It is empty."),
+    "others": phrase("It holds files that Reverie did not write or cannot read; it is left alone."),
+}
+
+
+def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
+    """Return the findings of the agent's own gates, in the agent's order."""
+    found = []
+    for check, maker in facts.agent_checks:
+        fix, evidence = None, check.evidence
+        if check.at is not None:
+            evidence = phrase("{evidence} ({age})", evidence=evidence, age=ago(facts.now, check.at))
+        if check.suspect is not None and maker is not None:
+            evidence = together(evidence, _SENTENCES[maker])
+            if maker != "others":
+                fix = fixes.take_away(check.suspect, empty=maker == "nobody")
+        found.append(Finding(check.check, check.title, check.state, evidence, fix))
+    return tuple(found)

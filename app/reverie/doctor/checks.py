@@ -1,0 +1,78 @@
+"""The check of a workspace as a value, and the findings that several lists of checks have in common. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from reverie.doctor.facts import (
+    ModelFacts,
+    WorkspaceFacts,
+)
+from reverie.doctor.findings import Finding, Fix, Remedy, State, Verdict
+from reverie.doctor.fixes import RULES, Fixes
+from reverie.doctor.quantities import ago
+from reverie.text.summaries import Phrase, phrase, plural, together
+from reverie.values import Struct
+
+
+class Check(Struct, frozen=True):
+    """One check of a workspace."""
+
+    name: str
+    """The name for scripts."""
+    holds: str
+    """The title for people if nothing is wrong; a template of a phrase."""
+    fails: str
+    """The title if something is wrong."""
+    judge: Callable[[WorkspaceFacts, Fixes], Verdict]
+
+    def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
+        """Return the finding for these facts."""
+        return self._made(*self.judge(facts, fixes))
+
+    def _made(
+        self,
+        state: State,
+        evidence: Phrase,
+        fix: Fix | None = None,
+        title: Phrase | None = None,
+        remedy: Remedy = "",
+    ) -> Finding:
+        fact = title or Phrase(self.holds if state == "pass" else self.fails)
+        return Finding(self.name, fact, state, evidence, fix, remedy)
+
+
+def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
+    """Judge the newest Activity entry about this workspace from one of `sources`."""
+    last = facts.last(*sources)
+    if last is None:
+        return "pass", phrase("Nothing yet about this workspace.")
+    state: State = "warn" if last.level in ("warning", "error") else "pass"
+    age = ago(facts.now, last.last_at)
+    if last.times > 1:
+        age = plural("{age} (once)", "{age} (%n times)", last.times, age=age)
+    return state, phrase("{age}: {text}", age=age, text=last.text)
+
+
+def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
+    """Judge a model that was not examined (None), or one with a problem that `fix` solves."""
+    if found is None:
+        return "pass", phrase("It was not looked at here: this place knows no models.")
+    evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
+    return "fail", evidence, fix, None, remedy_of(found.problem)
+
+
+_KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECASE)
+
+
+def remedy_of(problem: str) -> Remedy:
+    """Return which setting to change if a model cannot be used because of `problem`."""
+    return "key" if _KEY.search(problem) else "model"
+
+
+def engine_in_words(found: ModelFacts) -> Phrase:
+    """Return the engine and the reason for it as sentences."""
+    if found.engine == RULES:
+        return together(phrase("It works by rules, without a model."), found.reason)
+    return together(phrase("{model}.", model=found.engine), found.reason)

@@ -1,0 +1,77 @@
+"""The gates of consolidations that run in the background (formats/mux.md sections 10 and 11). Pure."""
+
+from __future__ import annotations
+
+from reverie.doctor.checks import Check, engine_in_words, last_activity, no_model
+from reverie.doctor.facts import (
+    WorkspaceFacts,
+)
+from reverie.doctor.findings import Verdict
+from reverie.doctor.fixes import Fixes
+from reverie.doctor.quantities import ago
+from reverie.jobs.consolidate.run import DEBOUNCE_MS
+from reverie.text.summaries import phrase, plain, together
+
+
+def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    if facts.settings.background.of(facts.home_id).enabled:
+        return "pass", phrase("Background runs are on for this home.")
+    evidence = phrase(
+        "It is off for this home until you turn it on. You can consolidate by hand all the same."
+    )
+    return "off", evidence, fixes.switch_background_on()
+
+
+def budget(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    background = facts.settings.background.of(facts.home_id)
+    spent = phrase(
+        "In the last 24 hours: {runs} of {most_runs} runs, {tokens} of {most_tokens} tokens.",
+        runs=facts.recent_runs,
+        most_runs=background.runs_per_day,
+        tokens=facts.recent_tokens,
+        most_tokens=background.tokens_per_day,
+    )
+    over = facts.recent_runs >= background.runs_per_day or facts.recent_tokens >= background.tokens_per_day
+    if background.enabled and over:
+        return "fail", spent, fixes.raise_budget()
+    return "pass", spent
+
+
+def dream_model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    found = facts.dream_model
+    if found is None or found.problem:
+        return no_model(found, fixes.dream_by_rules())
+    return "pass", engine_in_words(found)
+
+
+def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    if facts.coverage_problems:
+        return "warn", plain(facts.coverage_problems[0])
+    if facts.dream is not None:
+        since = ago(facts.now, facts.dream.acquired_at_ms)
+        evidence = phrase("Since {age}: {purpose}.", age=since, purpose=facts.dream.purpose)
+        return "pass", evidence, None, phrase("A consolidation is running")
+    if facts.coverage_at is None:
+        return "pass", phrase("None has run here."), None, phrase("Not consolidated yet")
+    age = phrase("{age}.", age=ago(facts.now, facts.coverage_at))
+    waits = facts.now - facts.coverage_at < DEBOUNCE_MS
+    return "pass", together(
+        age, phrase("The next one in the background comes after 6 hours.") if waits else ""
+    )
+
+
+def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    return last_activity(facts, "trigger", "dream", "harvest")
+
+
+DREAM_CHECKS = (
+    Check("dream-switch", "Background consolidation is on", "Background consolidation is off", switched_on),
+    Check("dream-budget", "The daily budget is not used up", "The daily budget is used up", budget),
+    Check("dream-model", "A consolidation can run",
+          "The model for consolidations cannot be used", dream_model),
+    Check("dream-coverage", "The workspace was consolidated",
+          "The records of consolidations are damaged", coverage),
+    Check("dream-last", "Background consolidation reports no problem",
+          "Background consolidation reports a problem", last_decision),
+)  # fmt: skip
+"""The checks of consolidations in the order of the gates."""

@@ -1,0 +1,178 @@
+"""The fixes: each changes one thing of Reverie's own, or the mode or name of a file of the writer.
+
+The agent's configuration is never changed; if only that would help, the evidence says what to do by hand.
+Failure: `Fix.apply` raises `UserError`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.scopes import Refusal
+from reverie.doctor.facts import DoctorHome, DoctorHooks
+from reverie.doctor.findings import Fix
+from reverie.doctor.leftovers import take_away
+from reverie.errors import StoreError, user_error_from_os
+from reverie.settings import BackgroundTable, Settings, System1Settings, change_settings, load_settings
+from reverie.text.summaries import phrase
+
+RULES = "rules"
+
+
+class Fixes:
+    """The available fixes for one home.
+
+    Settings are read again when a fix is applied, so that other changes made meanwhile survive.
+    """
+
+    def __init__(self, parts: DoctorHome, hooks: DoctorHooks) -> None:
+        self._parts = parts
+        self._hooks = hooks
+
+    def switch_writer_on(self) -> Fix:
+        """Return the fix that turns the memory writer on."""
+        return Fix(phrase("Turn on"), lambda: self._system1(enabled=True))
+
+    def set_interval(self, turns: int) -> Fix:
+        """Return the fix that sets the writer's interval."""
+
+        def apply() -> None:
+            # An invalid value stays in the file until a value other than the default is written.
+            self._system1(interval=turns + 1)
+            self._system1(interval=turns)
+
+        return Fix(phrase("Set the interval to {turns}", turns=turns), apply)
+
+    def set_target(self, target: str) -> Fix:
+        """Return the fix that sets the writer's target."""
+        labels = {
+            "project-file": phrase("Write to the project's one file"),
+            "project-memory": phrase("Write to a project memory"),
+        }
+        return Fix(labels[target], lambda: self._system1(target=target))
+
+    def use_rules(self) -> Fix:
+        """Return the fix that makes the writer work without a model."""
+        return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
+
+    def keep_traces_of_failures(self) -> Fix:
+        """Return the fix that turns traces of failed writer runs on."""
+        return Fix(phrase("Keep traces of failures"), lambda: self._system1(traces="failures"))
+
+    def switch_background_on(self) -> Fix:
+        """Return the fix that turns background runs on."""
+        return Fix(phrase("Turn on"), lambda: self._background(enabled=True))
+
+    def raise_budget(self) -> Fix:
+        """Return the fix that doubles the daily budget of background runs."""
+
+        def apply() -> None:
+            settings, _problems = load_settings(self._parts.profile.settings_file)
+            now = settings.background.of(self._parts.home_id)
+            self._background(
+                runs_per_day=min(1000, max(12, now.runs_per_day * 2)),
+                tokens_per_day=min(1_000_000_000, max(1_000_000, now.tokens_per_day * 2)),
+            )
+
+        return Fix(phrase("Double the budget of this home"), apply)
+
+    def dream_by_rules(self) -> Fix:
+        """Return the fix that makes consolidations work without a model."""
+
+        def change(settings: Settings) -> Settings:
+            return settings.model_copy(update={"dream": settings.dream.model_copy(update={"engine": RULES})})
+
+        return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
+
+    def watch_with(self, polling: str) -> Fix:
+        """Return the fix that sets how folders are watched."""
+
+        def change(settings: Settings) -> Settings:
+            return settings.model_copy(
+                update={"watch": settings.watch.model_copy(update={"polling": polling})}
+            )
+
+        labels = {"auto": phrase("Watch by events"), "always": phrase("Scan the folders instead")}
+        return Fix(labels[polling], lambda: self._change(change))
+
+    def make_writable(self, path: Path) -> Fix:
+        """Return the fix that makes a file or directory writable for its owner."""
+
+        def apply() -> None:
+            self._parts.write_guard.require()
+            try:
+                mode = stat.S_IMODE(path.stat().st_mode)
+                path.chmod(mode | stat.S_IWUSR | (stat.S_IXUSR if path.is_dir() else 0))
+            except OSError as error:
+                raise user_error_from_os(error, f"{path} was not made writable.") from error
+
+        return Fix(phrase("Make {name} writable", name=path.name), apply)
+
+    def set_aside(self, path: Path) -> Fix:
+        """Return the fix that renames a file to a name that no program reads; it is never deleted."""
+
+        def apply() -> None:
+            self._parts.write_guard.require()
+            stamp = self._parts.clock()
+            for number in range(100):
+                renamed = path.with_name(f"{path.name}.unreadable-{stamp}" + (f"-{number}" if number else ""))
+                if not os.path.lexists(renamed):
+                    try:
+                        path.rename(renamed)
+                    except OSError as error:
+                        raise user_error_from_os(error, f"{path.name} was not moved aside.") from error
+                    return
+            raise StoreError(f"{path.name} was not moved aside.", next_step="Move it away by hand.")
+
+        return Fix(phrase("Move {name} aside", name=path.name), apply)
+
+    def write_anyway(self, refusals: Sequence[Refusal]) -> Fix:
+        """Return the fix that permits writing to stores of unknown layout or version."""
+        evidence = " ".join(each.evidence for each in refusals)
+        return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
+
+    def take_away(self, directory: Path, *, empty: bool) -> Fix:
+        """Return the fix for a directory of ours that switches the agent's memory off.
+
+        Its files are moved out of the home; an empty directory is only removed.
+        """
+
+        name = directory.name
+        title = phrase("Take {name}/ away", name=name)
+        if empty:
+            title = phrase("Remove the empty {name}/", name=name)
+        return Fix(title, lambda: take_away(self._parts, directory))
+
+    def run_writer(self) -> Fix | None:
+        """Return the fix that runs the memory writer now, None if it cannot be run here."""
+        act = self._hooks.run_writer
+        return None if act is None else Fix(phrase("Write it now"), act)
+
+    def debug_logging(self) -> Fix | None:
+        """Return the fix that turns debug logging on, None if that is not possible here."""
+        act = self._hooks.set_debug
+        return None if act is None else Fix(phrase("Turn on debug logging"), act)
+
+    def _background(self, **update: Any) -> None:
+        def change(settings: Settings) -> Settings:
+            own = settings.background.of(self._parts.home_id).model_copy(update=update)
+            table = BackgroundTable({**settings.background.root, self._parts.home_id: own})
+            return settings.model_copy(update={"background": table})
+
+        self._change(change)
+
+    def _system1(self, **update: Any) -> None:
+        def change(settings: Settings) -> Settings:
+            section = System1Settings.model_validate({**settings.system1.model_dump(), **update})
+            return settings.model_copy(update={"system1": section})
+
+        self._change(change)
+
+    def _change(self, change: Callable[[Settings], Settings]) -> None:
+        profile = self._parts.profile
+        change_settings(profile.settings_file, change, profile.locks, clock=self._parts.clock)
+        self._parts.forget_settings()

@@ -1,0 +1,96 @@
+"""Directories of Reverie in a home that switch the agent's memory off by their existence.
+
+If every file in such a directory is as Reverie wrote it, the files are copied into Reverie's own directory,
+compared, and each is removed if it is still the same, under the agent's lock. Files of anybody else stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reverie.agents.scopes import Scope, ScopeRoot
+from reverie.doctor.facts import DoctorHome, Maker
+from reverie.errors import StoreError, UserError, user_error_from_os
+from reverie.files.atomic import atomic_write
+from reverie.files.directory import ensure_private, walk_paths
+from reverie.memory.recording import WriteLog
+from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.store import write_locks
+
+_MOST_FILES = 10_000
+
+
+def maker_of(actors: WriteLog, directory: Path) -> Maker:
+    """Return who wrote the files in a directory.
+
+    `reverie` means that all files are as Reverie wrote them; `nobody` that there are none; `others` anything
+    else, including files that cannot be read.
+    """
+    try:
+        contents = {path: sha256_of_bytes(path.read_bytes()) for path in _files(directory)}
+        if not contents:
+            return "nobody"
+        return "reverie" if set(actors.actors_of(contents)) == set(contents) else "others"
+    except (OSError, UserError):
+        return "others"
+
+
+def take_away(parts: DoctorHome, directory: Path) -> None:
+    """Move the files of a directory that is ours into Reverie's own directory, under the agent's own lock.
+
+    Raises `Busy` while the agent holds that lock, and `StoreError` if the directory has files of others.
+    """
+    _refuse_others(parts, directory)
+    root = ScopeRoot(Scope.GLOBAL, "", directory, None)
+    with write_locks(parts.home, (root,), lock_dir=parts.profile.locks):
+        _refuse_others(parts, directory)
+        _take_away(parts, directory)
+
+
+def _refuse_others(parts: DoctorHome, directory: Path) -> None:
+    if maker_of(parts.actors, directory) == "others":
+        raise StoreError(
+            f"{directory.name}/ was left as it is.",
+            cause="It holds files or links that Reverie did not write, or cannot be read.",
+            next_step="Look at it, and remove it by hand if you do not need it.",
+        )
+
+
+def _take_away(parts: DoctorHome, directory: Path) -> None:
+    kept = parts.profile.ensure(parts.profile.own_sidecars(parts.home_id)) / f"taken-{parts.clock()}"
+    try:
+        for path in _files(directory):
+            data, copy = path.read_bytes(), kept / path.relative_to(directory)
+            ensure_private(copy.parent)
+            atomic_write(copy, data)  # durable before the original is deleted
+            if copy.read_bytes() == data == path.read_bytes():
+                path.unlink()
+        for found in reversed([found for found, _directories, _names in walk_paths(directory, _raise)]):
+            Path(found).rmdir()
+    except OSError as error:
+        raise user_error_from_os(error, f"{directory.name}/ was not removed.") from error
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Yield every entry that is not a directory.
+
+    Raises `OSError` for an entry that cannot be a file of ours: a link, a device, or more files than a person
+    writes.
+    """
+    if directory.is_symlink():
+        raise OSError(f"{directory} is a link")
+    count = 0
+    for found, directories, names in walk_paths(directory, onerror=_raise):
+        # `walk_paths` counts links to directories among the directories, and does not follow them.
+        links = [name for name in directories if Path(found, name).is_symlink()]
+        for name in (*links, *names):
+            count += 1
+            path = Path(found, name)
+            if count > _MOST_FILES or path.is_symlink() or not path.is_file():
+                raise OSError(f"{path} is not a file")
+            yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error

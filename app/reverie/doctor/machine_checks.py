@@ -1,0 +1,145 @@
+"""The conditions around the gates: the host of the services, the watcher, disk, clock and log. Pure."""
+
+from __future__ import annotations
+
+from reverie.doctor.checks import Check, last_activity
+from reverie.doctor.facts import (
+    WorkspaceFacts,
+)
+from reverie.doctor.findings import State, Verdict
+from reverie.doctor.fixes import Fixes
+from reverie.doctor.quantities import MINUTE_MS, ago, size
+from reverie.text.summaries import NOTHING, phrase, plain, plural, together
+
+SCARCE_BYTES = 500 << 20
+
+
+FULL_BYTES = 20 << 20
+
+
+_AHEAD_MS = 5 * MINUTE_MS
+
+
+def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    if facts.log_level.startswith("debug"):
+        return "pass", phrase("{level}: every decision is logged.", level=facts.log_level)
+    evidence = phrase("The log tells of writes and failures only.")
+    return "pass", evidence, fixes.debug_logging(), phrase("Debug logging is off")
+
+
+def host(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    if facts.lease_problem:
+        return "fail", plain(facts.lease_problem)
+    holder = facts.host
+    if holder is not None:
+        evidence = phrase(
+            "{purpose}, process {pid}, since {age}.",
+            purpose=holder.purpose,
+            pid=str(holder.owner.pid),
+            age=ago(facts.now, holder.acquired_at_ms),
+        )
+        return "pass", evidence
+    wanted = facts.settings.system1.enabled or facts.settings.background.of(facts.home_id).enabled
+    if not wanted:
+        return (
+            "pass",
+            phrase("Nothing is turned on, so nothing has to run."),
+            None,
+            phrase("No background service is on"),
+        )
+    return "fail", phrase("Nothing runs them for this home. Leave the window open, or run `reverie watch`.")
+
+
+def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    polling = facts.settings.watch.polling
+    state = facts.watch
+    if state is not None and state.mode == "stopped":
+        return "fail", phrase("The watcher of this window is stopped. Open the home again.")
+    if state is not None and state.mode == "polling":
+        evidence = together(phrase("The folders are scanned every few seconds."), state.message)
+        fix = fixes.watch_with("auto") if polling == "always" else None
+        return "pass" if polling == "always" else "warn", evidence, fix
+    if state is not None and state.failures:
+        evidence = plural(
+            "Changes could not be handed over once; the log says why.",
+            "Changes could not be handed over %n times; the log says why.",
+            state.failures,
+        )
+        return "warn", evidence
+    if state is not None and state.message:
+        fix = fixes.watch_with("auto") if polling == "never" else None
+        return "warn", plain(state.message), fix
+    if state is not None:
+        return "pass", plural("By events, in 1 folder.", "By events, in %n folders.", state.watches)
+    last = facts.last("host.watch")
+    if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
+        return "warn", plain(last.text)
+    if polling == "never":
+        evidence = phrase("By events only; where the system gives none, changes show at the next full scan.")
+        return "warn", evidence, fixes.watch_with("auto")
+    if polling == "always":
+        return "pass", phrase("The settings say: by scanning.")
+    return "pass", phrase("The settings say: by events, or by scanning where there are none.")
+
+
+def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    known = [
+        (free, where)
+        for free, where in (
+            (facts.free_bytes, phrase("where the home lies")),
+            (facts.own_free_bytes, phrase("where Reverie's own files lie")),
+        )
+        if free is not None
+    ]
+    if not known:
+        return "warn", phrase("How much is free could not be found out.")
+    free, where = min(known)
+    state = space_state(free)
+    seen = phrase("{size} are free {where}.", size=size(free), where=where)
+    return state, together(seen, "" if state == "pass" else phrase("Free some space."))
+
+
+def space_state(free: int) -> State:
+    """Return the state for `free` bytes of disk space."""
+    return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
+
+
+def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    """Judge whether the clock is behind.
+
+    A wrong clock falsifies every age: debounce, retention and the order of runs.
+    """
+    stamps = [
+        (turn.timestamp, phrase("Turn {id}", id=turn.id))
+        for turn in facts.turns
+        if turn.timestamp is not None
+    ]
+    if facts.state is not None:
+        stamps += [
+            (moment, phrase("The last run"))
+            for moment in (facts.state.started_at, facts.state.completed_at)
+            if moment is not None
+        ]
+    newest, what = max(stamps, default=(0, NOTHING))
+    if newest > facts.now + _AHEAD_MS:
+        age = ago(facts.now, newest)
+        return "fail", phrase("{what} is dated {age}. Set this machine's clock.", what=what, age=age)
+    return "pass", phrase("Nothing here is dated in the future.")
+
+
+def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    if facts.activity_damage:
+        return "warn", plain(facts.activity_damage)
+    return last_activity(facts, "writer", "host")
+
+
+MACHINE_CHECKS = (
+    Check("log-level", "Debug logging is on", "Debug logging is off", log_level),
+    Check("services", "The background services run", "The background services do not run", host),
+    Check("watcher", "Changes on disk are noticed", "Changes on disk may be noticed late", watcher),
+    Check("disk", "There is enough disk space", "Disk space is low", disk),
+    Check("clock", "The clock is right", "The clock is behind", clock),
+    Check("activity", "The background services report no problem",
+          "The background services report a problem", activity),
+)  # fmt: skip
+"""The checks of the machine in the order of the gates."""

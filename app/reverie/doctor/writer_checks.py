@@ -1,0 +1,457 @@
+"""The gates of the memory writer, in the order in which it meets them (formats/mux.md section 14).
+
+Pure: facts in, a finding out. A closed gate is a failure, with a fix if one click opens it; an open gate with
+something odd about it is a warning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reverie.agents.transcripts import Turn
+from reverie.doctor.checks import Check, engine_in_words, no_model, remedy_of
+from reverie.doctor.facts import (
+    MOST_DUMPS,
+    FileFacts,
+    StateFacts,
+    WorkspaceFacts,
+    dump_time,
+)
+from reverie.doctor.findings import Remedy, State, Verdict
+from reverie.doctor.fixes import RULES, Fixes
+from reverie.doctor.quantities import MINUTE_MS, ago, size
+from reverie.text.summaries import Phrase, phrase, plain, plural, together
+
+if TYPE_CHECKING:
+    from reverie.files.locks import LeaseHolder
+
+DEFAULT_INTERVAL = 2
+
+
+# Longer than any run should last: the default time limit is 10 s.
+_STUCK_MS = 15 * MINUTE_MS
+
+
+_ABORTED_IN_A_ROW = 3
+
+
+_OUTCOMES = tuple(
+    f"writer.{end}"
+    for end in (
+        "completed",
+        "unchanged",
+        "exited-without-updating",
+        "timed-out",
+        "failed",
+        "cancelled",
+        "held",
+    )
+)
+
+
+_OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"})
+
+
+def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    """Judge the last runs of the agent's own writer.
+
+    A failed run leaves a trace; a run without a failure is known only from the state file.
+    """
+    runs = facts.agent_runs
+    if not runs and len(facts.dumps) > MOST_DUMPS:
+        return "pass", phrase("None of the newest {n} traces is of its runs.", n=MOST_DUMPS)
+    if not runs:
+        return "pass", phrase("None of its runs left a trace, so none is known to have failed.")
+    newest = runs[0]
+    age, why = ago(facts.now, newest.started_at), newest.verdict.sentence
+    began = facts.state.started_at if facts.state is not None else None
+    if newest.wrote:
+        return "pass", phrase("{age}: {text}", age=age, text=why)
+    if began is not None and began > newest.started_at + MINUTE_MS:
+        later = phrase("A run {age} left no trace of a failure.", age=ago(facts.now, began))
+        return "pass", together(later, phrase("The one before it, {age}: {text}", age=age, text=why))
+    failed = next((number for number, run in enumerate(runs) if run.wrote), len(runs))
+    title = plural(
+        "The agent's memory writer wrote nothing in its last run",
+        "The agent's memory writer wrote nothing in its last %n runs",
+        failed,
+    )
+    remedy: Remedy = "model" if newest.verdict.name in _OTHER_MODEL else ""
+    if newest.verdict.name == "provider-error" and remedy_of(newest.verdict.sentence) == "key":
+        remedy = "key"
+    evidence = phrase("Cause of the newest, {age}: {text}", age=age, text=why)
+    can_write = facts.model is not None and not facts.model.problem and not remedy
+    # This is not a gate of Reverie's and must not make `reverie doctor` fail.
+    return "warn", evidence, fixes.run_writer() if can_write else None, title, remedy
+
+
+def needs_no_writer(facts: WorkspaceFacts) -> bool:
+    """Return whether this version of the agent writes its memories itself and Reverie's writer is off."""
+    kinds = facts.kinds
+    return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
+
+
+def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    if needs_no_writer(facts):
+        evidence = phrase("It is off until you turn it on. This agent writes memories with tools of its own.")
+        return "off", evidence, fixes.switch_writer_on()
+    if not facts.settings.system1.enabled:
+        return "fail", phrase("It is off until you turn it on."), fixes.switch_writer_on()
+    if facts.agent_switched_off:
+        evidence = phrase(
+            "The agent's own configuration turns its memory writer off, and Reverie follows it. "
+            "Turn it on there: Reverie never writes that file."
+        )
+        return "fail", evidence
+    return "pass", phrase("It is turned on in the settings.")
+
+
+def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    workspace = facts.workspace
+    if facts.context.workspace_id is None:
+        return "fail", phrase("No workspace is chosen. Choose one with turns in it.")
+    if workspace is None:
+        return "fail", phrase("This home does not list the workspace, or its list is unreadable.")
+    if workspace.parent_id is not None:
+        evidence = phrase(
+            "It is a task of workspace {parent}; memories are written for that one only. Look there.",
+            parent=workspace.parent_id,
+        )
+        return "fail", evidence
+    if workspace.archived:
+        return "warn", phrase("The workspace is archived, so no turn ends in it any more.")
+    return "pass", phrase("It is listed, and no other workspace's task.")
+
+
+def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    found = facts.interval
+    by_agent = found.source == "agent"
+    where = phrase("the agent's configuration") if by_agent else phrase("Reverie's settings")
+    if found.turns is None:
+        seen = phrase("In {where}: {problem}.", where=where, problem=found.problem)
+        advice = phrase("Correct or remove it there: Reverie never writes that file.")
+        return "fail", together(seen, advice)
+    bad = next((problem for problem in facts.settings_problems if problem.startswith("system1.interval")), "")
+    if bad and not by_agent:
+        return "warn", plain(bad), fixes.set_interval(DEFAULT_INTERVAL)
+    every = plural("It runs after every turn", "It runs after every %n turns", found.turns)
+    return "pass", phrase("{often}, as set in {where}.", often=every, where=where)
+
+
+def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    file, unreadable = facts.transcript, phrase("The transcript cannot be read")
+    if file is None:
+        return "fail", phrase("This agent keeps no transcript that could be followed.")
+    if facts.transcript_problem:
+        return "fail", plain(facts.transcript_problem), None, unreadable
+    if file.kind == "missing":
+        return "fail", phrase("{path} does not exist: nothing was said here yet.", path=str(file.path))
+    if file.kind != "file":
+        no_file = phrase("{path} is no regular file.", path=str(file.path))
+        return "fail", together(no_file, file.problem or ""), None, unreadable
+    seen = {"size": size(file.size), "age": ago(facts.now, file.changed_at)}
+    if not facts.turns:
+        return "fail", phrase("There is no whole turn at its end ({size}, last grew {age}).", **seen)
+    return "pass", phrase("{name}: {size}, last grew {age}.", name=file.path.name, **seen)
+
+
+def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    """Judge the last answer; only a completed one counts as a turn."""
+    answers = _answers(facts)
+    if not answers:
+        evidence = phrase("Say something in the workspace, with the background services running.")
+        return "warn", evidence, None, phrase("The agent has not answered here yet")
+    cut = 0
+    for turn in reversed(answers):
+        if turn.finished:
+            break
+        cut += 1
+    if cut:
+        state: State = "fail" if cut >= _ABORTED_IN_A_ROW or cut == len(answers) else "warn"
+        evidence = plural(
+            "The last answer was cut off or ended in an error; such a turn never counts.",
+            "The last %n answers were cut off or ended in an error; such turns never count.",
+            cut,
+        )
+        return state, together(evidence, phrase("The next one that ends well does."))
+    when = answers[-1].timestamp
+    ended = (
+        phrase("{id} ended.", id=answers[-1].id)
+        if when is None
+        else phrase("{id} ended, {age}.", id=answers[-1].id, age=ago(facts.now, when))
+    )
+    partial = facts.partial is not None and facts.partial.kind == "file"
+    return "pass", together(ended, phrase("Another answer is being written.") if partial else "")
+
+
+def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    state = facts.state
+    if state is None:
+        return "fail", phrase("This home has no place for the state of a memory writer.")
+    return _state_damage(state, fixes) or _state_result(facts, state, fixes)
+
+
+def model(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    found = facts.model
+    if found is None or found.problem:
+        return no_model(found, fixes.use_rules())
+    return "pass", engine_in_words(found)
+
+
+def reachable(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    return _probed(facts, fixes, phrase("The model was not tested"), "settings", "reachable", "key", "model")
+
+
+def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    return _probed(facts, fixes, phrase("Tool calls were not tested"), "tool-calling", "streaming")
+
+
+def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    """Judge whether the agent of this home loads the file that the writer writes."""
+    kinds = facts.kinds
+    to_file = facts.settings.system1.target == "project-file"
+    loaded, other = kinds.project_file, kinds.project_store
+    if not to_file:
+        loaded, other = other, loaded
+    what = (
+        phrase("The writer writes one file a project.")
+        if to_file
+        else phrase("The writer writes a project memory.")
+    )
+    if loaded is False and other:
+        instead = "project-memory" if to_file else "project-file"
+        ignored = phrase("The agent of this home does not load it.")
+        return "warn", together(what, ignored, kinds.evidence), fixes.set_target(instead)
+    return "pass", together(what, kinds.evidence)
+
+
+def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    file = facts.memory
+    if file is None:
+        return "fail", together(phrase("There is none for this workspace."), facts.memory_problem)
+    path = str(file.path)
+    if file.kind in ("directory", "other"):
+        evidence = phrase("Something that is no file lies at {path}.", path=path)
+        return "fail", together(evidence, file.problem or ""), fixes.set_aside(file.path)
+    if file.kind == "file" and not file.writable:
+        return "fail", _protected(file), fixes.make_writable(file.path)
+    above = facts.memory_directory
+    if above is not None and (above.kind != "directory" or not above.writable):
+        fix = fixes.make_writable(above.path) if above.kind == "directory" else None
+        return "fail", phrase("Nothing can be made in {path}.", path=str(above.path)), fix
+    if file.kind == "missing":
+        return "pass", phrase("{path} is not there yet; the first run makes it.", path=path)
+    age = ago(facts.now, file.changed_at)
+    return "pass", phrase("{path}: {size}, last changed {age}.", path=path, size=size(file.size), age=age)
+
+
+def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
+    wanted = facts.settings.system1.traces
+    if wanted == "never":
+        evidence = phrase("Traces are off, so why a run failed is not kept.")
+        return "warn", evidence, fixes.keep_traces_of_failures()
+    if not facts.dumps:
+        return "pass", phrase("There is none: no run failed here while traces were kept.")
+    newest = facts.dumps[0]
+    kept = plural(
+        "1 trace, from {age}: {name}.",
+        "%n traces, the newest from {age}: {name}.",
+        len(facts.dumps),
+        age=ago(facts.now, dump_time(newest)),
+        name=newest.name,
+    )
+    return "pass", together(kept, facts.verdict)
+
+
+def _answers(facts: WorkspaceFacts) -> list[Turn]:
+    """Return the assistant's own messages, oldest first."""
+    return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
+
+
+def _protected(file: FileFacts) -> Phrase:
+    return phrase("{path} is write-protected.", path=str(file.path))
+
+
+def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
+    file, title = state.file, phrase("The writer's state file is damaged")
+    if state.problem:
+        evidence = phrase("{name}: {problem}", name=file.path.name, problem=state.problem)
+        evidence = together(evidence, phrase("It counts as no turns."))
+        return "fail", evidence, fixes.set_aside(file.path), title
+    if file.kind == "file" and not file.writable:
+        title = phrase("The writer's state cannot be saved")
+        return "fail", _protected(file), fixes.make_writable(file.path), title
+    return None
+
+
+def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
+    """Judge a readable state file, in the order of a run's life."""
+    missed = _uncounted(facts, state)
+    on = facts.settings.system1.enabled and facts.host is not None
+    if state.file.kind == "missing":
+        if on and not missed:
+            return "pass", phrase("There is no state yet; it comes with the next turn that is completed.")
+        why = phrase("The writer was off, nothing ran it, or every answer was cut off.")
+        return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
+    newest = facts.last("writer")
+    if newest is not None and newest.event == "writer.stood-down":
+        said = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
+        evidence = together(said, phrase("Let one of the two do it."))
+        return "warn", evidence, None, phrase("The agent writes here itself")
+    if facts.writer is not None:
+        return _in_flight(facts, facts.writer, _counted(facts, state))
+    if state.unfinished:
+        at = ago(facts.now, state.started_at or 0)
+        evidence = phrase("A run began {age} and never ended. It counts as due at the next turn.", age=at)
+        return "warn", evidence, fixes.run_writer(), phrase("The last run crashed")
+    return _turns_counted(facts, state, missed, fixes) or _last_run(facts, state, fixes)
+
+
+def _counted(facts: WorkspaceFacts, state: StateFacts) -> Phrase:
+    k = facts.interval.turns or DEFAULT_INTERVAL
+    return plural("{count} of 1 turn counted", "{count} of %n turns counted", k, count=state.turns)
+
+
+def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> Verdict:
+    began = phrase(
+        "A run began {age} in process {pid} and is still going ({counted}).",
+        age=ago(facts.now, writer.acquired_at_ms),
+        pid=str(writer.owner.pid),
+        counted=counted,
+    )
+    if facts.now - writer.acquired_at_ms > _STUCK_MS:
+        advice = phrase("End that process; the next turn starts another run.")
+        return "fail", together(began, advice), None, phrase("A run is stuck")
+    return "pass", began, None, phrase("The memory writer is running")
+
+
+def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
+    """Judge whether a turn was lost or a run did not begin; None if neither happened."""
+    k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
+    if state.turns > k or (state.turns == k and missed):
+        evidence = phrase(
+            "{counted} and no run began: the interval was misread, or a run was stuck.", counted=counted
+        )
+        return "fail", evidence, fixes.run_writer(), phrase("A run that was due did not begin")
+    if missed:
+        on = facts.settings.system1.enabled and facts.host is not None
+        evidence = plural(
+            "1 turn ended since it last changed, and was not counted ({counted}): "
+            "the writer was off, or nothing ran it.",
+            "%n turns ended since it last changed, and none was counted ({counted}): "
+            "the writer was off, or nothing ran it.",
+            missed,
+            counted=counted,
+        )
+        return ("fail" if on else "warn"), evidence, None, phrase("The last turns were not counted")
+    return None
+
+
+def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
+    counted = _counted(facts, state)
+    if state.started_at is None:
+        return "pass", phrase("{counted}; no run was due yet.", counted=counted)
+    at = ago(facts.now, state.started_at)
+    if _written_since(facts.memory, state.started_at):
+        return "pass", phrase("The last run began {age} and wrote ({counted}).", age=at, counted=counted)
+    last = facts.last(*_OUTCOMES)
+    if last is not None and last.last_at < state.started_at:
+        last = None
+    if last is not None and last.event == "writer.unchanged":
+        return "pass", phrase(
+            "The last run began {age} and found nothing new ({counted}).", age=at, counted=counted
+        )
+    evidence = phrase(
+        "It began {age} and ended, and the memory file did not change: "
+        "either there was nothing to remember, or the model did not call the tool or had no access.",
+        age=at,
+    )
+    why: Phrase | str = ""
+    if facts.dumps and dump_time(facts.dumps[0]) >= state.started_at:
+        why = phrase("Its trace says: {text}", text=facts.verdict)
+    elif last is not None:
+        why = phrase("The log says: {text}", text=last.text)
+    fix = None if facts.model is not None and facts.model.engine == RULES else fixes.use_rules()
+    return "warn", together(evidence, why), fix, phrase("The last run wrote nothing")
+
+
+def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
+    """Return the number of finished turns that are clearly newer than the last change of the state file.
+
+    Without a state file, turns since the start of the services that should have counted them. Turns dated in
+    the future are ignored.
+    """
+    if state.file.kind == "file":
+        since = state.file.changed_at
+    else:
+        since = facts.host.acquired_at_ms if facts.host is not None else 0
+    span = range(since + MINUTE_MS, facts.now + 1)
+    return sum(turn.finished and turn.timestamp in span for turn in _answers(facts))
+
+
+def _written_since(file: FileFacts | None, started_at: int) -> bool:
+    return file is not None and file.kind == "file" and file.changed_at >= started_at
+
+
+def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) -> Verdict:
+    found = facts.model
+    if found is not None and found.engine == RULES and not found.problem:
+        return "pass", phrase("Without a model there is none to test."), None, untested
+    if facts.probe is None:
+        return (
+            "pass",
+            phrase("Testing asks the model for real, so it is done on request only."),
+            None,
+            untested,
+        )
+    steps_done = [step for step in facts.probe if step.name in steps]
+    failed = next((step for step in steps_done if step.state == "fail"), None)
+    if failed is not None:
+        remedy = remedy_of(failed.sentence) if "key" in steps else "model"
+        return "fail", plain(failed.sentence), fixes.use_rules(), None, remedy
+    if not any(step.state == "pass" for step in steps_done):
+        return "warn", phrase("It could not be tested, because an earlier step failed."), None, untested
+    return "pass", together(*(step.sentence for step in steps_done if step.state == "pass"))
+
+
+AGENT_WRITER = Check(
+    "agent-writer",
+    "The agent's own memory writer has no open failure",
+    "The agent's memory writer wrote nothing",
+    agent_writer,
+)
+
+
+WRITER_SWITCH = Check("feature", "The memory writer is on", "The memory writer is off", feature)
+
+
+WRITER_CHECKS = (
+    AGENT_WRITER,
+    WRITER_SWITCH,
+    Check("root-workspace", "The workspace has a writer of its own",
+          "No memory is written for this workspace", root_workspace),
+    Check("interval", "The interval is valid", "The interval is not valid", interval),
+    Check("transcript", "The transcript grows", "No transcript yet", transcript),
+    Check("last-turn", "The last answer is complete", "The last answer is not complete", last_turn),
+    Check("state-file", "The memory writer's runs are in order",
+          "The memory writer's runs are not in order", state_file),
+    Check("model", "The memory writer can work", "The model cannot be used", model),
+    Check("model-reachable", "The model answers", "The model does not answer", reachable),
+    Check("tool-calling", "The model can call tools", "The model cannot call tools", tool_calling),
+    Check("target", "The agent loads what is written", "The agent does not load what is written", target),
+    Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
+    Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
+)  # fmt: skip
+"""The writer's checks in the order of its gates, after that of the agent's own writer."""
+
+
+def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
+    evidence = phrase(
+        "Nothing can keep it from running. Notes here come from the agent itself, from consolidations, "
+        "extraction and session notes."
+    )
+    return "pass", evidence
+
+
+NO_WRITER = Check("feature", "This agent has no memory writer", "This agent has no memory writer", no_writer)
+"""The only writer check for an agent without a memory writer."""
