@@ -1,1 +1,1 @@
-"""Whether what a memory says of its repository is still true: claims, the repository's objects, verdicts."""
+"""Statements of memories about a project, checked against its repository."""

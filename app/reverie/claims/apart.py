@@ -1,19 +1,19 @@
-"""Repositories of other people, read in a process of its own.
+"""Reads untrusted repositories in a separate process.
 
-A repository may lie on a share that hangs, hold a pipe where git keeps a file, crash libgit2, or unfold to
-more than the memory holds, and libgit2 keeps the interpreter while it waits: whoever opens one may stay there
-for ever. So nothing but the process of `main` does. `ProjectClaims` is one project, `RepositoryIdentities`
-tells which repository stands where; both start the process when they are asked first and keep it, so that
-after a commit only what is new is read.
+A repository may lie on a network share that hangs, have a pipe in place of a file of git, crash libgit2, or
+expand to more than fits into memory; and libgit2 holds the interpreter while it waits. A thread that opens
+such a repository may never return, so only the process of `main` opens repositories. `ProjectClaims` is one
+project, and `RepositoryIdentities` identifies the repository at a path. Both start the process with the first
+question and keep it, so that after a commit only new objects are read.
 
-The process says at least each second that it goes on. One that is silent for `SILENT_S`, or has no answer
-after `TOTAL_S`, is killed, and the repository counts as one that does not answer. It has at most
-`MOST_MEMORY` (on Linux), and ends with its parent or after `IDLE_S` without a question, a hanging one too,
+The process sends a sign of life at least every second. If it is silent for `SILENT_S`, or has no answer after
+`TOTAL_S`, it is killed, and the repository counts as one that does not answer. It may use at most
+`MOST_MEMORY` (on Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs,
 except on Windows (`files.child`).
 
-Frames are JSON, which has a form for the halves of characters that names and texts may hold.
+Frames are JSON, which can represent the unpaired surrogates that names and texts may contain.
 
-Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not answer
+Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not answer,
 `Unavailable` with the reason `NO_ANSWER`.
 """
 
@@ -64,38 +64,35 @@ _KINDS = {kind.__name__: kind for kind in (UserError, StoreError, Conflict, Unav
 T = TypeVar("T")
 
 
-# Questions.
-
-
 class _Look(Struct, frozen=True, tag=True):
-    """Open the project, or read where its repository stands now."""
+    """A request to open the project, or to read the present state of its repository."""
 
     project: str
     at: str
 
 
 class _FindNotes(Struct, frozen=True, tag=True):
-    """Read the notes of the project, or these files."""
+    """A request to read the notes of the project, or these files."""
 
     files: tuple[str, ...]
 
 
 class _SentNote(Struct, frozen=True):
-    """A `CheckedNote`."""
+    """A `CheckedNote` in the form that is sent to the process."""
 
     path: str
     text: str | None
-    """None: as it was sent last."""
+    """None if unchanged since it was last sent."""
     place: str
     written_s: int | None
     asks_times: bool
-    """Whether the parent knows when its lines were written."""
+    """Whether the parent knows when the note's lines were written."""
     neighbours: int
-    """Which of the sets that come with the question."""
+    """The index of its set in `_CheckNotes.neighbours`."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
-    """Check the claims of these notes."""
+    """A request to check the claims of these notes."""
 
     notes: tuple[_SentNote, ...]
     neighbours: tuple[tuple[str, ...], ...]
@@ -103,7 +100,7 @@ class _CheckNotes(Struct, frozen=True, tag=True):
 
 
 class _FixNote(Struct, frozen=True, tag=True):
-    """Replace stale tokens of a file of the checkout."""
+    """A request to replace stale tokens in a file of the checkout."""
 
     path: str
     place: str
@@ -112,50 +109,49 @@ class _FixNote(Struct, frozen=True, tag=True):
 
 
 class _Identify(Struct, frozen=True, tag=True):
-    """Read which repository stands at a path."""
+    """A request to identify the repository at a path."""
 
     path: str
     known: Identity | None
 
 
 class _Times(Struct, frozen=True, tag=True):
-    """When the lines of a note were written: the answer to `_TimesWanted`."""
+    """The times at which the lines of a note were written: the reply to `_TimesWanted`."""
 
     times: dict[str, int]
 
 
 class _Unwanted(Struct, frozen=True, tag=True):
-    """Nobody wants the answer any more."""
-
-
-# Answers.
+    """A notice that the answer is no longer wanted."""
 
 
 class ProjectState(Struct, frozen=True):
-    """What there is to check against."""
+    """The repository against which claims are checked."""
 
     problem: str = ""
-    """Why there is no repository, as a sentence; empty: there is one."""
+    """A sentence that says why there is no repository; empty if there is one."""
     in_checkout: bool = True
-    """Whether the files that lie there now count, and may be fixed."""
+    """Whether the present files of the checkout count and may be fixed."""
 
 
 class _Alive(Struct, frozen=True, tag=True):
-    """It goes on."""
+    """A sign of life."""
 
 
 class _TimesWanted(Struct, frozen=True, tag=True):
-    """When were the lines of this note written?"""
+    """A question to the parent: when the lines of this note were written."""
 
     path: str
 
 
 class _Answered(Struct, frozen=True, tag=True):
+    """The answer to a question."""
+
     value: Any
 
 
 class _Problem(Struct, frozen=True, tag=True):
-    """A `UserError`."""
+    """A `UserError` that ended a question."""
 
     kind: str
     title: str
@@ -165,7 +161,7 @@ class _Problem(Struct, frozen=True, tag=True):
 
 
 class _Crash(Struct, frozen=True, tag=True):
-    """A bug."""
+    """The traceback of a bug."""
 
     frames: str
 
@@ -182,26 +178,23 @@ def _load(frame: bytes, kinds: Any) -> Any:
     return msgspec.convert(json.loads(frame), kinds)
 
 
-# This side.
-
-
 class _ReaderProcess:
-    """The process, started when it is asked first and anew after it was ended."""
+    """The process, started with the first question and again after it ended."""
 
     def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
         self._silent_s = silent_s
         self._command = own_command("_repository", str(silent_s), str(most_memory))
         self._child: Child | None = None
         self._owes = False
-        """Whether an answer is under way that nobody waits for any more."""
+        """Whether the process still owes an answer for which nobody waits."""
 
     @property
     def is_running(self) -> bool:
-        """Whether there is one that knows what it was asked before."""
+        """Whether the process runs and remembers earlier questions."""
         return self._child is not None and self._child.is_running
 
     def end(self) -> None:
-        """End it. It is started again when something is asked."""
+        """End the process; the next question starts a new one."""
         child, self._child, self._owes = self._child, None, False
         if child is not None:
             child.end()
@@ -214,8 +207,11 @@ class _ReaderProcess:
         check: Callable[[], None] = lambda: None,
         times: Callable[[str], Mapping[str, int]] = lambda _path: {},
     ) -> T:
-        """Ask about the project `of`. `check` is called meanwhile and may raise to stop: the process goes on,
-        and the next question waits for it. Raises `UserError`."""
+        """Ask a question about the project `of` and return the answer, converted to `kind`.
+
+        `check` is called while waiting and may raise to stop; the process then continues, and the next
+        question waits for it. `times` returns the line times of a note. Raises `UserError`.
+        """
         until = time.monotonic() + START_S + TOTAL_S
         try:
             child = self._started()
@@ -249,7 +245,7 @@ class _ReaderProcess:
         if self._child is None or not self._child.is_running:
             self.end()
             self._child = Child(self._command)
-            # It says that it is there.
+            # The first frame is a sign of life.
             self._take(self._child, START_S, time.monotonic() + START_S, lambda: None, None)
         return self._child
 
@@ -261,8 +257,10 @@ class _ReaderProcess:
         check: Callable[[], None],
         times: Callable[[str], Mapping[str, int]] | None,
     ) -> _Answered | _Problem | _Crash | None:
-        """Take the next frame; the answer, or None where it is another one. Without `times` nobody wants the
-        answer."""
+        """Receive the next frame and return it if it is the answer, else None.
+
+        With `times` None nobody wants the answer any more.
+        """
         left = until - time.monotonic()
         if left <= 0:
             raise ChildSilent
@@ -291,7 +289,7 @@ def _no_answer(of: str, cause: str) -> Unavailable:
 
 
 class ProjectClaims:
-    """One project and the claims about it. As `claims.project.CheckedProject`, in the process."""
+    """One project and the claims about it, like `claims.project.CheckedProject` but in the process."""
 
     def __init__(
         self,
@@ -301,24 +299,29 @@ class ProjectClaims:
         silent_s: float = SILENT_S,
         most_memory: int = MOST_MEMORY,
     ) -> None:
-        """`at`: a commit instead of HEAD and the files of the checkout. Returns at once."""
+        """Prepare the claims of a project without opening it.
+
+        `at` is a commit to use in place of HEAD and the files of the checkout.
+        """
         self.project = project
         self._at = at
         self._process = _ReaderProcess(silent_s, most_memory)
         self._lock = threading.Lock()
         self._is_open = False
         self._sent: dict[str, bytes] = {}
-        """By path the hash of the text of each note that the process has."""
+        """The hash of each note's text that the process has, by path."""
 
     def look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
-        """Open the project, or read where its repository stands now. Raises `StoreError` for an unknown
-        commit, `Unavailable` where a commit is asked for and there is no repository, and for one that does
-        not answer."""
+        """Open the project, or read the present state of its repository.
+
+        Raises `StoreError` for an unknown commit, and `Unavailable` for a commit without a repository, or for
+        a repository that does not answer.
+        """
         with self._lock:
             return self._look(check)
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Read the project's own notes, or these files. Raises `StoreError` for one that is not there."""
+        """Return the project's own notes, or these files. Raises `StoreError` for a missing file."""
         with self._lock:
             self._open()
             found = self._ask(_FindNotes(tuple(map(str, files))), list[tuple[str, str, str]])
@@ -331,7 +334,7 @@ class ProjectClaims:
         check: Callable[[], None] = lambda: None,
         stale_only: bool = False,
     ) -> ClaimReport:
-        """Check the claims of these notes as of the last `look`. `check` may raise to stop."""
+        """Check the claims of these notes, as of the last `look`. `check` may raise to stop."""
         known = {note.path: note for note in notes}
         with self._lock:
             self._open()
@@ -344,8 +347,10 @@ class ProjectClaims:
         return found
 
     def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
-        `Conflict` where the file has changed since it was read."""
+        """Replace the stale tokens in a file of the checkout; return False if none has a replacement.
+
+        Raises `Conflict` if the file changed since it was read.
+        """
         with self._lock:
             self._open()
             question = _FixNote(note.path, note.place, note.text, tuple(claims))
@@ -389,7 +394,7 @@ class ProjectClaims:
 
 
 class RepositoryIdentities:
-    """Which repository stands where. One that did not answer is not asked again."""
+    """Identifies the repositories at paths; one that did not answer is not asked again."""
 
     def __init__(self, silent_s: float = SILENT_S) -> None:
         self._process = _ReaderProcess(silent_s)
@@ -399,7 +404,10 @@ class RepositoryIdentities:
     def read(
         self, path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
     ) -> Identity | None:
-        """As `claims.identity.read_identity`; None also for a repository that does not answer."""
+        """Return what `claims.identity.read_identity` returns.
+
+        None also if the repository does not answer.
+        """
         with self._lock:
             if path in self._silent or not has_repository(path):
                 return None
@@ -413,20 +421,17 @@ class RepositoryIdentities:
         return found
 
     def end(self) -> None:
-        """End the process. It is started again when something is read."""
-        with self._lock:  # another thread may read just now
+        """End the process; the next call of `read` starts a new one."""
+        with self._lock:  # another thread may be reading
             self._process.end()
 
 
-# In the process.
-
-
 class _Stopped(Exception):
-    """Nobody wants the answer any more."""
+    """Raised in the process when its answer is no longer wanted."""
 
 
 class _Responder:
-    """Answers questions, one after the other."""
+    """The process's side of the connection; answers one question after another."""
 
     def __init__(self, silent_s: float) -> None:
         self._silent_s = silent_s
@@ -436,7 +441,7 @@ class _Responder:
         self._texts: dict[str, str] = {}
 
     def serve(self) -> None:
-        """Answer until the parent is gone."""
+        """Answer questions until the parent is gone."""
         self._send(_Alive())
         while True:
             die_after(IDLE_S)
@@ -446,14 +451,14 @@ class _Responder:
             self._beat_at = 0.0
             self._beat()
             answer = _dump(self._answered(_load(frame, _ToChild)))
-            # Whoever asked may take it later.
+            # The parent may read the answer later.
             die_after(IDLE_S)
             self._frames.send(answer)
 
     def _answered(self, question: Any) -> Struct:
         try:
             answer = _Answered(self._answer(question))
-            # What was out of memory may have been taken for missing.
+            # Objects may have been taken for missing because memory ran out; then this allocation fails.
             bytearray(_HEADROOM)
         except _Stopped:
             return _Answered(None)
@@ -516,7 +521,7 @@ class _Responder:
         return reply.times
 
     def _beat(self) -> None:
-        """Say that it goes on, once a second."""
+        """Send a sign of life, at most once a second."""
         now = time.monotonic()
         if now >= self._beat_at:
             self._beat_at = now + _BEAT_S
@@ -528,7 +533,7 @@ class _Responder:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the questions of the process that started this one."""
+    """Answer the questions of the parent process and return the exit code."""
     silent_s, most_memory = arguments
     limit_memory(int(most_memory))
     try:

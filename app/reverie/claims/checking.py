@@ -1,11 +1,11 @@
-"""Whether the claims of notes hold, are gone, have moved or changed; with the commit that did it.
+"""Checks whether the claims of notes hold, are gone, have moved or changed, and finds the commit responsible.
 
-The rule: a claim is stale only if it held when its line was written and does not hold now. Written is the
-commit since which the line stands in the note, or the repository's commit before the time at which it was
-written elsewhere. What never held as far as can be seen, what is muted (`claims.finding`), ignored or in a
-submodule is unknown.
+A claim is stale only if it held when its line was written and does not hold now. A line was written in the
+commit since which it stands in the note, or, for a note outside the repository, in the last commit before the
+time of writing. A claim that never held as far as can be seen, that is muted (`claims.finding`), ignored or
+in a submodule is unknown.
 
-Threading: as `claims.repository`. Failure: none of its own; what cannot be read proves nothing.
+Threading: as in `claims.repository`. Failure: none of its own; data that cannot be read proves nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from reverie.claims.manifests import (
     NOTHING,
     RUNTIMES,
     Manifest,
-    RepositoryWords,
     agrees,
     as_claimed,
     is_manifest,
@@ -32,6 +31,7 @@ from reverie.claims.manifests import (
     parse_manifest,
 )
 from reverie.claims.repository import HistoryCommit, ProjectRepository
+from reverie.claims.words import RepositoryWords
 from reverie.values import Struct, replace
 
 _TREE = 0o040000
@@ -41,7 +41,7 @@ _MOST_NAMESAKES = 3
 
 
 class ClaimState(StrEnum):
-    """What came of checking a claim."""
+    """The result of checking a claim."""
 
     HOLDS = "holds"
     GONE = "gone"
@@ -51,7 +51,7 @@ class ClaimState(StrEnum):
 
     @property
     def is_stale(self) -> bool:
-        """Whether it held once and does not any more."""
+        """Whether the claim held once and no longer does."""
         return self in (ClaimState.GONE, ClaimState.MOVED, ClaimState.CHANGED)
 
 
@@ -59,29 +59,29 @@ class CheckedNote(Struct, frozen=True):
     """A text whose claims are checked."""
 
     path: str
-    """As it is shown."""
+    """The path for display."""
     text: str
     place: str = ""
-    """Where it lies in the repository; empty: elsewhere."""
+    """The path in the repository; empty for a note elsewhere."""
     written_s: int | None = None
-    """When it was written last, in seconds; for a note outside of the repository."""
+    """When a note outside the repository was last written, in seconds."""
     line_times: Callable[[], Mapping[str, int]] = dict
-    """When a (stripped) line was written, in seconds, where that is known; asked only if it matters."""
+    """Returns when each (stripped) line was written, in seconds, as far as known; called only if needed."""
     neighbours: frozenset[str] = frozenset()
-    """The notes that lie beside one outside of the repository: what its links lead to."""
+    """The notes beside one outside the repository: possible targets of its links."""
 
 
 class Evidence(Struct, frozen=True):
-    """The commit since which a claim does not hold."""
+    """The commit since which a claim no longer holds."""
 
     commit: str
     date: str
-    """As ISO 8601, UTC."""
+    """In ISO 8601, UTC."""
     subject: str
 
 
 class CheckedClaim(Struct, frozen=True):
-    """A claim of a note and what came of it."""
+    """A claim of a note and the result of its check."""
 
     path: str
     line: int
@@ -90,11 +90,11 @@ class CheckedClaim(Struct, frozen=True):
     token: str
     state: ClaimState
     to: str = ""
-    """The new path, version, command or port; empty: there is none."""
+    """The new path, version, command or port; empty if there is none."""
     replacement: str = ""
-    """What the token would be replaced with; empty: nothing fits into its place."""
+    """The replacement of the token; empty if nothing fits in its place."""
     written_at: str = ""
-    """The commit that the claim was compared with."""
+    """The commit with which the claim was compared."""
     evidence: Evidence | None = None
 
 
@@ -107,14 +107,14 @@ class _Fate(Struct, frozen=True):
 
 
 class _Known(Struct):
-    """The claims of a note, and what came of them until something changes that they name."""
+    """The claims of a note and their results, until something that they name changes."""
 
     note_text: str
     claims: tuple[Claim, ...]
     words: frozenset[str]
     names: frozenset[str]
     beside: int
-    """A hash of the notes beside it: what its links lead to."""
+    """A hash of the notes beside it, which its links may name."""
     checked: tuple[CheckedClaim, ...] | None = None
 
 
@@ -123,7 +123,7 @@ _HOLDS = _Fate(ClaimState.HOLDS)
 
 
 def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
-    """The claims of a note where there is no repository: what is there holds, nothing is stale."""
+    """Check the claims of a note without a repository: an existing path holds, and nothing is stale."""
     checked = []
     for claim in find_claims(note.text, note.path):
         holds = claim.kind in _PATHS and os.path.lexists(project / claim.value)
@@ -133,7 +133,7 @@ def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
 
 
 def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
-    """`text` with the replacement of each stale token that has one; nothing else of it changes."""
+    """Return `text` with each stale token replaced that has a replacement; the rest is unchanged."""
     lines = text.splitlines(keepends=True)
     for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
         if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
@@ -145,7 +145,7 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
 
 
 def in_one_line(claim: CheckedClaim) -> str:
-    """A stale claim in one line: `src/a.py moved to src/b.py (1a2b3c4d5e, 2026-01-02: Rename)`."""
+    """Return a stale claim on one line: `src/a.py moved to src/b.py (1a2b3c4d5e, 2026-01-02: Rename)`."""
     what = "is gone" if claim.state is ClaimState.GONE else claim.state.value
     text = f"{claim.token} {what}" + (f" to {claim.to}" if claim.to else "")
     if claim.evidence is not None:
@@ -155,10 +155,10 @@ def in_one_line(claim: CheckedClaim) -> str:
 
 
 class ClaimChecker:
-    """Checks notes against one repository. Keep it: after `refresh` it reads only what is new."""
+    """Checks notes against one repository; reuse it, because after `refresh` it reads only new objects."""
 
     def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
-        """`look_at_disk`: what lies in the checkout untracked is there, too."""
+        """Create a checker; with `look_at_disk` untracked files of the checkout count as present."""
         self.repository = repository
         self._contents = RepositoryWords(repository)
         self._disk = look_at_disk
@@ -166,11 +166,11 @@ class ClaimChecker:
         self._manifest_paths: tuple[int, list[str]] = -1, []
         self._present = set[str]()
         self._changed = set[str]()
-        """Names of the files and directories that changed since the last check."""
+        """The names of files and directories that changed since the last check."""
         self._known: dict[str, _Known] = {}
 
     def refresh(self) -> bool:
-        """Stand at HEAD as it is now; False: it has not moved."""
+        """Move to the present HEAD; return False if it has not moved."""
         paths = self.repository.refresh()
         if paths is None:
             return False
@@ -188,7 +188,10 @@ class ClaimChecker:
     def check(
         self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None
     ) -> list[CheckedClaim]:
-        """Check the claims of all `notes`, in order. `check` is called for each, and may raise to stop."""
+        """Check the claims of all `notes`, in order.
+
+        `check` is called for each note and may raise to stop.
+        """
         found = []
         for note in notes:
             check()
@@ -197,7 +200,7 @@ class ClaimChecker:
         before, self._present = self._present, self._contents.present(words)
         changed = self._changed | (before ^ self._present)
         self._changed = set()
-        # Those that are not asked for now, too: what has changed is told once.
+        # Notes that are not checked now are reset too, because a change is reported only once.
         for known in self._known.values() if changed else ():
             if not changed.isdisjoint(known.names):
                 known.checked = None
@@ -209,7 +212,7 @@ class ClaimChecker:
         for note, known, (fates, written) in todo:
             check()
             known.checked = tuple(self._finish(note, known.claims, fates, written))
-            # Where something went may go on from there.
+            # The new place may change again later.
             known.names |= {_last(claim.to) for claim in known.checked if claim.to}
         return [claim for _note, known in found for claim in known.checked or ()]
 
@@ -227,7 +230,7 @@ class ClaimChecker:
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
-        """What can be said without the history, and since when the lines of the rest are there."""
+        """Return the results that need no history, and the commits that wrote the lines of the others."""
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):
             if self._holds_now(claim, note):
@@ -260,7 +263,7 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """A path as the kind of thing that is or was there."""
+        """Return a path claim with the kind of the entry that is or was at the path."""
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim
         if claim.kind is ClaimKind.PATH and claim.value in self.repository.now.files:
@@ -287,8 +290,6 @@ class ClaimChecker:
                 found[line] = commit
         return found
 
-    # Now.
-
     def _holds_now(self, claim: Claim, note: CheckedNote) -> bool:
         if claim.kind in _WORDS:
             return claim.value in self._present
@@ -305,7 +306,7 @@ class ClaimChecker:
                 for version in one.versions.get(name, ())
             )
         if claim.kind is ClaimKind.FILELINE:
-            return False  # whether the line is still the same one, its origin tells
+            return False  # only its origin shows whether it is still the same line
         if claim.kind is ClaimKind.LINK and not note.neighbours.isdisjoint(
             (claim.value, f"{claim.value}.md")
         ):
@@ -319,7 +320,7 @@ class ClaimChecker:
         return self._disk and os.path.lexists(self.repository.project / place)
 
     def _exact(self, value: str, note: CheckedNote, claim: Claim | None = None) -> Iterator[str]:
-        """The places that a path in a note may mean, the nearest first."""
+        """Yield the paths that a path in a note may mean, the nearest first."""
         base = posixpath.dirname(note.place)
         if claim is not None and claim.kind is ClaimKind.LINK:
             target = posixpath.normpath(posixpath.join(base, value))
@@ -346,7 +347,7 @@ class ClaimChecker:
         return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
     def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
-        """Every path that ends in `value`, now or at a commit."""
+        """Return every path that ends in `value`, now or at a commit."""
         repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
         known = set(repository.now.names.get(name, ()))
         if commit is not None:
@@ -378,8 +379,6 @@ class ClaimChecker:
         text = self.repository.text_at(commit, path)
         return NOTHING if text is None else parse_manifest(path.rpartition("/")[2], text)
 
-    # Then, and what happened since.
-
     def _fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
         if claim.kind is ClaimKind.COMMAND and not claim.value.startswith("go "):
             return self._command_fate(claim, written)
@@ -408,9 +407,9 @@ class ClaimChecker:
         if exact:
             then = [exact]
             if "/" not in value and any(repository.at(written, path) is not None for path in elsewhere):
-                return _HOLDS  # one of several of that name, then and now
+                return _HOLDS  # one of several files of that name, then and now
             if "/" not in value and len(elsewhere) > 1:
-                return _UNKNOWN  # one of several of that name now: nothing says which
+                return _UNKNOWN  # one of several files of that name now, and it is unknown which
         else:
             if elsewhere:
                 return _HOLDS
@@ -428,7 +427,7 @@ class ClaimChecker:
         if len(targets) == 1 and len(gone) == sum(bool(target) for target, _commit in gone):
             to = targets.pop()
             if "/" not in value and elsewhere and to not in elsewhere:
-                return _UNKNOWN  # another one has that name now
+                return _UNKNOWN  # another file has that name now
             return _Fate(ClaimState.MOVED, commit, to, self._as_written(claim, note, then[0], to))
         if elsewhere:
             return _UNKNOWN
@@ -445,7 +444,7 @@ class ClaimChecker:
 
     @staticmethod
     def _as_written(claim: Claim, note: CheckedNote, old: str, new: str) -> str:
-        """A new path in the form in which the note has the old one; empty: it does not fit there."""
+        """Return a new path in the style of the old one in the note; empty if it does not fit there."""
         if claim.kind is ClaimKind.LINK:
             base = posixpath.dirname(note.place)
             target = new.removesuffix(".md") if claim.detail == "wiki" else new
@@ -470,7 +469,7 @@ class ClaimChecker:
         return _dressed(claim.token, shown)
 
     def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
-        """A line of a file: it moved with its file, within it, or it is gone."""
+        """Return what happened to a line of a file: it moved with its file or within it, or is gone."""
         repository, number = self.repository, int(claim.detail)
         path = next((p for p in self._exact(claim.value, note) if repository.at(written, p) is not None), "")
         if not path:
@@ -561,7 +560,7 @@ class ClaimChecker:
                 v for one in (now.get(path, NOTHING), *now.values()) for v in one.versions.get(name, ())
             ]
             if not declared and name in RUNTIMES:
-                return _UNKNOWN  # nobody has to declare those
+                return _UNKNOWN  # runtimes need not be declared
             if not declared:
                 return _Fate(ClaimState.GONE, commit, claim=shown)
             version = as_claimed(claim.detail, declared[0])
@@ -585,12 +584,12 @@ class ClaimChecker:
                 continue
             to = self._new_port(claim.value, commit, path) if claim.kind is ClaimKind.PORT else ""
             if claim.kind is ClaimKind.PORT and not to:
-                return _UNKNOWN  # other programs have ports, too
+                return _UNKNOWN  # the port may belong to another program
             return _Fate(ClaimState.CHANGED if to else ClaimState.GONE, commit, to, to)
         return _UNKNOWN
 
     def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
-        """The commit that took the word out of a file, wherever that file was renamed to before."""
+        """Return the commit that removed the word from a file, following renames, and its path then."""
         repository, pattern = self.repository, re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         commit: HistoryCommit | None = None
         for _ in range(6):
@@ -621,7 +620,7 @@ class ClaimChecker:
 
 
 def _proof(claim: Claim) -> re.Pattern[str]:
-    """What shows in a text that a name is defined there, or a number is a port."""
+    """Return a pattern for text that defines the claimed name, or shows that the number is a port."""
     name = re.escape(claim.value)
     if claim.kind is ClaimKind.PORT:
         return re.compile(rf"(?i:port)\W{{0,12}}{name}\b|:{name}\b|\b{name}:\d|EXPOSE\s+{name}|-p\s*{name}")
@@ -660,6 +659,6 @@ def _without_first_word(claim: Claim) -> Claim:
 
 
 def _dressed(token: str, path: str) -> str:
-    """A path with what decorates the token: `./` before it, `/` after it."""
+    """Return the path with the decoration of the token: a leading `./` or `/`, a trailing `/`."""
     front = "./" if token.startswith("./") else "/" if token.startswith("/") else ""
     return front + path.rstrip("/") + ("/" if token.endswith("/") else "")

@@ -1,8 +1,9 @@
-"""Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
+"""Finds statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
 
-Found in code spans, fences, directory trees and prose, whatever language the prose is in. Finding is liberal:
-a token that was never true of the repository raises no alarm later. What a note says was, is to be or is not
-(plans, logs, negations, "A -> B") is found as well and marked: it may hold, but it is never stale.
+They are found in code spans, fences, directory trees and prose, whatever the language of the prose. The
+search is liberal, because a token that was never true of the repository causes no alarm later. A statement
+about the past, the future or something absent (plans, logs, negations, "A -> B") is found too and marked as
+muted: it may hold, but it is never stale.
 
 Pure. Failure: none; any text has zero or more claims.
 """
@@ -21,11 +22,11 @@ from reverie.values import Struct, replace
 
 MOST_LINES = 20_000
 MOST_CHARS = 2_000
-"""Longer lines are data, not prose."""
+"""The length from which a line counts as data and not as prose."""
 
 
 class ClaimKind(StrEnum):
-    """What a claim is about."""
+    """The subject of a claim."""
 
     PATH = "path"
     FILE = "file"
@@ -40,27 +41,26 @@ class ClaimKind(StrEnum):
 
 
 class Claim(Struct, frozen=True):
-    """One statement of one line."""
+    """One statement in one line."""
 
     line: int
-    """From 1."""
+    """The line number, counted from 1."""
     start: int
-    """Where the token begins in the line, in characters."""
+    """The position of the token in the line, in characters."""
     kind: ClaimKind
     token: str
-    """As it stands in the line; what a fix replaces."""
+    """The token as written in the line, which a fix replaces."""
     value: str
-    """A path without decoration, a name, a port; of a command its tool and what it runs: `npm build`."""
+    """A path without decoration, a name or a port; for a command its tool and target: `npm build`."""
     detail: str = ""
-    """A version or a line number; of an entry of a tree: `tree`."""
+    """A version or a line number; `tree` for an entry of a directory tree."""
     text: str = ""
-    """The whole line, without what surrounds it: its origin is found by that."""
+    """The whole line, stripped, by which its origin is found."""
     muted: str = ""
-    """Why it is never stale: `plan`, `log`, `negated`, `arrow`; empty: it may be."""
+    """Why the claim is never stale: `plan`, `log`, `negated`, `arrow`; empty if it may be stale."""
 
 
-# What a line or a whole note is about. To be quiet once too often is the safe side.
-
+# The patterns mute too much rather than too little: a missed stale claim does less harm than a false one.
 _TABLE = resource_table("claims.toml")
 
 
@@ -86,7 +86,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
-    """Tell why nothing in the note at `path` is stale, by its name: `log`, `plan`, or empty."""
+    """Return why, by its name, nothing in the note at `path` is stale: `log`, `plan`, or empty."""
     path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
@@ -104,10 +104,10 @@ _CODE = re.compile(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]
 
 @lru_cache(256)
 def _muted_by(sentence: str) -> str:
-    """What mutes a sentence. Each of its claims asks."""
+    """Return why a sentence is muted, or empty. Cached, because each claim of the sentence calls it."""
     if _ARROW.search(sentence):
         return "arrow"
-    # What a file is called says nothing: `old.py`, `delete-user.ts`.
+    # The words in a file name mean nothing: `old.py`, `delete-user.ts`.
     sentence = _CODE.sub("`", sentence)
     if _DATED.search(sentence) or _REPORTED.search(sentence):
         return "log"
@@ -115,8 +115,6 @@ def _muted_by(sentence: str) -> str:
         return "negated"
     return "plan" if _PLANNED.search(sentence) else ""
 
-
-# Tokens.
 
 _EXTENSIONS = frozenset(_TABLE["words"]["extensions"].split())
 _NAMED_FILES = frozenset(_TABLE["words"]["files"].split())
@@ -157,7 +155,6 @@ _WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]\[|#\n]{1,200})(?:[|#][^\]\[]{0,200
 _BOLD = re.compile(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
 _SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
 
-# Commands.
 
 _RUNNERS = frozenset(("npm", "pnpm", "yarn", "bun"))
 _NOT_SCRIPTS = frozenset(_TABLE["words"]["no_scripts"].split())
@@ -186,14 +183,14 @@ _OPTION_WITH_VALUE = frozenset(
 
 
 def _command(text: str) -> tuple[str, str] | None:
-    """The part of a shell command that names what the repository defines, and its value."""
+    """Return the part of a shell command that names something in the repository, and its value."""
     found = _COMMAND.match(text)
     if found is None:
         return None
     tool, words = found["tool"], found["rest"].split()
     used, name = _script(tool, words)
     if tool in ("uv", "poetry", "bun") and ("/" in name or "." in name):
-        return None  # a file, which is found as one
+        return None  # a file, which is found as a path
     if not name or not _SCRIPT_NAME.match(name.removeprefix("./")) or _PLACEHOLDER.search(name):
         return None
     pieces, end = [tool, *words[:used]], 0
@@ -203,7 +200,10 @@ def _command(text: str) -> tuple[str, str] | None:
 
 
 def _script(tool: str, words: list[str]) -> tuple[int, str]:
-    """How many words of the command name the script, and its name; empty if none does."""
+    """Return how many words of the command include the script's name, and that name.
+
+    Empty if there is none.
+    """
     at = 0
     if tool == "go":
         targets = [i for i, word in enumerate(words) if word.startswith("./") and word != "./..."]
@@ -234,11 +234,8 @@ def _script(tool: str, words: list[str]) -> tuple[int, str]:
     return at + 1, words[at] if "=" not in words[at] else ""
 
 
-# Finding.
-
-
 class _LineContext(Struct):
-    """Where the finder is: the line, and what mutes it."""
+    """The current line and the reason for which it is muted."""
 
     number: int = 0
     text: str = ""
@@ -246,7 +243,10 @@ class _LineContext(Struct):
 
 
 def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
-    """The claims of a note, in order. `path`: where it lies, for a name like `plan.md` mutes all of it."""
+    """Return the claims of a note, in order.
+
+    `path` is the path of the note, since a name like `plan.md` mutes all of it.
+    """
     lines = text.splitlines()[:MOST_LINES]
     whole = note_is_muted(path) if path else ""
     found = dict[tuple[int, int], Claim]()
@@ -269,7 +269,7 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
 
 
 def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Each line with its claims and what mutes it."""
+    """Yield each line with its claims and the reason for which it is muted."""
     title = _title_of(lines)
     at, sections, parents, intro = (
         _after_front_matter(lines),
@@ -322,7 +322,10 @@ def _after_front_matter(lines: list[str]) -> int:
 
 
 def _title_of(lines: list[str]) -> int:
-    """Find the line, from 1, of a note's title: its one heading of the first level; 0: there is none."""
+    """Return the line, counted from 1, of the note's title: its only first-level heading.
+
+    0 if there is none.
+    """
     found, fence = list[int](), ""
     for number, line in enumerate(lines, 1):
         mark = re.match(r"^\s*(`{3,}|~{3,})", line)
@@ -334,8 +337,11 @@ def _title_of(lines: list[str]) -> int:
 
 
 def _title_muted_by(title: str) -> str:
-    """What mutes a whole note by its title. A version or a date there is that of the note or of what it is
-    about, and mutes nothing; unless the title begins with it, as that of a report or release does."""
+    """Return why the title mutes the whole note, or empty.
+
+    A version or date inside the title belongs to the note or its subject and mutes nothing. At the beginning
+    it does mute, because reports and releases are titled like that.
+    """
     if _NUMBERED.match(title.lstrip(" *_`")):
         return _section(title)
     return _section(re.sub(r"\s+", " ", _NUMBERED.sub(" ", title)).strip())
@@ -351,7 +357,7 @@ _STARTS_BLOCK = re.compile(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 
 
 def _around(lines: list[str], at: int) -> tuple[str, int]:
-    """The paragraph that line `at` is in, as one text, and where the line begins in it."""
+    """Return the paragraph that contains line `at`, and the position of that line in it."""
     first = at
     while (
         first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip()
@@ -418,7 +424,7 @@ def _judged(claim: Claim, around: tuple[str, int]) -> Claim:
 
 
 def _span(number: int, start: int, body: str) -> Iterator[Claim]:
-    """The claims of a code span."""
+    """Yield the claims of a code span."""
     line_of = _FILE_LINE.match(body)
     if line_of and not _ELSEWHERE.search(body) and not _PLACEHOLDER.search(line_of["path"]):
         yield Claim(number, start, ClaimKind.FILELINE, body, plain_path(line_of["path"]), line_of["line"])
@@ -454,7 +460,7 @@ def _span(number: int, start: int, body: str) -> Iterator[Claim]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is spelt as names in code are: camel or snake case."""
+    """Return whether a word is spelt like a name in code: in camel or snake case."""
     return (
         bool(re.search(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]", word))
         and len(word) >= 5
@@ -485,7 +491,7 @@ def _path_kind(text: str) -> ClaimKind | None:
 
 
 def plain_path(path: str) -> str:
-    """A path without what only decorates it."""
+    """Return a path without decoration such as a leading `./`."""
     return path.removeprefix("./").strip("/")
 
 
@@ -528,7 +534,7 @@ def _versions_in(number: int, text: str, offset: int = 0) -> Iterator[Claim]:
             or name.count("/") > 1
         ):
             continue
-        # Only the version where emphasis or the like stands between the two.
+        # Only the version, if emphasis or similar stands between name and version.
         start = found.start("version") if re.search(r"[*`(:]", found["gap"]) else found.start()
         version = found["version"].removeprefix("v")
         if _OR_HIGHER.match(text, found.end()) and not version.endswith("+"):
@@ -557,8 +563,6 @@ def _link(number: int, start: int, target: str, *, wiki: bool) -> Iterator[Claim
         return
     yield Claim(number, start, ClaimKind.LINK, path, path, "wiki" if wiki else "")
 
-
-# Fences and trees.
 
 _SHELLS = frozenset(
     (
@@ -640,7 +644,7 @@ def _is_indented_tree(body: list[str]) -> bool:
 def _tree(
     body: list[str], first: int, *, indented: bool = False
 ) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """The entries of a drawn tree, each with its path from the root of the tree."""
+    """Yield the entries of a drawn tree, each with its path from the root of the tree."""
     stack = list[tuple[int, str]]()
     base = ""
     for number, line in enumerate(body, first + 1):

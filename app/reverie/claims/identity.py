@@ -1,9 +1,9 @@
-"""Which repository stands in a directory: its root commits and its remotes.
+"""The identity of the repository in a directory: its root commits and its remotes.
 
 At most `MOST_COMMITS` commits are walked; a shallow clone has no roots. Addresses are compared without
-protocol, user and password, which are never kept.
+protocol, user and password, which are never stored.
 
-Threading: blocks, perhaps for ever: ask through `claims.apart`. Failure: none; an unreadable repository
+Threading: blocks, possibly for ever, so callers use `claims.apart`. Failure: none; an unreadable repository
 counts as none.
 """
 
@@ -32,8 +32,11 @@ _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
 def read_identity(
     path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
 ) -> Identity | None:
-    """Identify the repository at `path` itself; None where there is none that can be read. `known`: what it
-    was before; roots that are still in it are not searched for again. `check` may raise to stop."""
+    """Return the identity of the repository at `path` itself; None if there is none that can be read.
+
+    `known` is its earlier identity; roots that it still contains are not searched for again. `check` may
+    raise to stop.
+    """
     try:
         repository = open_repository(path)
         return Identity(_roots(repository, known, check), _remotes(repository))
@@ -42,14 +45,14 @@ def read_identity(
 
 
 def remote_key(url: str) -> str:
-    """Return `host/path` of a remote's address, in lower case; the empty text for none."""
+    """Return `host/path` of a remote's address, in lower case; empty for no address."""
     url = url.strip()
     scp = _SCP.fullmatch(url)
     try:
         if "://" in url:
             parts = urlsplit(url)
             host, path = parts.hostname or "", parts.path
-        elif scp is not None and len(scp[1]) > 1:  # one letter is a drive
+        elif scp is not None and len(scp[1]) > 1:  # a single letter is a drive
             host, path = scp[1], scp[2]
         else:
             host, path = "", url

@@ -1,6 +1,6 @@
-"""What the manifests of a project define: scripts, targets, packages, versions.
+"""The definitions in the manifests of a project: scripts, targets, packages and versions.
 
-Manifests are parsed by their text alone and never run; whatever cannot be parsed defines nothing.
+Manifests are only parsed as text and never run; one that cannot be parsed defines nothing.
 
 Pure. Failure: none.
 """
@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from reverie.claims.repository import HistoryCommit, ProjectRepository
 from reverie.values import Struct, field
 
 _BY_NAME = re.compile(
@@ -42,31 +41,31 @@ RUNTIMES = frozenset(("node", "npm", "pnpm", "yarn", "bun", "deno", "python", "g
 
 
 class Manifest(Struct, frozen=True):
-    """What one file defines."""
+    """The definitions in one file."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)
-    """`npm build`, `make test`, `cargo server`, and what it runs."""
+    """The command of each script, by name: `npm build`, `make test`, `cargo server`."""
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Declared versions by package, the names as `package_name` spells them."""
+    """The declared versions of each package, by its name as spelt by `package_name`."""
 
 
 NOTHING = Manifest()
 
 
 def is_manifest(name: str) -> bool:
-    """Whether a file of this name defines scripts or packages."""
+    """Return whether a file of this name defines scripts or packages."""
     return _BY_NAME.match(name) is not None
 
 
 def package_name(name: str) -> str:
-    """One spelling for `Next.js`, `next`, `Tailwind CSS` and `tailwindcss`."""
+    """Return one common spelling, as for `Next.js` and `next`, or `Tailwind CSS` and `tailwindcss`."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     return _ALIASES.get(plain, plain)
 
 
 @lru_cache(4096)
 def parse_manifest(name: str, text: str) -> Manifest:
-    """What the manifest called `name` defines."""
+    """Return the definitions in the manifest called `name`."""
     versions, scripts = dict[str, tuple[str, ...]](), dict[str, str]()
     try:
         for package, version in _packages(name, text):
@@ -204,16 +203,13 @@ def _mapping(data: Any, *path: str) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-# Versions.
-
-
 def _numbers(text: str) -> tuple[int, ...]:
     found = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def agrees(claimed: str, declared: str) -> bool:
-    """Whether a declared version (`^14.2.3`, `>=3.11,<4`) is what a note says (`14`, `14.2`, `3.11+`)."""
+    """Return whether a declared version (`^14.2.3`, `>=3.11,<4`) matches a claimed one (`14`, `3.11+`)."""
     wanted, base = _numbers(claimed), _numbers(declared)
     if not wanted or not base:
         return False
@@ -227,7 +223,7 @@ def agrees(claimed: str, declared: str) -> bool:
     length = min(len(wanted), len(base))
     if base[:length] == wanted[:length]:
         return True
-    # A range allows what is above its lower bound, as far as it goes.
+    # A range also allows versions above its lower bound, up to its upper one.
     if declared.lstrip().startswith(">") and wanted >= base:
         upper = re.search(r"<\s*(\d+(?:\.\d+)*)", declared)
         return upper is not None and wanted < _numbers(upper[1])
@@ -235,107 +231,9 @@ def agrees(claimed: str, declared: str) -> bool:
 
 
 def as_claimed(claimed: str, declared: str) -> str:
-    """A declared version in the form in which a note claims one: `14.2` where it says `13.1`."""
+    """Return a declared version in the form of the claim: `14.2` if the note says `13.1`."""
     base = _numbers(declared)
     length = len(_numbers(claimed))
     front = re.match(r"^[^\d]*", claimed)
     back = re.search(r"(?:\.x)?\+?$", claimed)
     return f"{front[0] if front else ''}{'.'.join(map(str, base[:length]))}{back[0] if back else ''}"
-
-
-# Which names and numbers occur in the texts of a repository: symbols, environment variables, ports.
-#
-# Prose, lock files and minified code do not count: that a note names a thing is no proof that it is there.
-# What was read is kept by its object, so that after a commit only new objects are read.
-#
-# Threading: as `claims.repository`. Failure: none; texts above a bound are left out, which `limits` says.
-
-
-MOST_BYTES = 256 << 20
-MOST_OLD_BLOBS = 10_000
-_MOST_PLACES = 12
-_NO_CODE = re.compile(
-    r"\.(?:md|mdx|mdc|rst|txt|adoc|lock|svg|png|jpe?g|gif|ico|woff2?|ttf|pdf|zip|gz|map|snap|csv|tsv|ipynb|po|jsonl|parquet)$"
-    r"|\.min\.(?:js|css)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum|bun\.lockb|uv\.lock|LICENSE|CHANGELOG[^/]*)$"
-    r"|(?:^|/)(?:node_modules|vendor|third_party|dist)/",
-    re.IGNORECASE,
-)
-_NONE = frozenset[bytes]()
-_NUMBERS = re.compile(rb"(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
-_SPACED = bytes(
-    one if chr(one).isascii() and (chr(one).isalnum() or one == ord("_")) else 32 for one in range(256)
-)
-"""To split a text into words, in a third of the time that a pattern takes."""
-
-
-class RepositoryWords:
-    """The words of a repository's files as it stands now, and of what it held before."""
-
-    def __init__(self, repository: ProjectRepository) -> None:
-        self._repository = repository
-        self._wanted = set[bytes]()
-        self._found: dict[str, frozenset[bytes]] = {}
-        self._old: dict[bytes, frozenset[bytes]] = {}
-        self._bytes = 0
-        self._lost: dict[bytes, list[tuple[int, str]]] = {}
-
-    def present(self, words: Iterable[str]) -> set[str]:
-        """Those of `words`, and of all that were asked for before, that are there now: in a file, or as the
-        name of one."""
-        asked = {word.encode() for word in words}
-        if not asked <= self._wanted:
-            self._wanted |= asked
-            self._found.clear()
-            self._old.clear()
-            self._bytes = 0
-        if not self._wanted:
-            return set()
-        repository = self._repository
-        stems = {name.partition(".")[0] for name in repository.now.names}
-        present = {word for word in self._wanted if word.decode() in stems}
-        for path, (oid, mode) in repository.now.files.items():
-            known = self._found.get(oid)
-            if known is None:
-                known = frozenset[bytes]()
-                if mode != 0o120000 and not _NO_CODE.search(path) and self._bytes < MOST_BYTES:
-                    data = repository.read(oid) or b""
-                    self._bytes += len(data)
-                    known = self._wanted_in(data)
-                self._found[oid] = known
-            present |= known
-        if self._bytes >= MOST_BYTES:
-            repository.limits.add(f"Names were looked up in {MOST_BYTES >> 20} MiB of files only.")
-            return {word.decode() for word in self._wanted}
-        return {word.decode() for word in present}
-
-    def _wanted_in(self, data: bytes) -> frozenset[bytes]:
-        found = self._wanted.intersection(data.translate(_SPACED).split())
-        numbers = {word for word in found if word.isdigit()}
-        if numbers:
-            found = (found - numbers) | numbers.intersection(_NUMBERS.findall(data))
-        return frozenset(found) if found else _NONE
-
-    def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find which files lost these words, that do not occur now, after the commit at place `since`.
-        One pass over the texts that were changed or deleted, newest first, for all of them."""
-        repository, seen = self._repository, set[bytes]()
-        wanted = {word.encode() for word in words}
-        self._lost = {word: [] for word in wanted}
-        for at in range(repository.newest, since) if wanted else ():
-            for change in repository.changes_of(at):
-                if change.status == "A" or change.raw in seen or _NO_CODE.search(change.path):
-                    continue
-                if len(seen) >= MOST_OLD_BLOBS:
-                    repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
-                    return
-                seen.add(change.raw)
-                known = self._old.get(change.raw)
-                if known is None:
-                    known = self._old[change.raw] = self._wanted_in(repository.read(change.blob) or b"")
-                for word in wanted & known:
-                    self._lost[word].append((at, change.path))
-
-    def places(self, commit: HistoryCommit, word: str) -> list[str]:
-        """The files that lost `word` after a commit, those that did last first."""
-        found = (path for at, path in self._lost.get(word.encode(), ()) if at < commit.at)
-        return list(dict.fromkeys(found))[:_MOST_PLACES]

@@ -1,10 +1,10 @@
 """One project and the claims about it: its own notes, the check, and fixes of its files.
 
-Its own notes are `CLAUDE.md`, `.serena/memories` and the like, or any file that is named; they are checked at
-HEAD or at a commit, in a checkout or a bare repository. A fix replaces tokens and nothing else, by an atomic
-write that refuses a file that has changed meanwhile.
+Its own notes are `CLAUDE.md`, `.serena/memories` and the like, or any files named by the caller. They are
+checked at HEAD or at a commit, in a checkout or a bare repository. A fix replaces tokens and nothing else, by
+an atomic write that refuses a file that changed meanwhile.
 
-Threading: one thread at a time, in a process of its own (`claims.apart`): what is read may never answer.
+Threading: one thread at a time, in a separate process (`claims.apart`), because reading may never end.
 Failure: `UserError`.
 """
 
@@ -42,21 +42,21 @@ _LINK = 0o120000
 
 
 class ClaimReport(Struct, frozen=True):
-    """What came of checking some notes."""
+    """The result of checking some notes."""
 
     claims: tuple[CheckedClaim, ...] = ()
-    """All of them, by note and line."""
+    """All claims, by note and line."""
     notes: int = 0
     commit: str = ""
-    """What they were checked against; empty: there is no repository."""
+    """The commit against which they were checked; empty without a repository."""
     problem: str = ""
-    """Why there is no repository, as a sentence."""
+    """A sentence that says why there is no repository."""
     limits: tuple[str, ...] = ()
-    """What was not looked at, as sentences."""
+    """Sentences about data that was not examined."""
 
     @property
     def stale(self) -> tuple[CheckedClaim, ...]:
-        """Those that held once and do not any more."""
+        """The claims that were true once and no longer are."""
         return tuple(claim for claim in self.claims if claim.state.is_stale)
 
 
@@ -64,9 +64,12 @@ class CheckedProject:
     """One project and the claims about it."""
 
     def __init__(self, project: Path, at: str = "", *, progress: Callable[[], None] = lambda: None) -> None:
-        """`at`: a commit instead of HEAD and the files of the checkout. Raises `StoreError` for an unknown
-        one, `Unavailable` where a commit is asked for and there is no repository. `progress` is called again
-        and again while something is read."""
+        """Open the project.
+
+        `at` is a commit to use in place of HEAD and the files of the checkout. `progress` is called
+        repeatedly while reading. Raises `StoreError` for an unknown commit, and `Unavailable` for a commit
+        without a repository.
+        """
         self.project = project
         self.problem = ""
         self.repository: ProjectRepository | None = None
@@ -91,16 +94,16 @@ class CheckedProject:
 
     @property
     def in_checkout(self) -> bool:
-        """Whether the files that lie there now count, and may be fixed."""
+        """Whether the present files of the checkout count and may be fixed."""
         return not self._at and (self.repository is None or not self.repository.is_bare)
 
     def refresh(self) -> None:
-        """Stand at HEAD as it is now."""
+        """Move to the present HEAD."""
         if self._checker is not None:
             self._checker.refresh()
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """The project's own notes, or these files. Raises `StoreError` for one that is not there."""
+        """Return the project's own notes, or these files. Raises `StoreError` for a missing file."""
         if files:
             return [self._named(file) for file in files]
         found = list[CheckedNote]()
@@ -110,7 +113,7 @@ class CheckedProject:
         return found
 
     def check(self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None) -> ClaimReport:
-        """The claims of these notes. `check` may raise to stop."""
+        """Return the report on the claims of these notes. `check` may raise to stop."""
         known = list(notes)
         if self._checker is None or self.repository is None:
             claims = [claim for note in known for claim in check_existence(self.project, note)]
@@ -120,8 +123,10 @@ class CheckedProject:
         return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
 
     def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens of a file of the checkout; False: none has a replacement. Raises
-        `Conflict` where the file has changed since it was read."""
+        """Replace the stale tokens in a file of the checkout; return False if none has a replacement.
+
+        Raises `Conflict` if the file changed since it was read.
+        """
         mine = [claim for claim in claims if claim.path == note.path]
         new, before = fixed(note.text, mine), note.text.encode()
         if new == note.text:
@@ -163,7 +168,7 @@ class CheckedProject:
         path = self.project / place
         try:
             if self.in_checkout:
-                # A link leads to another note, which is read itself.
+                # A link is not followed, because its target is read as a note of its own.
                 data: bytes | None = read_regular(path, MOST_BLOB, follow=False)
             else:
                 known = self.repository.now.files.get(place) if self.repository is not None else None
@@ -185,7 +190,7 @@ def _is_note(place: str) -> bool:
 
 
 def _untracked_notes(project: Path) -> Iterable[str]:
-    """Notes at their usual places, tracked or not; no link is followed."""
+    """Yield the notes at their usual places, tracked or not, without following links."""
     for name in _USUAL_FILES:
         if os.path.lexists(project / name):
             yield name

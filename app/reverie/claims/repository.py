@@ -1,14 +1,14 @@
-"""A project's repository, read through its objects: what is there now, what was there, what became of it.
+"""Reads a project's repository through its objects: its states and the changes between them.
 
-No hook, filter or program of the repository runs, the `git` program is never started, the configuration of
-the person is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
-untrusted: blobs above a limit are not loaded, names that are no UTF-8 stay bytes (surrogates), and history is
-followed for a bounded number of commits and of changed files; `limits` says what was left out.
+No hook, filter or program of the repository runs, the `git` program is never started, the person's
+configuration is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
+untrusted: large blobs are not loaded, names that are not UTF-8 stay bytes (surrogates), and history is
+followed for a limited number of commits and changed files; `limits` says what was left out.
 
-Threading: one thread at a time, in a process of its own (`claims.apart`): libgit2 opens whatever lies where
-git keeps a file, a pipe or a file of a share that hangs too, and holds the interpreter meanwhile. Failure:
-`Unavailable` where it cannot be opened; an object that is missing (a shallow or partial clone) counts as
-nothing.
+Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever lies
+in place of a file of git, even a pipe or a file on a hanging share, and holds the interpreter meanwhile.
+Failure: `Unavailable` if the repository cannot be opened; a missing object (in a shallow or partial clone)
+counts as empty.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 20_000
 MOST_COMPARED = 20_000_000
-"""Entries of directories that are read to follow the history: some ten seconds."""
+"""The number of directory entries that are read to follow the history: about ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
-"""Files and directories of one state, and those that differ between two."""
+"""The number of files and directories in one state, and of differences between two."""
 MOST_CHANGES = 2_000_000
-"""Changed files that are kept, of all commits."""
+"""The number of changed files that are cached, over all commits."""
 _LONGEST_PATH = 4_096
-"""Of a path; no checkout can have a longer one."""
+"""The longest path in characters; no checkout can have a longer one."""
 MOST_CANDIDATES = 300
-"""Added files that a deleted one is compared with."""
+"""The number of added files with which a deleted one is compared."""
 SIMILAR = 0.5
-"""From this share of common bytes on a file is a renamed one, as in git."""
+"""The share of common bytes from which a file counts as renamed, as in git."""
 _KEPT_TEXTS = 400
 _KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
@@ -56,10 +56,10 @@ _SUBMODULE, _LINK, _TREE, _KIND = 0o160000, 0o120000, 0o040000, 0o170000
 
 
 class HistoryCommit(Struct, frozen=True):
-    """A commit of the history that was followed, newest first."""
+    """A commit of the history that was followed."""
 
     at: int
-    """Its place: the newer, the smaller. Those of what a refresh finds are below 0."""
+    """Its position: the newer the commit, the smaller. Commits found by a refresh have negative positions."""
     id: str
     time: int
     """Seconds since 1970."""
@@ -67,33 +67,34 @@ class HistoryCommit(Struct, frozen=True):
 
 
 class FileDelta(NamedTuple):
-    """One file that a commit changed. A named tuple: there are hundreds of thousands."""
+    """One file that a commit changed; a named tuple, because there are hundreds of thousands."""
 
     status: str
-    """`A` added, `D` deleted, `M` changed."""
+    """`A` for added, `D` for deleted, `M` for changed."""
     path: str
     raw: bytes
-    """The id of its blob: the new one of an added file, else the old one."""
+    """The id of the blob: the new one of an added file, else the old one."""
 
     @property
     def blob(self) -> str:
+        """The id of the blob in hexadecimal."""
         return self.raw.hex()
 
 
 class _Entry(NamedTuple):
-    """What lies at a name of a tree."""
+    """An entry of a tree."""
 
     mode: int
     raw: bytes
 
     @property
     def kind(self) -> int:
-        """File, link, tree or submodule."""
+        """The type bits: file, link, tree or submodule."""
         return self.mode & _KIND
 
 
 def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
-    """What became of a file; a directory that has changed is none, a file that became a link is two."""
+    """Yield the changes of a file: none for a directory, two for a file that became a link."""
     before = old if old is not None and old.kind != _TREE else None
     after = new if new is not None and new.kind != _TREE else None
     if before is not None and after is not None and before.kind == after.kind:
@@ -114,18 +115,18 @@ def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
 
 
 class _TooMuchError(Exception):
-    """Two trees differ in more paths than are followed."""
+    """Raised when two trees differ in more paths than are followed."""
 
 
 class _Listing(Struct):
-    """What a tree holds, by path."""
+    """The contents of a tree, by path."""
 
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Id and mode of each file."""
+    """The id and mode of each file."""
     dirs: dict[str, str] = field(default_factory=dict)
     submodules: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
-    """Paths by their last part, those of directories too."""
+    """Paths of files and directories by their last part."""
 
     def put(self, path: str, entry: _Entry) -> None:
         if entry.kind == _SUBMODULE:
@@ -149,20 +150,20 @@ class _Listing(Struct):
 
 
 def open_repository(project: Path) -> pygit2.Repository:
-    """The repository at `project`: a checkout, a linked worktree or a bare one. Raises `Unavailable`."""
+    """Open the repository at `project`: a checkout, a linked worktree or a bare one. Raises `Unavailable`."""
     git = libgit2()
     place = _git_directory(project)
     flags = git.enums.RepositoryOpenFlag
-    # What is read is kept here, as far as it is needed again.
+    # Objects that are needed again are cached by this class and not by libgit2.
     option = git.enums.Option
     git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
-    # A pack may have gigabytes: this much of it is mapped at a time.
+    # A pack may have gigabytes; only this much of it is mapped at a time.
     git.option(option.SET_MWINDOW_SIZE, _WINDOW_BYTES)
     git.option(option.SET_MWINDOW_MAPPED_LIMIT, 4 * _WINDOW_BYTES)
-    # A tree is compared twice, with its parent's and with its child's.
+    # Each tree is compared twice, with that of its parent and that of its child.
     git.option(option.SET_CACHE_OBJECT_LIMIT, git.enums.ObjectType.TREE, 1 << 16)
     try:
-        # A bare opening looks at no index, no work tree and no attributes of it.
+        # Opened as bare, libgit2 reads no index, work tree or attributes.
         opened: pygit2.Repository = git.Repository(str(place), flags.NO_SEARCH | flags.BARE)
     except (git.GitError, ValueError, KeyError) as error:
         raise _unusable(project, str(error)) from error
@@ -170,15 +171,17 @@ def open_repository(project: Path) -> pygit2.Repository:
 
 
 def has_repository(project: Path) -> bool:
-    """Whether there is something at `project` that looks like a repository. Opens nothing."""
+    """Return whether something at `project` looks like a repository, without opening it."""
     return os.path.lexists(project / ".git") or (
         is_directory(project / "objects") and is_file(project / "HEAD")
     )
 
 
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return directories and the files in them that change when the repository at `project` stands elsewhere:
-    a commit, a checkout, a pull. Empty where there is none."""
+    """Return directories with the names of files that change when the repository moves to another commit.
+
+    That happens by a commit, a checkout or a pull. Empty if there is no repository.
+    """
     try:
         place = _git_directory(project)
     except Unavailable:
@@ -211,7 +214,8 @@ def _git_directory(project: Path) -> Path:
     if not line.startswith("gitdir:"):
         raise _unusable(project, "Its .git file names no directory")
     place = Path(os.path.normpath(project / line.removeprefix("gitdir:").strip()))
-    # A worktree's directory names the checkout, a submodule's configuration does; anything else leads astray.
+    # The directory of a worktree names its checkout, and so does the configuration of a submodule. Any other
+    # directory is refused.
     back = _small_text(place / "gitdir").strip()
     if back and os.path.realpath(place / back) == os.path.realpath(dot):
         return place
@@ -229,7 +233,7 @@ def _small_text(path: Path) -> str:
 
 
 class ProjectRepository:
-    """One repository as of one commit. Create it anew for another one; `moved_to` keeps what still holds."""
+    """One repository as of one commit, which `refresh` moves to the present HEAD."""
 
     def __init__(
         self,
@@ -239,15 +243,18 @@ class ProjectRepository:
         most_commits: int = MOST_COMMITS,
         progress: Callable[[], None] = lambda: None,
     ) -> None:
-        """`at`: a commit, branch or tag; without it HEAD. `progress` is called for each object that is read.
-        Raises `Unavailable`, and `ValueError` for a commit that is not there."""
+        """Open the repository at a commit, branch or tag `at`; empty for HEAD.
+
+        `progress` is called for each object that is read. Raises `Unavailable`, and `ValueError` for an
+        unknown commit.
+        """
         self.project = project
         self._progress = progress
         self.git = open_repository(project)
         self._objects = self.git.odb
         self.is_bare = self.git.path.rstrip("/") == str(project) or not is_there(project / ".git")
         self.limits: set[str] = set()
-        """Sentences about what was not looked at."""
+        """Sentences about data that was not examined."""
         self._most_commits = most_commits
         self._texts: OrderedDict[str, bytes | None] = OrderedDict()
         self._trees: OrderedDict[bytes, frozenset[bytes]] = OrderedDict()
@@ -278,8 +285,11 @@ class ProjectRepository:
         self._changes_kept = 0
 
     def refresh(self) -> set[str] | None:
-        """Stand at HEAD as it is now. The paths, those of directories too, that are new, changed or there no
-        more; None: it has not moved. Objects that are known are not read again."""
+        """Move to the present HEAD and return the paths that changed; None if it has not moved.
+
+        The paths include directories and cover added, changed and deleted entries. Known objects are not read
+        again.
+        """
         git = libgit2()
         try:
             head: Any = self.git.revparse_single("HEAD").peel(git.Commit)
@@ -304,7 +314,7 @@ class ProjectRepository:
         return changed
 
     def _list_anew(self, old: bytes, new: bytes) -> set[str]:
-        """What is there now becomes what `new` holds instead of `old`. The paths that are not the same."""
+        """Update the listing from tree `old` to tree `new` and return the paths that differ."""
         try:
             found = [(_text(raw), before, after) for raw, before, after in self._differences(old, new)]
         except (KeyError, _TooMuchError):
@@ -320,7 +330,10 @@ class ProjectRepository:
         return {path for path, *both in found if not all(one and one.kind == _TREE for one in both)}
 
     def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
-        """The commits that `head` has and `before` has not; None where history was rewritten, or of many."""
+        """Return the commits that `head` adds to `before`.
+
+        None if history was rewritten, or for too many commits.
+        """
         found = []
         try:
             if not self.git.descendant_of(head.id, before):
@@ -335,11 +348,12 @@ class ProjectRepository:
             return None  # an amended commit may have been pruned
         return found
 
-    # What is there now, and what was there at a commit.
-
     def _entries(self, tree: bytes) -> frozenset[bytes]:
-        """The entries of a tree as they are stored. Raises `KeyError` for one that is missing. Most are asked
-        for twice, as what a commit made and as what the next one changed."""
+        """Return the entries of a tree in their stored form. Raises `KeyError` if the tree is missing.
+
+        They are cached, because most trees are read twice: as the result of a commit and as the base of the
+        next one.
+        """
         known = self._trees.get(tree)
         if known is not None:
             self._trees.move_to_end(tree)
@@ -357,7 +371,7 @@ class ProjectRepository:
         return known
 
     def _below(self, tree: bytes) -> dict[bytes, _Entry]:
-        """What lies in a tree, by name; nothing in one that is missing."""
+        """Return the entries of a tree by name; empty if the tree is missing."""
         try:
             return dict(map(_parsed, self._entries(tree)))
         except KeyError:
@@ -366,10 +380,10 @@ class ProjectRepository:
     def _differences(
         self, old: bytes | None, new: bytes | None
     ) -> Iterator[tuple[bytes, _Entry | None, _Entry | None]]:
-        """Yield each path at which two trees differ, and what lies there in either; None: an empty tree.
+        """Yield each path at which two trees differ, with its entry in either; None stands for an empty tree.
 
-        Trees that are the same are not read. Raises `KeyError` where one is missing, and `_TooMuchError` for
-        more than `MOST_ENTRIES` paths: ten trees that each hold the next one ten times have 10^10 files.
+        Identical subtrees are not read. Raises `KeyError` for a missing tree, and `_TooMuchError` for more
+        than `MOST_ENTRIES` paths: ten trees that each contain the next one ten times have 10^10 files.
         """
         waiting, count = [(b"", old, new)], 0
         while waiting:
@@ -410,7 +424,7 @@ class ProjectRepository:
         return found
 
     def at(self, commit: HistoryCommit | None, path: str) -> tuple[str, int] | None:
-        """Id and mode of what lay at `path` at a commit (None: now)."""
+        """Return the id and mode of the entry at `path` at a commit (None: now); None if there is none."""
         if commit is None:
             if path in self.now.dirs:
                 return self.now.dirs[path], _TREE
@@ -429,7 +443,7 @@ class ProjectRepository:
         return str(entry.id), int(entry.filemode)
 
     def files_below(self, commit: HistoryCommit, path: str, most: int = 2_000) -> list[str]:
-        """The files in a directory at a commit, relative to it."""
+        """Return the files in a directory at a commit, relative to that directory."""
         found = self.at(commit, path)
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         read = 0
@@ -445,12 +459,12 @@ class ProjectRepository:
         return files
 
     def in_submodule(self, path: str) -> bool:
-        """Whether a path lies in a submodule, now or by what `.gitmodules` said last."""
+        """Return whether a path lies in a submodule."""
         parts = path.split("/")
         return any("/".join(parts[:end]) in self.now.submodules for end in range(1, len(parts) + 1))
 
     def size(self, oid: str) -> int:
-        """Of a blob, without loading it; -1: it is not there."""
+        """Return the size of a blob without loading it; -1 if it is missing."""
         self._progress()
         try:
             return int(self._objects.read_header(oid)[1])
@@ -458,7 +472,7 @@ class ProjectRepository:
             return -1
 
     def blob(self, oid: str) -> bytes | None:
-        """The bytes of a text; None for what is too large, binary or missing."""
+        """Return the bytes of a text, cached; None if it is too large, binary or missing."""
         if oid in self._texts:
             self._texts.move_to_end(oid)
             return self._texts[oid]
@@ -469,7 +483,7 @@ class ProjectRepository:
         return data
 
     def read(self, oid: str) -> bytes | None:
-        """As `blob`, without keeping it."""
+        """Return the bytes of a text like `blob`, without caching them."""
         if not 0 <= self.size(oid) <= MOST_BLOB:
             return None
         try:
@@ -479,12 +493,10 @@ class ProjectRepository:
         return None if kind != libgit2().enums.ObjectType.BLOB or b"\0" in data[:8000] else data
 
     def text_at(self, commit: HistoryCommit | None, path: str) -> str | None:
-        """The text of a file at a commit (None: now)."""
+        """Return the text of a file at a commit (None: now); None if there is none."""
         found = self.at(commit, path)
         data = self.blob(found[0]) if found is not None and found[1] not in (_TREE, _LINK) else None
         return None if data is None else data.decode("utf-8", "replace")
-
-    # History.
 
     def _compared(self, commit: Any) -> list[FileDelta]:
         try:
@@ -500,12 +512,12 @@ class ProjectRepository:
 
     @property
     def length(self) -> int:
-        """How many commits were followed so far."""
+        """The number of commits that were followed so far."""
         return len(self._order)
 
     @property
     def newest(self) -> int:
-        """The place of the newest commit."""
+        """The position of the newest commit."""
         return self._newest
 
     @property
@@ -516,7 +528,7 @@ class ProjectRepository:
         return self._order[at - self._newest]
 
     def commit(self, at: int) -> HistoryCommit:
-        """The commit at a place of the history."""
+        """Return the commit at a position of the history."""
         found = self._commit(at)
         try:
             subject = found.message.partition("\n")[0].strip()
@@ -525,13 +537,13 @@ class ProjectRepository:
         return HistoryCommit(at, str(found.id), int(found.commit_time), subject[:200])
 
     def commit_of(self, name: str) -> HistoryCommit | None:
-        """The commit with this id, if the history that is followed has it."""
+        """Return the commit with this id; None if it is not in the history that is followed."""
         self.walk_until(lambda: name in self._at_of)
         at = self._at_of.get(name)
         return None if at is None else self.commit(at)
 
     def walk_until(self, enough: Callable[[], bool]) -> None:
-        """Follow the history until `enough` says so or its bound is reached."""
+        """Follow the history until `enough` returns True or the limit is reached."""
         if self._walker is None:
             self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
         while not self.all_walked and not enough():
@@ -557,12 +569,12 @@ class ProjectRepository:
                     return
 
     def _end_history(self) -> None:
-        """Follow the history no further than to here."""
+        """Stop following the history here."""
         self.all_walked = True
         self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
-        """Index what a commit changed. What a merge brings in is indexed at its own commits."""
+        """Index the changes of a commit; changes brought in by a merge are indexed at their own commits."""
         if len(commit.parent_ids) > 1:
             return
         for change in self.changes(at):
@@ -580,11 +592,17 @@ class ProjectRepository:
                     path = path.rpartition("/")[0]
 
     def changes_of(self, at: int) -> tuple[FileDelta, ...]:
-        """As `changes`, nothing for a merge: what it brings in is in its own commits."""
+        """Return the changes of a commit like `changes`, but none for a merge.
+
+        The changes that a merge brings in belong to their own commits.
+        """
         return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
     def changes(self, at: int) -> tuple[FileDelta, ...]:
-        """What a commit changed against its first parent; everything, where a shallow clone lacks that."""
+        """Return the changes of a commit against its first parent.
+
+        All files if a shallow clone lacks the parent.
+        """
         commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
         if known is None:
@@ -596,7 +614,7 @@ class ProjectRepository:
         return known
 
     def last_before(self, time_s: int) -> HistoryCommit | None:
-        """The newest commit that is not younger than `time_s`."""
+        """Return the newest commit made at or before `time_s`; None if there is none."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
             (
@@ -608,9 +626,11 @@ class ProjectRepository:
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
-        """For each of these (stripped) lines of the file the commit since which it stands there. A line that
-        the newest version does not have is left out; one older than the history that was followed counts from
-        its end."""
+        """Return, for each of these (stripped) lines of the file, the commit since which it stands there.
+
+        A line that the newest version lacks is left out. A line older than the history that was followed is
+        attributed to the oldest commit of that history.
+        """
         origin = dict[str, HistoryCommit]()
         open_lines = set(lines)
         seen = set[str]()
@@ -651,24 +671,27 @@ class ProjectRepository:
         return not parents or self._look_up(parents[0].tree, path) is None
 
     def _renamed_from(self, at: int, path: str) -> str:
-        """The file that became `path` in a commit; empty: none."""
+        """Return the file that a commit renamed to `path`; empty if there is none."""
         changes = self.changes(at)
         mine = next((one.blob for one in changes if one.path == path and one.status == "A"), "")
         gone = [(one.path, one.blob) for one in changes if one.status == "D"]
         return self._most_like(path, mine, gone) if mine else ""
 
-    # What became of a path.
-
     def deletion(self, path: str) -> int | None:
-        """The place of the newest commit that deleted a file, or something in a directory."""
+        """Return the position of the newest commit that deleted a file, or something in a directory.
+
+        None if none did.
+        """
         places = self.deleted.get(path)
         return places[0] if places else None
 
     def break_of(
         self, holds: Callable[[HistoryCommit], bool], since: HistoryCommit, path: str = ""
     ) -> HistoryCommit | None:
-        """The newest commit after `since` before which something held and since which it does not; with
-        `path` only commits that changed that file are asked."""
+        """Return the newest commit after `since` with which `holds` became False; None if there is none.
+
+        With `path` only commits that changed that file are tested.
+        """
         self.walk_until(lambda: self._oldest >= since.at)
         places = (
             [at for at in self.touched.get(path, []) if at < since.at]
@@ -683,15 +706,18 @@ class ProjectRepository:
         return None
 
     def parent(self, commit: HistoryCommit) -> HistoryCommit | None:
-        """The first parent, if the history that was followed has it."""
+        """Return the first parent of a commit; None if it is not in the history that was followed."""
         parents = self._commit(commit.at).parent_ids
         if not parents:
             return None
         return self.commit_of(str(parents[0]))
 
     def followed(self, path: str) -> tuple[str, HistoryCommit | None]:
-        """Where a file that is not there now went, rename by rename, empty if nowhere; and the commit that
-        deleted it from its first place."""
+        """Return the present path of a deleted file, following renames, and the commit that deleted it.
+
+        The path is empty if the file was not renamed. The commit is the one that deleted the file from its
+        first path.
+        """
         first, seen = None, set[str]()
         newest = self._oldest
         while path not in seen and len(seen) < 12:
@@ -710,7 +736,7 @@ class ProjectRepository:
         return "", first
 
     def renamed(self, commit: HistoryCommit, path: str) -> str:
-        """What a commit renamed a file to; empty: nothing."""
+        """Return the path to which a commit renamed a file; empty if it did not."""
         return self._rename(commit.at, path)
 
     def _rename(self, at: int, path: str) -> str:
@@ -720,7 +746,10 @@ class ProjectRepository:
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
-        """A file of the same name and content that was added by another commit than the deleting one."""
+        """Return a similar file of the same name that another commit than the deleting one added.
+
+        Empty if there is none.
+        """
         before = self.parent(self.commit(at))
         mine = self.at(before, path) if before is not None else None
         same = [
@@ -732,7 +761,10 @@ class ProjectRepository:
         return self._most_like(path, mine[0], near) if mine is not None and len(near) == 1 else ""
 
     def _most_like(self, path: str, mine: str, others: list[tuple[str, str]]) -> str:
-        """Of `others` (path and blob) the one that `path` with the blob `mine` became; empty: none."""
+        """Return the path among `others` (path and blob) that is the renamed `path` with the blob `mine`.
+
+        Else empty.
+        """
         name = path.rpartition("/")[2]
 
         def nearness(other: str) -> tuple[bool, int, int]:
@@ -751,7 +783,7 @@ class ProjectRepository:
         equal = [other for other, blob in others if blob == mine]
         if equal:
             best = max(equal, key=nearness)
-            # Empty files and the like are all equal: only the name tells them apart.
+            # Tiny files are often equal by chance, so only the name tells them apart.
             return best if size > 60 or best.rpartition("/")[2] == name else ""
         own = self.blob(mine)
         if not own or size < 30:
@@ -769,7 +801,10 @@ class ProjectRepository:
         return best_path
 
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
-        """Where most files of a directory went, empty if nowhere; and the commit that emptied it."""
+        """Return the directory to which most files of `path` moved and the commit that emptied it.
+
+        The directory is empty text if there is no clear one.
+        """
         files = self.files_below(since, path)
         newest: int | None = None
         votes = dict[str, int]()
@@ -793,7 +828,7 @@ class ProjectRepository:
         return best, None if newest is None else self.commit(newest)
 
     def is_ignored(self, path: str) -> bool:
-        """Whether the `.gitignore` files of the tree say that `path` is not tracked."""
+        """Return whether the `.gitignore` files of the tree exclude `path`."""
         parts = path.rstrip("/").split("/")
         for end in range(1, len(parts) + 1):
             verdict = False
@@ -813,13 +848,13 @@ class ProjectRepository:
 
 
 class _IgnoreRule(Struct, frozen=True):
-    """A line of a `.gitignore`."""
+    """A line of a `.gitignore` file."""
 
     glob: Glob
     negated: bool
     only_dirs: bool
     anchored: bool
-    """Whether it is about paths from the directory of its file on; else about names at any depth."""
+    """Whether the rule matches paths relative to the directory of its file; else names at any depth."""
 
 
 @lru_cache(512)
@@ -842,7 +877,7 @@ def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
 
 
 def _similarity(one: bytes, other: bytes) -> float:
-    """The share of bytes in lines that both have."""
+    """Return the share of bytes in lines that both texts have."""
     left, right = _line_sizes(one), _line_sizes(other)
     common = sum(min(size, right.get(line, 0)) for line, size in left.items())
     return common / max(sum(left.values()), sum(right.values()), 1)

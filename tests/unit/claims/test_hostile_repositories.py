@@ -13,8 +13,9 @@ import pytest
 from helpers.git_project import GitProject, all_bytes
 from reverie.claims.checking import CheckedClaim, CheckedNote, ClaimChecker
 from reverie.claims.finding import find_claims
-from reverie.claims.manifests import NOTHING, RepositoryWords, parse_manifest
+from reverie.claims.manifests import NOTHING, parse_manifest
 from reverie.claims.repository import MOST_BLOB, ProjectRepository, open_repository
+from reverie.claims.words import RepositoryWords
 from reverie.errors import Unavailable
 
 NOTE = "AGENTS.md"
@@ -286,7 +287,7 @@ def test_what_is_looked_up_in_older_states_is_bounded(
 ) -> None:
     project.commit({"a.py": "def one_name(): ...\n", NOTE: "`one_name()`\n"})
     project.commit({"a.py": "x = 1\n"})
-    monkeypatch.setattr("reverie.claims.manifests.MOST_OLD_BLOBS", 0)
+    monkeypatch.setattr("reverie.claims.words.MOST_OLD_BLOBS", 0)
     repository = ProjectRepository(project.path)
     (claim,) = ClaimChecker(repository).check([CheckedNote(NOTE, "`one_name()`\n", NOTE)])
     assert claim.state == "unknown"
