@@ -1,7 +1,7 @@
-"""The composition root: profile, clock and a directory in; a home with everything that works on it out.
+"""The composition root: builds a home with all its services from a profile, a clock and a directory.
 
 Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
-pays for neither history nor settings.
+needs neither history nor settings.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -31,21 +31,24 @@ if TYPE_CHECKING:
 
 
 def look_for_homes() -> DiscoveredHomes:
-    """The agents' homes of this user, and the places that could not be looked at."""
+    """Return the agents' homes of this user, and the places that could not be read."""
     return find_homes(os.environ, Path.home())
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """The stores in the projects that the homes `found` list, and what could not be looked at."""
+    """Return the stores in the projects of the homes `found`, and the places that could not be read."""
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
 def open_parts(
     path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None
 ) -> HomeContainer:
-    """The parts of the home at `path`. `env`: of the agents; None for our own. Raises `Unavailable` where no
-    kind of home is recognised."""
-    # Late: a window imports this module, and opens no home itself.
+    """Open the home at `path` and return its services.
+
+    `env` is the environment of the agents; None stands for our own. Raises `Unavailable` if no kind of home
+    is recognised.
+    """
+    # Late: a window imports this module but opens no home itself.
     from reverie.services.container import HomeContainer, HomeKey
 
     home_dir = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no user
@@ -89,14 +92,16 @@ def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mappi
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:
-    """Say that the home at `path` is the known one that was moved there: its history and runs follow. Raises
-    `StoreError` where it cannot be."""
+    """Register the home at `path` as the known one that was moved there, with its history and runs.
+
+    Raises `StoreError` if that is not possible.
+    """
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     registry.adopt(open_home(path).root, known_id)
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """What the Doctor asks of this home's services: models, a real test of one, a run of the writer."""
+    """Return the functions that the doctor calls in this home's services."""
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

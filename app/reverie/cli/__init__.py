@@ -1,7 +1,7 @@
-"""The front door: every job is a command, and no command but the window imports Qt (design.md section 5).
+"""The command line: every job is a command, and only the window imports Qt (design.md section 5).
 
-Threading: a command has its process for itself and blocks; Ctrl+C cancels a run (`cli.runs`). Failure:
-what a person can fix reaches `cli.main`, which says it and exits 1, or 2 where the call was not clear.
+Threading: a command has its process to itself and blocks; Ctrl+C cancels a run (`cli.runs`). Failure:
+`cli.main` reports an error that a person can fix and exits with 1, or with 2 if the call was ambiguous.
 """
 
 from reverie.cli.main import main

@@ -1,7 +1,8 @@
-"""How commands answer: text for people or JSON for programs on stdout, one line of trouble on stderr.
+"""The output of commands: text for people or JSON for programs on stdout, one line per problem on stderr.
 
-What stdout cannot spell is escaped. A closed stdout is fine: nobody wants the answer. One that takes nothing,
-as on a full disk, raises `AnswerLostError`: the command is done all the same.
+Characters that stdout cannot encode are escaped. A closed stdout is fine, because nobody wants the answer. A
+stdout that accepts nothing, as on a full disk, raises `AnswerLostError`; the command has done its work all
+the same.
 """
 
 from __future__ import annotations
@@ -19,41 +20,41 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
 class AnswerLostError(Exception):
-    """The answer of a command could not be written."""
+    """Raised when the answer of a command could not be written."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON document; names that are no valid text are escaped, never a crash."""
+    """Print one JSON document; names that are not valid text are escaped."""
     _write(json.dumps(value, ensure_ascii=not _spells_all(), indent=2))
 
 
 def print_json_line(value: Any) -> None:
-    """One JSON document on one line, flushed, so that the other end of a pipe can go on."""
+    """Print one JSON document on one line and flush it, so that the other end of a pipe can continue."""
     _write(json.dumps(value, ensure_ascii=not _spells_all()))
     flush()
 
 
 def print_text(text: str) -> None:
-    """A line for people on stdout; what is no Unicode text stands there escaped."""
+    """Print a line for people on stdout; invalid Unicode is escaped."""
     _write(text)
 
 
 def print_block(text: str) -> None:
-    """`text` as it is, without a line break of ours."""
+    """Print `text` unchanged, without adding a line break."""
     _write(text, end="")
 
 
 def is_terminal() -> bool:
-    """Whether a terminal shows the answer, and would obey what is in it."""
+    """Return whether stdout is a terminal, which would obey control sequences in the answer."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 _ON_ONE_LINE = 3
-"""So many choices stand in one sentence; more get a line each."""
+"""The number of choices that fit into one sentence; more get a line each."""
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:
-    """Columns side by side, as wide as they need."""
+    """Print rows in aligned columns."""
     table = list(rows)
     if not table:
         return
@@ -63,7 +64,10 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def local_time(at_ms: int) -> str:
-    """`2026-08-17 09:13` in the zone of this machine; empty for a time no calendar holds."""
+    """Return a time as `2026-08-17 09:13` in the zone of this machine.
+
+    Empty for a time outside the calendar.
+    """
     from datetime import datetime
 
     try:
@@ -73,7 +77,7 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Say what a person can fix; the exit code that belongs to it."""
+    """Report an error that a person can fix and return the exit code for it."""
     if as_json:
         print_json(
             {"error": error.title, "reason": error.reason, "cause": error.cause, "nextStep": error.next_step}
@@ -92,17 +96,20 @@ def failed(error: UserError, *, as_json: bool) -> int:
 
 
 def trouble(line: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     _complain(" ".join(printable(line).split()) + "\n")
 
 
 def with_next_step(summary: str, next_step: str) -> str:
-    """Both; the sentence may hold the next step already."""
+    """Return the summary followed by the next step, unless it contains that already."""
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
 def ended(*, succeeded: bool, text: str, next_step: str) -> int:
-    """The exit code of a run that ended; why one failed, and what to do, goes to stderr."""
+    """Return the exit code of a run that ended.
+
+    For a failure, print the reason and the next step on stderr.
+    """
     if succeeded:
         return DONE
     trouble(with_next_step(text, next_step))
@@ -110,7 +117,7 @@ def ended(*, succeeded: bool, text: str, next_step: str) -> int:
 
 
 def printable(text: str) -> str:
-    """Untrusted text for a terminal: control characters and unpaired surrogates are shown escaped."""
+    """Return untrusted text for a terminal, with control characters and unpaired surrogates escaped."""
     return "".join(
         character
         if character == "\n" or character.isprintable()
@@ -120,7 +127,7 @@ def printable(text: str) -> str:
 
 
 def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The operation table of a run."""
+    """Return the rows of a run's table of operations."""
     rows: list[tuple[str, ...]] = [("APPLIED", "COMMAND", "PATH", "NOTE")]
     for op in ops:
         path = op["path"] + (f" -> {op['newPath']}" if op.get("newPath") else "")
@@ -131,7 +138,7 @@ def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | None) -> str:
-    """What a run used, as a sentence."""
+    """Return a sentence about the usage of a run."""
     if engine == "rules":
         return "No model was used: 0 tokens, no cost."
     if usage is None:
@@ -141,14 +148,14 @@ def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | 
 
 
 def flush() -> None:
-    """Hand over what was printed. Raises `AnswerLostError`."""
+    """Flush stdout. Raises `AnswerLostError`."""
     if sys.stdout is not None:
         with _losing():
             sys.stdout.flush()
 
 
 def give_up_stdout() -> None:
-    """Let what could not be written go nowhere, or Python would try again at its end."""
+    """Redirect stdout to nowhere, since Python would otherwise try to write the rest at its end."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -182,5 +189,5 @@ def _losing() -> Iterator[None]:
 
 def _complain(text: str) -> None:
     if sys.stderr is not None:
-        with contextlib.suppress(OSError):  # there is no other place to say it
+        with contextlib.suppress(OSError):  # there is no other place to report it
             sys.stderr.write(text)

@@ -1,8 +1,7 @@
-"""`failures`: what the next iteration would be told of the failed ones; redacting a crash record; recording a
-failure; saying how one was fixed.
+"""The command `failures`: prints lessons for the next iteration, redacts, records or resolves failures.
 
-An agent's runner calls it before each prompt: it imports little, and says nothing of damage but in the JSON,
-since its output goes into the prompt.
+An agent's runner calls it before each prompt, so it imports little. It reports damage only in the JSON,
+because its output becomes part of the prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """One of the four; exit 1 where nothing could be recorded, resolved or redacted."""
+    """Run the requested action; exit 1 if nothing could be recorded, resolved or redacted."""
     arguments = session.arguments
     if arguments.action == "record":
         return _record(session)
@@ -70,7 +69,7 @@ def _block(session: Invocation) -> int:
 
 
 def _redact(session: Invocation, path: Path) -> int:
-    """What `path` holds as it may be stored; a record that says nothing for what cannot be read."""
+    """Print the crash record in `path` in its redacted form; a minimal record if it cannot be read."""
     from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
     from reverie.failures.record import places_of
@@ -123,12 +122,12 @@ def _record(session: Invocation) -> int:
 
 
 def _refuse_unknown(session: Invocation, project: Path) -> None:
-    """Raises `ReadOnlyStore` where Reverie does not know the layout of the project's store."""
+    """Raise `ReadOnlyStore` if Reverie does not know the layout of the project's store."""
     from reverie.agents.known_layouts import loki_root, refusals
 
     memory = memory_root(project, os.environ)
     found = loki_root(memory)
-    # Only what is odd is worth the time that opening the home takes: the agent waits.
+    # The agent waits, so the home is opened only if something looks unusual.
     if not found and not is_there(memory / "memory.db"):
         return
     from reverie.compose import open_parts
@@ -137,14 +136,14 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
     try:
         parts = open_parts(project, session.profile, session.clock)
     except Unavailable:
-        if found:  # without a record this is no home yet, but its layout is there
+        if found:  # not a home yet without a record, but it has an unknown layout
             raise ReadOnlyStore(refusals("project/memory", found)[0]) from None
         return
     parts.write_guard.require_context(parts.home.context())
 
 
 def _resolve(session: Invocation) -> int:
-    """Write how an error was fixed into its episode, under the store's lock; the history has it before."""
+    """Write into its episode how an error was fixed, under the store's lock; the history has the old text."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
     from reverie.services.failures import RecordEdits, resolution
@@ -179,7 +178,7 @@ def _resolve(session: Invocation) -> int:
 
 
 def _project(session: Invocation) -> Path:
-    """The project that was named. Raises `Ambiguous` for none."""
+    """Return the project that was named. Raises `Ambiguous` if there is none."""
     if not session.arguments.project:
         raise Ambiguous("Which project?", choices=(), next_step="Name it with --project DIR.")
     return Path(session.arguments.project)

@@ -1,6 +1,7 @@
-"""Which home and context a command means, and `reverie homes`; ambiguity lists the choices (exit 2).
+"""Chooses the home and context of a command, and lists homes; an ambiguous call lists the choices (exit 2).
 
-A home that cannot be read, or whose disk hangs, is named on stderr, and the command goes on with the others.
+A home that cannot be read, or whose disk hangs, is named on stderr, and the command continues with the
+others.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ log = logging.getLogger("reverie.engine")
 
 NO_HOME = "No agent's home was found."
 MOST_CHOICES = 50
-"""How many workspaces a question lists."""
+"""The number of workspaces listed in a question."""
 NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
@@ -55,11 +56,11 @@ class AskedHomes(Struct, frozen=True):
 
     roots: tuple[Path, ...]
     problems: tuple[UserError, ...] = ()
-    """One for each place that could not be looked at."""
+    """One error for each place that could not be read."""
 
 
 def every_home(session: Invocation) -> AskedHomes:
-    """The homes that were named, else all that are found, those in projects too."""
+    """Return the homes that were named, else all that are found, including those in projects."""
     if session.arguments.home:
         return AskedHomes(tuple(session.arguments.home))
     found = look_for_homes()
@@ -75,8 +76,10 @@ Found = TypeVar("Found")
 def from_each(
     session: Invocation, asked: AskedHomes, read: Callable[[HomeContainer], Found]
 ) -> tuple[list[Found], list[UserError]]:
-    """What `read` returns for each home, and what could not be looked at or read. Raises the first such error
-    where no home could be read."""
+    """Return the results of `read` for each home, and the errors of homes that could not be read.
+
+    Raises the first error if no home could be read.
+    """
     found: list[Found] = []
     errors = [*asked.problems]
     for root in asked.roots:
@@ -90,7 +93,7 @@ def from_each(
 
 
 def only_home(given: list[Path] | None) -> Path:
-    """The one home that was named. Raises `Ambiguous`."""
+    """Return the one home that was named. Raises `Ambiguous`."""
     if given is None or len(given) != 1:
         raise Ambiguous(
             "Which home?", choices=tuple(map(str, given or ())), next_step="Give --home DIR once."
@@ -99,8 +102,10 @@ def only_home(given: list[Path] | None) -> Path:
 
 
 def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
-    """Open the one home a command works on; `clock`: instead of the command's own. Raises `Ambiguous`, or
-    `Unavailable` when there is none."""
+    """Open the one home that a command works on.
+
+    `clock` replaces the command's own. Raises `Ambiguous`, or `Unavailable` if there is none.
+    """
     container = open_parts(_only_root(session), session.profile, clock or session.clock)
     session.opened(container)
     return container
@@ -116,7 +121,7 @@ def _only_root(session: Invocation) -> Path:
         return given[0]
     looked = look_for_homes()
     session.leave_out(looked.troubled)
-    # A store in a project is meant only where it is all there is, or is named.
+    # A store in a project is chosen only if there is nothing else, or if it is named.
     stores = None if looked.homes else look_for_stores(looked, session.profile)
     found = looked.homes if stores is None else stores.homes
     troubled = (*looked.troubled, *(() if stores is None else stores.troubled))
@@ -139,7 +144,7 @@ _ANSWER_S = 2.0
 
 
 def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
-    """What can be asked of this home: of the engine of the profile where one runs, else of this process."""
+    """Return the services of this home, from a running engine of the profile or from this process."""
     if not session.looked_for_engine:
         session.engine, session.looked_for_engine = _find_engine(session, parts), True
     if session.engine is None:
@@ -148,15 +153,17 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 
 
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
-    """The engine of the profile, if one runs that would answer as this process does; none is started. Not one
-    that is of another version, does not answer, or sees other homes in its environment; nor where the command
-    has a clock or a log of its own."""
+    """Return the running engine of the profile if it would answer like this process, else None; starts none.
+
+    An engine is not used if it has another version, does not answer, or sees other homes in its environment,
+    nor if the command has its own clock or log.
+    """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
     try:
         if not hasattr(socket, "AF_UNIX") or not any(map(own_is_there, socket_places(session.profile))):
             return None
-        # Late: a command that finds no engine does without.
+        # Late: only needed if there is an engine.
         from reverie.engine.client import EngineClient
         from reverie.engine.reach import running_channel
 
@@ -183,7 +190,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
 
 
 def _environment(parts: HomeContainer) -> dict[str, str | None]:
-    """What a run that is done elsewhere needs of the environment of this process."""
+    """Return the variables of this process that a run in the engine needs."""
     # Late: pydantic.
     from reverie.services.models import Models
 
@@ -191,8 +198,10 @@ def _environment(parts: HomeContainer) -> dict[str, str | None]:
 
 
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
-    """The scope context that `--workspace` and `--project` name. Raises `Ambiguous` when the home has several
-    workspaces and none was named."""
+    """Return the scope context that `--workspace` and `--project` name.
+
+    Raises `Ambiguous` if the home has several workspaces and none was named.
+    """
     home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
         context = asked_context(
@@ -213,8 +222,10 @@ def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
 
 
 def choices(parts: HomeContainer) -> tuple[str, ...]:
-    """The workspaces to choose from, those used last first: id, title, and when it was used where the home
-    says so."""
+    """Return lines for the workspaces to choose from, most recently used first.
+
+    Each has the id, the title, and the time of last use if the home knows it.
+    """
     if parts.home.sessions is not None:
         parts.home.sessions.learn_titles(MOST_CHOICES)
     found = sorted(parts.home.contents().workspaces(), key=lambda each: -(each.updated_at or 0))
@@ -228,8 +239,10 @@ def choices(parts: HomeContainer) -> tuple[str, ...]:
 
 
 def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = True) -> None:
-    """Raises `Ambiguous` for a workspace that the home does not list; with `stores` one that is not listed
-    any more will do, as long as its memory is there."""
+    """Raise `Ambiguous` if the home does not list the workspace.
+
+    With `stores` a workspace that is no longer listed is accepted as long as its memory exists.
+    """
     home = parts.home
     if workspace in {found.id for found in home.contents().workspaces()}:
         return
@@ -242,16 +255,13 @@ def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = Tr
     )
 
 
-# `homes`: the homes there are, or those named, and what each lists.
-
-
 _TITLES = 500
-"""How many titles one call reads that no earlier one did."""
+"""The number of unknown titles that one call reads."""
 _TITLE_CHARS = 60
 
 
 def show_homes(session: Invocation) -> int:
-    """Each home with its projects and workspaces; exit 1 where one cannot be opened."""
+    """Print each home with its projects and workspaces; exit 1 if one cannot be opened."""
 
     given = session.arguments.home
     if session.arguments.adopt:
@@ -282,7 +292,7 @@ def show_homes(session: Invocation) -> int:
 
 
 def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Its workspaces; one without any by its path, which `--project` takes."""
+    """Return the rows of a project: its workspaces, or its path (for `--project`) if it has none."""
     name = printable(project["name"])
     if not project["workspaces"]:
         return [("", printable(project["path"]), "", "", name, "")]
@@ -293,8 +303,7 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """What a row calls a workspace, as the lists of choices do, and when it was used last, if the agent keeps
-    that."""
+    """Return the title of a workspace as in lists of choices, and its time of last use if known."""
     title = " ".join((workspace["title"] or workspace["name"]).split())
     shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
     used = workspace["updatedAt"]

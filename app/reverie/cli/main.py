@@ -1,8 +1,9 @@
-"""The commands: parse, open, do, answer. Exit 0 done; 1 failed, skipped, held or in conflict; 2 wrong usage.
+"""The entry point of all commands: parses, runs, answers.
 
-Each command is one function from an `Invocation` to an exit code. A `UserError` ends as one line on stderr
-(and `reason` in the JSON); a bug ends as a traceback. This module is light, since an agent's runner waits for
-`reverie failures`: which home and context are meant is `cli.homes`.
+Exit code 0 means done; 1 failed, skipped, held or in conflict; 2 wrong usage. Each command is one function
+from an `Invocation` to an exit code. A `UserError` becomes one line on stderr (and `reason` in the JSON); a
+bug becomes a traceback. This module imports little, because an agent's runner waits for `reverie failures`;
+`cli.homes` chooses the home and context.
 
 Threading: the main thread; `patience` adds one that checks whether the homes answer.
 """
@@ -38,28 +39,25 @@ if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
 
 
-# One invocation: its options, clock and profile, and the homes that it opened.
-
-
 class Invocation:
-    """The options of one invocation, and what follows from them."""
+    """One invocation: its options, clock and profile, and the homes that it opened."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.as_json: bool = arguments.json
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
         self.left_out: frozenset[Path] = frozenset()
-        """Usual places that could not be read, so that this command does without them."""
+        """Usual places that could not be read, which this command ignores."""
         self.lost: Sequence[str] = ()
         """A sentence for each write of a run that another program has overwritten since."""
         self._opened: list[HomeContainer] = []
         self.engine: EngineClient | None = None
-        """The engine that this command asks; see `cli.homes`."""
+        """The engine that this command uses; see `cli.homes`."""
         self.looked_for_engine = False
 
     @cached_property
     def profile(self) -> Profile:
-        """The profile of `--profile`, else the person's own."""
+        """The profile of `--profile`, else the user's own."""
         # Late: `failures` needs no profile, and an agent's runner waits for it.
         from reverie.profile import Profile
 
@@ -67,51 +65,47 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Wait for none of these places."""
+        """Ignore these places, so that the command does not wait for them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """The command works on this home: `overwritten` checks what it saved there."""
+        """Register a home that the command works on, so that `overwritten` checks the writes made there."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
-        """A sentence for each write of this command that another program has overwritten since."""
+        """Return a sentence for each write of this command that another program has overwritten since."""
         return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
 
     def close(self) -> None:
-        """The command is over."""
+        """Release the engine at the end of the command."""
         if self.engine is not None:
             self.engine.stop()
-
-
-# The command line as data; the README's command table is tested against it. `--home`, `--profile`, `--json`
-# and `--now` may stand before or after the command.
 
 
 TRIGGERS = ("manual", "compaction", "launch", "archive")
 
 COMMANDS: dict[str, str] = {
-    "homes": "homes found, with kind, projects, workspaces, counts",
+    "homes": "the homes found, with kind, projects, workspaces, counts",
     "tree": "the three scopes as a tree with pins, use, size, description",
-    "memory": "JSON lines in, JSON lines out, one memory command a line",
-    "status": "what was consolidated when, for workspace, project and global memory",
-    "consolidate": "one dream: tidy the memories of a workspace",
-    "sweep": "one dream for each idle workspace with something new, three at most",
-    "harvest": "pick up what was said before the newest compaction, then dream",
-    "write": "one run of the memory writer: what was said last goes into the project's memory",
-    "extract": "Codex: new rollouts become trace summaries, and those a handbook for each directory",
-    "notes": "Claude Code: bring the notes of a session up to date",
-    "runs": "runs so far, newest first",
-    "diff": "what one run changed, as a unified diff",
+    "memory": "memory commands as JSON lines: one command per line in, one answer per line out",
+    "status": "when workspace, project and global memory were last consolidated",
+    "consolidate": "consolidate: tidy the memories of a workspace once",
+    "sweep": "consolidate each idle workspace with something new, three at most",
+    "harvest": "collect facts from before the newest compaction, then consolidate",
+    "write": "run the memory writer once: add the latest turns to the project's memory",
+    "extract": "Codex: turn new rollouts into trace summaries, and these into a handbook per directory",
+    "notes": "Claude Code: update the notes of a session",
+    "runs": "the runs so far, newest first",
+    "diff": "the changes of one run, as a unified diff",
     "revert": "undo one run, or some of its files and hunks",
     "watch": "the background services without a window, until stopped",
-    "engine": "the process that keeps the homes open for windows and commands, until nobody needs it",
-    "doctor": "why the memory writer or a dream did not run, and how to fix it; `--self`: Reverie itself",
+    "engine": "the process that keeps homes open for windows and commands, until no client needs it",
+    "doctor": "why the memory writer or a consolidation did not run, with fixes; `--self`: Reverie itself",
     "context": "exactly what an agent would load: index, hot set, cut lines, budgets",
-    "check": "what memories and instruction files say of a project that is not true any more",
-    "findings": "what is worth a look: notes that say the same or disagree, stale statements, secrets",
-    "traces": "why runs wrote nothing: traces with their verdict, newest first; or one in full",
-    "failures": "loki-mode: what the next iteration would be told of failed ones; redact a crash; record one",
+    "check": "statements of memories and instruction files about a project that are no longer true",
+    "findings": "memories that need attention: repeated or contradicting notes, stale statements, secrets",
+    "traces": "why runs wrote nothing: traces with their verdict, newest first, or one in full",
+    "failures": "loki-mode: lessons for the next iteration; redact a crash; record or resolve a failure",
     "search": 'full text over every home: words, "phrases", /patterns/ and filters',
 }
 
@@ -121,8 +115,11 @@ _WITH_RUN = ("diff", "revert")
 
 
 def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
-    """The command line. Without a command the window opens. `commands`: those that can be parsed; to build
-    them all takes longer than some of them run."""
+    """Return the parser of the command line; without a command the window opens.
+
+    `commands` are the commands that can be parsed; building the parsers of all takes longer than some
+    commands run.
+    """
     parser = argparse.ArgumentParser(
         prog="reverie",
         description="A desktop memory browser for coding agents. Without a command the window opens.",
@@ -156,9 +153,9 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The options, and the command if there is one. A command line that is wrong ends the program."""
+    """Return the options and the command, if any. A wrong command line ends the program."""
     if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
-        with suppress(argparse.ArgumentError):  # said below, with all commands
+        with suppress(argparse.ArgumentError):  # reported below, with all commands
             options, others = build_parser(()).parse_known_args(argv)
             if not others:
                 return options
@@ -166,7 +163,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """What the command `name` takes besides what all take."""
+    """Add the options of the command `name` that not all commands have."""
     add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
@@ -184,14 +181,14 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name in ("consolidate", "sweep", "extract"):
         add("--dry-run", action="store_true", help="show what it would do; change nothing")
     if name == "consolidate":
-        add("--trigger", choices=TRIGGERS, default="manual", help="why it runs")
+        add("--trigger", choices=TRIGGERS, default="manual", help="the reason for the run")
     if name in _WITH_ENGINE:
         add(
             "--engine",
             default="auto",
             metavar="rules|PROVIDER:MODEL",
-            help="who does the thinking; without it what the settings say, else the agent's own model "
-            "where a person has agreed to it, else rules",
+            help="the engine; by default that of the settings, else the agent's own model "
+            "if a person has agreed to it, else rules",
         )
     if name == "traces":
         add("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
@@ -199,7 +196,7 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
     if name == "extract":
         add("--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory")
     if name == "write":
-        add("--force", action="store_true", help="run whether it is due or not")
+        add("--force", action="store_true", help="run even if it is not due")
     if name == "notes":
         add(
             *("--session", "--workspace"),
@@ -208,22 +205,37 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             default=argparse.SUPPRESS,
             help="a session of the home",
         )
-        add("--force", action="store_true", help="also where nothing new was said")
+        add("--force", action="store_true", help="run even if nothing new was said")
     if name == "doctor":
         add("--self", action="store_true", help="examine Reverie itself")
         add("--probe", action="store_true", help="ask the model for real (one tool call; may cost)")
-        add("--fix", metavar="CHECK", help="apply the fix of this check, look again")
+        add("--fix", metavar="CHECK", help="apply the fix of this check and run the checks again")
     if name == "failures":
         _add_failures(command)
     if name == "check":
-        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="the project; here without it")
+        add(
+            "--project",
+            metavar="PATH",
+            default=argparse.SUPPRESS,
+            help="the project; by default the current directory",
+        )
         add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be given again")
-        add("--at", metavar="COMMIT", help="as of this commit; also in a bare repository")
-        add("--fix", action="store_true", help="replace what has moved or changed")
+        add("--at", metavar="COMMIT", help="check against this commit; also in a bare repository")
+        add("--fix", action="store_true", help="replace statements that moved or changed")
     if name == "findings":
-        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="the project; everything without it")
+        add(
+            "--project",
+            metavar="PATH",
+            default=argparse.SUPPRESS,
+            help="the project; by default all memories",
+        )
         add("--limit", type=_count, metavar="N", help="at most N findings")
-        add("--dismiss", action="append", metavar="ID", help="never show this one again; may be given again")
+        add(
+            "--dismiss",
+            action="append",
+            metavar="ID",
+            help="never show this finding again; may be given again",
+        )
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
@@ -238,9 +250,19 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             help='such as: retry "exact words" scope:project project:acme agent:claude home:mux pinned:yes '
             "changed:<7d by:agent",
         )
-        add("--project", metavar="PATH", default=argparse.SUPPRESS, help="what belongs here comes first (.)")
-        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="the same for a workspace")
-        add("--limit", type=_count, metavar="N", help="at most N results (50)")
+        add(
+            "--project",
+            metavar="PATH",
+            default=argparse.SUPPRESS,
+            help="rank results of this project first (default: .)",
+        )
+        add(
+            "--workspace",
+            metavar="ID",
+            default=argparse.SUPPRESS,
+            help="rank results of this workspace first",
+        )
+        add("--limit", type=_count, metavar="N", help="at most N results (default: 50)")
 
 
 def _add_failures(command: argparse.ArgumentParser) -> None:
@@ -249,17 +271,17 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
         "action",
         choices=("record", "resolve"),
         nargs="?",
-        help="record: store a failed episode, for the hook of an agent; resolve: say how an error was fixed",
+        help="record: store a failed episode (for hooks of agents); resolve: record how an error was fixed",
     )
     add("--project", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-    add("--redact", type=Path, metavar="FILE", help="print this crash record without what is private")
+    add("--redact", type=Path, metavar="FILE", help="print this crash record without private data")
     add("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
-    add("--exit", type=int, metavar="CODE", help="how the iteration ended")
-    add("--crash", type=Path, metavar="FILE", help="its crash record; without it the newest one")
-    add("--goal", metavar="TEXT", help="what the iteration is about")
+    add("--exit", type=int, metavar="CODE", help="the exit code of the iteration")
+    add("--crash", type=Path, metavar="FILE", help="its crash record; by default the newest one")
+    add("--goal", metavar="TEXT", help="the goal of the iteration")
     add("--task", metavar="ID", help="the task that failed")
     add("--episode", metavar="ID", help="resolve: the episode, as --json names it")
-    add("--error", type=_count, default=1, metavar="N", help="resolve: which of its errors; the first one")
+    add("--error", type=_count, default=1, metavar="N", help="resolve: the number of the error (default: 1)")
     add("--text", metavar="TEXT", help="resolve: how it was fixed")
 
 
@@ -303,7 +325,7 @@ def _common(*, suppress: bool) -> argparse.ArgumentParser:
         default=argparse.SUPPRESS if suppress else False,
         help="machine output on stdout",
     )
-    add("--now", type=_time, metavar="MS", default=absent, help="recorded time, UTC ms since the epoch")
+    add("--now", type=_time, metavar="MS", default=absent, help="the time to record, UTC ms since the epoch")
     if not suppress:
         _add_context(parser, suppress=False)
     return parser
@@ -319,21 +341,20 @@ def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
             metavar="ID",
             dest="workspace",
             default=absent,
-            help="a session of the home, where the agent calls its workspaces so",
+            help="a session of the home, for agents that call their workspaces so",
         )
-
-
-# Log lines on stderr, where the environment asks for them: `REVERIE_DEBUG=1`, or `REVERIE_LOG_LEVEL=debug`
-# (or `info`). A command says nothing else of what it does in between.
 
 
 @contextmanager
 def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Reverie's own log on stderr within the block, if wanted. Other libraries stay silent: they may log
-    what they send."""
+    """Write Reverie's log to stderr within the block, if the environment asks for it.
+
+    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries stay silent, because they
+    might log what they send.
+    """
     env = os.environ if env is None else env
     if not any(name in env for name in ("REVERIE_DEBUG", "REVERIE_LOG_LEVEL")):
-        yield  # without the time that it takes to import logging
+        yield  # importing logging would take too long
         return
     import logging
 
@@ -356,7 +377,7 @@ def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one invocation; returns the exit code."""
+    """Run one invocation and return the exit code."""
     arguments = parse(argv)
     if arguments.version:
         print_text(__version__)
@@ -367,7 +388,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         with debug_log(), _patience(session):
             code = _command(arguments.command)(session)
-            # A save that succeeded and is gone again must not end as a success.
+            # A write that was overwritten again must not end as a success.
             lost = session.overwritten()
             for sentence in lost:
                 answers.trouble(sentence)
@@ -402,9 +423,8 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Somebody who looks whether the homes answer; for commands, as the window does that itself."""
-    # An agent's runner waits for `failures`, which has not even that time to lose. An engine has no homes of
-    # its own to wait for.
+    """Watch the homes of the command for answers; the window does that itself."""
+    # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
     if session.arguments.command in (None, "failures", "engine"):
         return nullcontext()
 
@@ -419,7 +439,7 @@ def _window(session: Invocation) -> int:
 
     arguments = session.arguments
     pictured = arguments.offscreen or arguments.screenshot is not None
-    # Nothing is started for a window that cannot be shown.
+    # Check first, so that nothing is started for a window that cannot be shown.
     problem = "" if pictured else display_problem(os.environ, sys.platform)
     if problem:
         sys.stderr.write(problem + "\n")
@@ -427,10 +447,10 @@ def _window(session: Invocation) -> int:
     starting = None
     alone = arguments.screenshot is not None or arguments.demo or session.clock is not system_clock
     if not alone and hasattr(os, "fork"):
-        # Before Qt is loaded, so that the engine answers when the window is there.
+        # Started before Qt is loaded, so that the engine is ready when the window is.
         from reverie.engine.start import StartingEngine, engine_command
 
-        with suppress(UserError):  # who needs the engine says so
+        with suppress(UserError):  # reported by the part that needs the engine
             starting = StartingEngine(engine_command(session.profile))
     from reverie.ui.app import run_window
 
@@ -448,7 +468,7 @@ def _window(session: Invocation) -> int:
     )
 
 
-# Each is imported when it is asked for: a command loads nothing that another one needs.
+# Imported on demand, so that a command loads nothing that only others need.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "homes": ("homes", "show_homes"),
     "tree": ("memory", "show_tree"),
@@ -473,7 +493,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),
 }
-"""The command, the module of this room that has it, and the function's name there."""
+"""The module in this package and the function of each command."""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:
@@ -485,22 +505,18 @@ def _command(name: str | None) -> Callable[[Invocation], int]:
 
 
 def engine(session: Invocation) -> int:
-    """The engine of the profile in the foreground, until nobody needs it or Ctrl+C; a `UserError` says which
-    other process is it already. With `--stdio` it serves one client over standard input and output, whoever
-    else is there."""
-    from reverie.engine.process import serve, serve_streams  # late: no other command becomes one
+    """Run the engine of the profile in the foreground, until no client needs it or Ctrl+C.
+
+    Raises `UserError` if another process is the engine already. With `--stdio` it serves one client over
+    standard input and output, even if there is another engine.
+    """
+    from reverie.engine.process import serve, serve_streams  # late: no other command runs an engine
 
     if session.arguments.stdio:
         serve_streams(session.profile)
     else:
         serve(session.profile)
     return DONE
-
-
-# A share that is gone blocks its reader in the kernel, where Python's handling of Ctrl+C is not reached. So
-# a second thread checks the homes now and then; when they do not answer it says so once, and takes Ctrl+C
-# instead. What a run had under way is recovered by the next command. Where a system cannot wait for
-# signals, Ctrl+C stays as it is.
 
 
 FIRST_S = 4.0
@@ -516,7 +532,13 @@ def patience(
     first_s: float = FIRST_S,
     leave: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Look after the command in the block, which works on `homes`; they are asked for once it takes long."""
+    """Watch over the command in the block, which works on `homes`.
+
+    A network share that is gone blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
+    thread therefore checks the homes from time to time. If they do not answer, it reports that once and
+    handles Ctrl+C itself; the next command recovers an interrupted run. `homes` is called only if the command
+    takes long. On a system that cannot wait for signals, Ctrl+C stays as it is.
+    """
     over = threading.Event()
     looking = threading.Thread(target=_look_after, args=(homes, over, first_s, leave), daemon=True)
     looking.start()
@@ -528,7 +550,7 @@ def patience(
 
 
 def usual_homes() -> tuple[Path, ...]:
-    """Where the homes may be that a command means which names none; nothing is looked at."""
+    """Return the places where homes may be if a command names none, without accessing them."""
     from reverie.agents.discovery import usual_places
 
     user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
@@ -538,7 +560,7 @@ def usual_homes() -> tuple[Path, ...]:
 def _look_after(
     homes: Callable[[], tuple[Path, ...]], over: threading.Event, pause_s: float, leave: Callable[[int], None]
 ) -> None:
-    # Blocked here, a Ctrl+C is left for the main thread unless it is asked for.
+    # Blocked in this thread, so that the main thread gets Ctrl+C unless this thread waits for it.
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     while not over.wait(pause_s):

@@ -1,8 +1,9 @@
-"""`memory`, `tree`, `status`, `search`: what a home holds, and memory commands as JSON lines.
+"""The commands `memory`, `tree`, `status` and `search`.
 
-Each line of `reverie memory` names its own context, actor and time; a bad line is answered, and the next one
-goes on. Besides the six commands of an agent there are `read`, `save`, `pin` and `index`, as an editor has
-them. An agent's views count as use, the user's do not (design.md section 5).
+They show the contents of a home, and `memory` answers memory commands as JSON lines. Each line names its own
+context, actor and time; a bad line gets an answer, and the next line is read. Besides the six commands of an
+agent there are `read`, `save`, `pin` and `index`, as in an editor. Views by an agent count as use, views by
+the user do not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -72,20 +73,19 @@ def memory(session: Invocation) -> int:
 
 
 class LineClock:
-    """The clock of a session of lines: a line's `now` holds for that line, else the clock given."""
+    """The clock for a session of lines: a line's `now` applies to that line, else the fallback clock."""
 
     def __init__(self, fallback: Any) -> None:
         self._fallback = fallback
         self.now: int | None = None
 
     def __call__(self) -> int:
-        """UTC ms."""
+        """Return the time, UTC ms."""
         return int(self._fallback()) if self.now is None else self.now
 
 
 class MemoryLines:
-    """Answers lines over one home. `workspace_id` and `project` hold for lines that name none; `warn` gets a
-    sentence for what went wrong once the lines were answered."""
+    """Answers lines for one home."""
 
     def __init__(
         self,
@@ -96,6 +96,11 @@ class MemoryLines:
         project: str | None,
         warn: Callable[[str], None],
     ) -> None:
+        """Prepare a session of lines.
+
+        `workspace_id` and `project` apply to lines that name none. `warn` receives a sentence about a failure
+        after the lines were answered.
+        """
         self._parts = parts
         self._clock = clock
         self._workspace_id = workspace_id
@@ -106,7 +111,7 @@ class MemoryLines:
         self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """One answer a line, blank lines aside; what changed goes into the history at the end."""
+        """Yield one answer per line, without blank lines; changes are recorded in the history at the end."""
         keep_usage(self._parts)
         try:
             for line in lines:
@@ -116,8 +121,10 @@ class MemoryLines:
             self._note_changes()
 
     def _note_changes(self) -> None:
-        """Take what was changed into the history. The changes are made and answered by now: where this
-        fails, the next snapshot takes them in."""
+        """Record the changes in the history.
+
+        They are made and answered by now; if recording fails, the next snapshot includes them.
+        """
         try:
             if self._changed:
                 self._parts.snapshots.observe(source="memory commands", dirty=self._changed)
@@ -129,7 +136,7 @@ class MemoryLines:
             self._warn(f"What was changed is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """The answer to one line; never raises for what a person or a model can fix."""
+        """Return the answer to one line; an error that a person or model can fix becomes an answer too."""
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
@@ -186,7 +193,10 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """What follows a rename where the agent keeps an index; None for anything else."""
+        """Return the changes that follow from a rename if the agent keeps an index.
+
+        None for any other request.
+        """
         fields = normalise(request)
         old, new = fields.get("old_path"), fields.get("new_path")
         if fields.get("command") != "rename" or not isinstance(old, str) or not isinstance(new, str):
@@ -199,10 +209,13 @@ class MemoryLines:
                 return None
             return IndexService(self._parts).plan_renames(context, {old: new})
         except UserError:
-            return None  # the rename itself says what is wrong
+            return None  # the rename itself reports the problem
 
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
-        """Bring the index and links after a rename; what could not follow is a sentence in the answer."""
+        """Update the index and links after a rename.
+
+        Add a sentence to the answer for each that could not be.
+        """
         from reverie.services.memory_index import IndexService
 
         left = IndexService(self._parts).follow_rename(
@@ -221,19 +234,21 @@ class MemoryLines:
         context = self._parts.home.context(
             workspace_id=workspace_id or None, project_path=project or None, project_given=given
         )
-        # A line that says `"project_path": null` gives its whole context itself, as the battery's lines do,
-        # and is believed. A project beside the workspace says nothing about the workspace.
+        # A line with `"project_path": null` defines its whole context itself, as those of the battery do, and
+        # is not checked. A project beside the workspace does not confirm the workspace.
         if workspace_id and (project or not given):
             self._require_known(workspace_id)
         return context
 
     def _require_known(self, workspace_id: str) -> None:
-        """Raises `Ambiguous` for a workspace that the home neither lists nor has a store of: a typing error
-        must not make a store that nobody owns, whether or not a project is named beside it."""
+        """Raise `Ambiguous` for a workspace that the home neither lists nor has a store of.
+
+        A typing error must not create a store without an owner, whether or not a project is named as well.
+        """
         if workspace_id in self._known:
             return
-        # While the list cannot be read, nobody knows which workspaces there are. A context with a project
-        # does not say so, as it needs no list.
+        # If the list cannot be read, the workspaces are unknown and none is refused. A context with a project
+        # does not show that, because it needs no list.
         alone = self._parts.home.context(workspace_id=workspace_id)
         if alone.project_gap is not ProjectGap.UNKNOWN:
             require_workspace(self._parts, workspace_id)
@@ -285,11 +300,8 @@ def _path(request: Mapping[str, Any]) -> str:
     return path
 
 
-# `tree` and `status`: what a context holds, and how its consolidations stand.
-
-
 def show_tree(session: Invocation) -> int:
-    """The three trees of a context."""
+    """Print the three trees of a context."""
 
     parts = the_home(session)
     context = the_context(session, parts)
@@ -304,7 +316,7 @@ def show_tree(session: Invocation) -> int:
 
 
 def show_status(session: Invocation) -> int:
-    """When each scope was consolidated last, and how that ended."""
+    """Print when each scope was last consolidated, and with which result."""
 
     parts = the_home(session)
     context = the_context(session, parts)
@@ -322,11 +334,8 @@ def show_status(session: Invocation) -> int:
     return DONE
 
 
-# `reverie tree` for people. Pure.
-
-
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Scopes, directories and memories, indented; pins, use, size and description behind the name."""
+    """Yield scopes, directories and memories, indented, followed by pins, use, size and description."""
     for node in nodes:
         yield from _lines(node, 0)
 
@@ -355,17 +364,16 @@ def _remarks(node: Mapping[str, Any]) -> str:
     return f"  [{', '.join(remarks)}]" + (f"  {description}" if description else "")
 
 
-# `reverie status` for people. Pure.
-
-
 _MINUTE_MS = 60_000
 
 
 def status_lines(
     status: Status, agent: Iterable[StatusLine] = (), without: Collection[Scope] = (), *, now: int
 ) -> Iterator[str]:
-    """One line a scope, then the harvest, then what the agent says of its own jobs; "never" only where there
-    could have been a run. `without`: scopes that this agent does not have."""
+    """Yield one line per scope, then the harvest, then the agent's own jobs.
+
+    "never" appears only where a run was possible. `without` are scopes that this agent does not have.
+    """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"
     if Scope.WORKSPACE not in without:
@@ -387,7 +395,7 @@ def status_lines(
 
 
 def ago(age_ms: float) -> str:
-    """An age in the largest unit that fits, never negative."""
+    """Return an age in the largest unit that fits, never negative."""
     if age_ms < _MINUTE_MS:
         return "just now"
     for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):
@@ -409,11 +417,8 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
     return f"{name}: {ago(now - record['lastRunAt'])}, {record['trigger']}, {changes} - {summary}"
 
 
-# `reverie search QUERY`: full text over every home that is given or found.
-
-
 def search(session: Invocation) -> int:
-    """Bring the index up to date, then ask it. Finding nothing is no failure."""
+    """Update the search index and query it. Finding nothing is not a failure."""
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace
 
@@ -426,7 +431,7 @@ def search(session: Invocation) -> int:
     place = SearchPlace(getattr(named, "project", None) or _directory(), getattr(named, "workspace", None))
     answer = service.search(" ".join(session.arguments.query), count=count, place=place)
     if not answer.complete and service.waiting:
-        # The index turned out to be damaged: it is built anew.
+        # The index was damaged and is rebuilt.
         service.update()
         answer = service.search(answer.query, count=count, place=place)
     problems = (*map(str, errors), *answer.problems)
@@ -442,7 +447,7 @@ def search(session: Invocation) -> int:
 
 
 def _directory() -> str | None:
-    """Where the command was started, if that is still there."""
+    """Return the directory in which the command was started, None if it no longer exists."""
     try:
         return str(Path.cwd())
     except OSError:

@@ -1,8 +1,8 @@
-"""The commands that report and run nothing: `doctor`, `context`, `check` and `findings`.
+"""The commands that report: `doctor`, `context`, `check` and `findings`.
 
-Looking changes nothing; `--fix` and `--dismiss` do what they say.
+Reporting changes nothing; only `--fix` and `--dismiss` do.
 
-Late imports: each command imports its own reading and checks, of which the others need none (0.2 s).
+Late imports: each command imports its own readers and checks, which the others do not need (0.2 s).
 
 Threading: the main thread. Failure: `UserError`, which the command line prints.
 """
@@ -52,17 +52,16 @@ if TYPE_CHECKING:
     from reverie.cli.main import Invocation
     from reverie.doctor.findings import Finding
 
-# `doctor`: why the memory writer or a dream did not run, and whether Reverie itself is in order.
-#
-# Exit 0 when no check failed, 1 when one did: the line on stderr is the first cause and what to do.
-# `--fix CHECK` presses the fix of one check and looks again; the hints print the whole command.
-
 
 _CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
 
 def doctor(session: Invocation) -> int:
-    """Examine, apply a fix if one was asked for, and tell."""
+    """Run the checks of the memory writer and consolidations, or of Reverie itself, and print the findings.
+
+    `--fix CHECK` applies the fix of one check first and runs the checks again. Exit 1 if a check failed; the
+    line on stderr is then the first cause and what to do.
+    """
     from reverie.doctor import first_cause
 
     look = _of_reverie(session) if session.arguments.self else _of_a_workspace(session)
@@ -83,8 +82,10 @@ def doctor(session: Invocation) -> int:
 
 
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
-    """One line a check, its evidence below it, and at the end what to look at first. `command`: what applies
-    the fix of a check."""
+    """Yield one line per check with its evidence below, and at the end the finding to look at first.
+
+    `command` returns the command that applies the fix of a check.
+    """
     from reverie.doctor import first_cause
 
     for finding in findings:
@@ -100,7 +101,7 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
 
 
 def _of_a_workspace(session: Invocation) -> Callable[[], tuple[Finding, ...]]:
-    # Late: `doctor --self` must answer where a library of the checks is missing.
+    # Late: `doctor --self` must work even if a library of these checks is missing.
     from reverie.doctor.examination import examine
 
     parts = the_home(session)
@@ -138,28 +139,30 @@ def _how(finding: Finding, session: Invocation) -> str:
 
 
 def _command(session: Invocation, check: str) -> str:
-    """What applies the fix of a check, with what was named to get here: without it, another home or workspace
-    may be meant, or none."""
+    """Return the command that applies the fix of a check.
+
+    It repeats the home and workspace that were named, since without them it might mean others.
+    """
     arguments = session.arguments
     words = ["reverie", *_option("--profile", arguments.profile)]
     for home in arguments.home or ():
         words += _option("--home", home)
     words += ["doctor", *(["--self"] if arguments.self else [])]
     words += _option("--workspace", arguments.workspace) + _option("--project", arguments.project)
-    # What only a real test found out has its fix only with that test.
+    # A finding of a real test has its fix only if the test is repeated.
     words += ["--probe"] if arguments.probe else []
     return " ".join(map(_quoted, (*words, "--fix", check)))
 
 
 def _option(name: str, value: object) -> list[str]:
-    """Both in one word where the value would be taken for an option."""
+    """Return an option with its value, joined to one word if the value looks like an option."""
     if value is None:
         return []
     return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
 
 
 def _quoted(word: str) -> str:
-    """`word` as a shell takes it; what cannot be printed, by its bytes."""
+    """Return `word` quoted for a shell; unprintable characters are written as bytes."""
     if word.isprintable():
         return shlex.quote(word)
     shown = (
@@ -173,17 +176,15 @@ def _escaped_bytes(char: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
-# `context`: exactly what an agent would load, why, and how full its budgets are.
-#
-# JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
-# (empty elsewhere); `parts` is everything that is loaded, whatever the agent, with the text of each.
-
-
 _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
-    """Tell what the agent of the home would be told now."""
+    """Print exactly what the agent of the home would load now, why, and how full its budgets are.
+
+    JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
+    (empty elsewhere); `parts` has everything that is loaded, for any agent, with the text of each part.
+    """
     from reverie.context.gather import gather
     from reverie.context.recipes import AGENTS, assemble
 
@@ -205,7 +206,7 @@ def context(session: Invocation) -> int:
 
 
 def context_json(view: ContextView) -> dict[str, Any]:
-    """The whole view; see the module."""
+    """Return the JSON of `context`."""
     return {
         "agent": view.agent,
         "at": view.at,
@@ -218,8 +219,7 @@ def context_json(view: ContextView) -> dict[str, Any]:
 
 
 def context_lines(view: ContextView) -> Iterator[str]:
-    """The same for people: each part with its budgets, what is in and out, and the text itself, with a `!` at
-    lines to look at."""
+    """Yield the same for people: each part with its budgets, entries and text, with a `!` at marked lines."""
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
         for note in notes(part):
@@ -291,7 +291,7 @@ def _hot_set(part: ContextPart | None) -> dict[str, Any]:
 
 
 def _around(part: ContextPart) -> dict[str, Any]:
-    """What is told of a part beside its items."""
+    """Return the fields of a part other than its items."""
     return {
         "skipped": _skipped(part),
         "totalBytes": part.gauges[0].used,
@@ -342,19 +342,17 @@ def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:
     }
 
 
-# `check`: what memories and instruction files say of a project that was true and is not any more.
-#
-# JSON: a list, one object a claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with
-# `fixed` where `--fix` replaced it; an import that loads nothing has the kind `import`, the state
-# `not-imported` and a `reason`. Exit 1 when something is stale (gone, moved, changed) or not imported, 0 when
-# not, 2 for wrong usage.
-
-
 _Home = tuple[Workbench, "ScopeContext"]
 
 
 def check(session: Invocation) -> int:
-    """Check, fix what was asked for, and tell."""
+    """Check the memories and instruction files of a project, fix if asked, and print the stale statements.
+
+    JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`,
+    with `fixed` if `--fix` replaced it; an import that loads nothing has the kind `import`, the state
+    `not-imported` and a `reason`. Exit 1 if something is stale (gone, moved, changed) or not imported, 0 if
+    not, 2 for wrong usage.
+    """
     arguments = session.arguments
     project = Path(os.path.abspath(arguments.project or "."))  # noqa: PTH100 - as typed: a link stays one
     if not is_directory(project):
@@ -411,7 +409,7 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """A file that was named: relative to the project, else to where the command was called."""
+    """Return a function that resolves a named file in the project, else in the current directory."""
 
     def resolved(file: Path) -> Path:
         here = Path(os.path.abspath(file))  # noqa: PTH100 - as typed
@@ -422,7 +420,7 @@ def _as_given(project: Path) -> Any:
 
 
 def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
-    """The memories that agents keep of the project in their homes."""
+    """Yield the memories about the project in the agents' homes, with their reports."""
     asked = every_home(session)
     for root in asked.roots:
         try:
@@ -507,17 +505,14 @@ def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim
     return found + words + (f", {replaced:,} fixed." if replaced else ".")
 
 
-# `findings`: what is worth a person's look in the memories of a project, or of everything.
-#
-# JSON: a list, the most useful first, one object a finding: `{kind, paths, lines, evidence, score, id,
-# matter}`, and `why` where a model noticed it. A finding that shares a line with a better one follows it and
-# has its `matter`. With `--project` the notes that lie in the project count, and the memories that agents
-# keep of it in their homes. `--dismiss` keeps what is not to be shown again. Finding nothing is no failure,
-# nor is finding something.
-
-
 def findings(session: Invocation) -> int:
-    """Look, and tell."""
+    """Print findings about the memories of a project, or of all homes, that may need attention.
+
+    JSON: a list, most useful first, with one object per finding: `{kind, paths, lines, evidence, score, id,
+    matter}`, and `why` if a model noticed it. A finding that shares a line with a better one follows it and
+    has its `matter`. With `--project` the notes in the project count, and the memories about it in the
+    agents' homes. `--dismiss` hides findings for good. The number of findings does not affect the exit code.
+    """
     given = getattr(session.arguments, "project", None)
     project = Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one
     if project is not None and not is_directory(project):
@@ -543,7 +538,7 @@ def findings(session: Invocation) -> int:
 
 
 def _in_project(project: Path) -> FindingReport:
-    """The notes that lie in the project itself."""
+    """Return the findings about the notes in the project itself."""
     claims = ProjectClaims(project)
     claims.look()
     checked = claims.notes()

@@ -1,6 +1,7 @@
 """The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
 
-By hand neither the switch nor the day's budget counts; the rules of a sweep and of a harvest do.
+A run by hand ignores the switch for background runs and the daily budget; the rules of sweeps and harvests
+apply.
 
 Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
 `diff` do not need.
@@ -67,11 +68,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reverie.engine")
 
-# `sweep` and `harvest`: what the background services do, once and by hand.
-
 
 def sweep(session: Invocation) -> int:
-    """The launch sweep; with `--dry-run` only which workspaces it would take, in which order."""
+    """Run the launch sweep; with `--dry-run` print which workspaces it would consolidate, in which order."""
 
     parts = the_home(session)
     if session.arguments.dry_run:
@@ -94,20 +93,29 @@ def sweep(session: Invocation) -> int:
 
 
 def harvest(session: Invocation) -> int:
-    """Harvest the newest compaction of a workspace, then dream; exit 1 unless both succeeded."""
+    """Harvest the newest compaction of a workspace, then consolidate; exit 1 unless both succeeded."""
 
     parts = the_home(session)
     context = the_context(session, parts)
     by_hand = the_workbench(session, parts).by_hand
     with interruptible() as cancel:
-        result, dream, session.lost = by_hand.harvest(context, session.arguments.engine, cancel=cancel)
+        result, consolidation, session.lost = by_hand.harvest(
+            context, session.arguments.engine, cancel=cancel
+        )
     if session.as_json:
-        print_json({**_harvest_json(result), "dream": None if dream is None else _dream_json(dream)})
-    elif dream is not None:
-        print_table(answers.ops_rows((*result.ops, *dream.ops)))
+        print_json(
+            {
+                **_harvest_json(result),
+                "dream": None if consolidation is None else _consolidation_json(consolidation),
+            }
+        )
+    elif consolidation is not None:
+        print_table(answers.ops_rows((*result.ops, *consolidation.ops)))
         print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
-        print_text(f"{printable(dream.summary)}\nRun {dream.run_id}: {dream.outcome}.")
-    troubled = [each for each in (result, dream) if each is not None and not each.succeeded]
+        print_text(
+            f"{printable(consolidation.summary)}\nRun {consolidation.run_id}: {consolidation.outcome}."
+        )
+    troubled = [each for each in (result, consolidation) if each is not None and not each.succeeded]
     for each in troubled:
         answers.trouble(answers.with_next_step(each.summary, each.next_step))
     return FAILED if troubled else DONE
@@ -128,10 +136,10 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
+    """Yield an event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
     cancel = threading.Event()
-    # A handler may put whatever this thread is doing; setting the event itself would wait for the event's own
-    # lock, which this very thread may hold.
+    # The handler may run at any point of this thread. Setting the event there could deadlock, because this
+    # thread may hold the event's own lock; `SimpleQueue.put` is reentrant.
     interrupts: SimpleQueue[bool] = SimpleQueue()
 
     def relay() -> None:
@@ -169,7 +177,7 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
         print_text("No workspace is known to have been used.")
 
 
-def _dream_json(result: RunResult) -> dict[str, Any]:
+def _consolidation_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
     ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
     loaded = result.details.get("loadedNext")
@@ -178,7 +186,7 @@ def _dream_json(result: RunResult) -> dict[str, Any]:
 
 
 def consolidate(session: Invocation) -> int:
-    """One dream by hand; exit 1 where it did not come to pass."""
+    """Run one consolidation by hand; exit 1 if it did not succeed."""
 
     arguments = session.arguments
     parts = the_home(session)
@@ -192,7 +200,7 @@ def consolidate(session: Invocation) -> int:
             context, arguments.trigger, arguments.engine, dry_run, cancel=cancel
         )
     if session.as_json:
-        print_json({**_dream_json(result), "dryRun": dry_run, "engine": engine})
+        print_json({**_consolidation_json(result), "dryRun": dry_run, "engine": engine})
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
@@ -208,7 +216,7 @@ def consolidate(session: Invocation) -> int:
 
 
 def show_runs(session: Invocation) -> int:
-    """The runs of a home, newest first."""
+    """Print the runs of a home, newest first."""
     parts = the_home(session)
     shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
     records = shown.records
@@ -235,7 +243,7 @@ def show_runs(session: Invocation) -> int:
 
 
 def show_diff(session: Invocation) -> int:
-    """What a run changed, or would have changed."""
+    """Print the changes that a run made or would have made."""
 
     shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
     taken = shown.taken_back
@@ -260,20 +268,21 @@ def show_diff(session: Invocation) -> int:
                     "note": change.note,
                     "diff": text,
                     "takenBack": taken_as_json(taken.get(change.path, frozenset())),
-                    "card": card,  # of the whole run: a list of files has no place of its own for it
+                    "card": card,  # of the whole run, repeated because a list has no place for it
                 }
                 for change, text in diffs
             ]
         )
     elif diffs:
         text = "".join(text for _change, text in diffs).rstrip("\n")
-        # Into a file or a pipe a diff goes as it is; a terminal must not obey what a memory says.
+        # A diff is written unchanged to a file or pipe; a terminal must not obey control sequences in a
+        # memory.
         print_text(printable(text.expandtabs()) if answers.is_terminal() else text)
     return DONE
 
 
 def revert(session: Invocation) -> int:
-    """Take a run back, or a part of it; exit 1 where somebody changed something since."""
+    """Undo a run, or a part of it; exit 1 if somebody changed something since."""
 
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
@@ -307,11 +316,11 @@ def revert(session: Invocation) -> int:
     return DONE
 
 
-# `write`: one run of the memory writer, by hand. Neither its switch counts, nor who else does the job.
-
-
 def write(session: Invocation) -> int:
-    """Update the project's memory from what was said last; exit 1 where nothing ran, or it failed."""
+    """Run the memory writer once on the latest turns; exit 1 if nothing ran, or it failed.
+
+    Neither its switch counts nor another program that does the same job.
+    """
 
     parts = the_home(session)
     workspace_id = the_context(session, parts).workspace_id
@@ -330,15 +339,15 @@ def write(session: Invocation) -> int:
     return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
 
 
-# `notes`: one update of session notes, by hand. Neither the switch nor the thresholds count.
-
-
 UNREAD = "Claude Code of today does not read session notes, and deletes them with their transcript."
 
 
 def notes(session: Invocation) -> int:
-    """Bring the notes of a session up to date; exit 1 where that failed. `--force`: also where nothing was
-    said since the last update."""
+    """Update the notes of a session; exit 1 if that failed.
+
+    Neither the switch nor the thresholds count. With `--force` even if nothing was said since the last
+    update.
+    """
 
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
@@ -358,7 +367,7 @@ def notes(session: Invocation) -> int:
 
 
 def _only_session(parts: HomeContainer) -> str:
-    """The session, where there is one only. Raises `Ambiguous`, `Unavailable`."""
+    """Return the session if there is only one. Raises `Ambiguous` or `Unavailable`."""
 
     transcripts = parts.home.transcripts
     sources = () if transcripts is None else transcripts.sources()
@@ -374,12 +383,11 @@ def _only_session(parts: HomeContainer) -> str:
     return found[0]
 
 
-# `extract`: both stages over the new rollouts of a Codex home, by hand.
-
-
 def extract(session: Invocation) -> int:
-    """Extract what is new, then consolidate; with `--dry-run` only which threads it would take. Exit 1 where
-    anything failed."""
+    """Run both stages over the new rollouts of a Codex home; exit 1 if anything failed.
+
+    With `--dry-run` only print which threads would be extracted.
+    """
 
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
@@ -430,19 +438,16 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """One line a part on a terminal; a script hears nothing."""
+    """Print one line per finished part if stderr is a terminal."""
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
-
-
-# `reverie traces [ID]`: why runs wrote nothing, newest first; one trace in full.
 
 
 _QUOTED_CHARS = 2_000
 
 
 def traces(session: Invocation) -> int:
-    """The list over all homes that are given or found, or one trace."""
+    """Print the traces of all homes, newest first, or one trace in full."""
     wanted = session.arguments.trace
     return _list(session) if wanted is None else _one(session, wanted)
 
@@ -531,30 +536,28 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
     return [printable(line) for line in lines]
 
 
-# `watch`: the background services of one home without a window, until SIGTERM or SIGINT (exit 0).
-#
-# A second one for the same home says who has the lease and exits 1. With `--json` each change of the state
-# is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` comes when every
-# transcript was looked at once, so that what is said from then on counts. The services run in this process;
-# the engine of the profile is kept beside it.
-
-
 _LOST, _SIGNAL = "lost", "signal"
 _READY_S = 0.2
-# The system may hand a signal to any thread, and then nothing wakes the one that runs the handlers.
+# The system may deliver a signal to any thread, and then nothing wakes the thread that runs the handlers.
 _LOOK_S = 0.5
-# How often to look for the engine that is kept, and after it could not be started.
+# The intervals for checking the engine, and for retrying after it could not be started.
 _KEPT_S = 2.0
 _NO_ENGINE_S = 60.0
 
 
 def watch(session: Invocation) -> int:
-    """Host until a signal comes."""
+    """Run the background services of one home without a window until SIGTERM or SIGINT.
+
+    If another process holds the lease of this home, reports its holder and exits 1. With `--json` each change
+    of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` follows
+    once every transcript has been read, so that new turns count from then on. The services run in this
+    process; the engine of the profile is kept running beside it.
+    """
 
     never_unlock()
     parts = the_home(session)
-    # Why to stop. A handler may put while `get` is under way on the same thread; an Event would wait for its
-    # own lock.
+    # The reasons to stop. A signal handler may call `put` during `get` on the same thread; an Event would
+    # wait for its own lock.
     reasons: SimpleQueue[str] = SimpleQueue()
 
     def on_status(status: HostStatus) -> None:
@@ -591,8 +594,10 @@ def watch(session: Invocation) -> int:
 
 @contextmanager
 def _engine_kept(profile: Profile) -> Iterator[None]:
-    """Keep the engine of the profile, for commands that come now and then: it ends with its last client. One
-    that dies, or cannot be started, is tried again; the services do without."""
+    """Keep the engine of the profile running for occasional commands, although it ends with its last client.
+
+    An engine that dies or cannot be started is retried; the services do not need it.
+    """
     # Late: no other command here starts an engine.
     from reverie.engine.client import EngineClient
     from reverie.engine.reach import connect
@@ -631,7 +636,7 @@ def _first(reasons: SimpleQueue[str]) -> str:
 
 @contextmanager
 def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
-    """SIGTERM and SIGINT are a reason to stop."""
+    """Put a reason to stop into `reasons` on SIGTERM and SIGINT."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
     try:
