@@ -198,15 +198,15 @@ def test_a_job_is_told_once_for_whom_it_waits(parts: HomeContainer, job: Append)
 def test_a_list_of_leases_in_use_throws_no_work_away(
     parts: HomeContainer, job: Append, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take, refusals = Leases._take, [2]
+    insert, refusals = Leases._insert, [2]
 
     def in_use(leases: Leases, name: str, *more: Any) -> None:
         if name == parts.run_dependencies.lease_name and job.thoughts and refusals[0]:
             refusals[0] -= 1
             raise Busy("The list of running jobs is in use.")
-        take(leases, name, *more)
+        insert(leases, name, *more)
 
-    monkeypatch.setattr(Leases, "_take", in_use)
+    monkeypatch.setattr(Leases, "_insert", in_use)
     assert (run(parts, job).outcome, refusals) == ("completed", [0])
 
 
