@@ -227,16 +227,16 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     assert driver.tab.beside is None
     (home / "memory" / "global" / "preferences.md").write_text("Much shorter.\n")
     again = windows.open(home)
-    kept, keep = Event(), Glances.keep
+    stored, store = Event(), Glances.store
 
-    def kept_now(glances: Glances, *what: Any) -> None:
-        keep(glances, *what)
-        kept.set()
+    def stored_now(glances: Glances, *what: Any) -> None:
+        store(glances, *what)
+        stored.set()
 
-    monkeypatch.setattr(Glances, "keep", kept_now)
+    monkeypatch.setattr(Glances, "store", stored_now)
     again.window.lazy_tabs.show_context()
     # The memories change again before the GUI thread hears of the first one.
-    assert kept.wait(15)
+    assert stored.wait(15)
     again.window.lazy_tabs.context_control._gather()
     assert "global/preferences.md has another size" in settled(again).since.text()
 

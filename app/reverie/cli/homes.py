@@ -262,7 +262,6 @@ _TITLE_CHARS = 60
 
 def show_homes(session: Invocation) -> int:
     """Print each home with its projects and workspaces; exit 1 if one cannot be opened."""
-
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)

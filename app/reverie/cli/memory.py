@@ -302,7 +302,6 @@ def _path(request: Mapping[str, Any]) -> str:
 
 def show_tree(session: Invocation) -> int:
     """Print the three trees of a context."""
-
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.trees(context)
@@ -317,7 +316,6 @@ def show_tree(session: Invocation) -> int:
 
 def show_status(session: Invocation) -> int:
     """Print when each scope was last consolidated, and with which result."""
-
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.status(context, session.clock())

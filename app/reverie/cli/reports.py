@@ -387,7 +387,7 @@ def check(session: Invocation) -> int:
                 home[0].claims.fix(home[1], stale_here)
                 replaced |= set(stale_here)
     vain = () if arguments.file or arguments.at else _vain_imports(project)
-    return _tell_claims(session, reports, replaced, vain)
+    return _print_claims(session, reports, replaced, vain)
 
 
 def _vain_imports(project: Path) -> tuple[FailedImport, ...]:
@@ -440,7 +440,7 @@ def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, Claim
             yield (workbench, context), report
 
 
-def _tell_claims(
+def _print_claims(
     session: Invocation,
     reports: Sequence[ClaimReport],
     replaced: set[CheckedClaim],
@@ -531,9 +531,9 @@ def findings(session: Invocation) -> int:
             reports += [workbench.worth_a_look.find(context) for context in _contexts(workbench, project)]
         except UserError as error:
             errors.append(error)
-    _tell_findings(session, reports)
-    for said in map(str, errors):
-        trouble(said)
+    _print_findings(session, reports)
+    for problem in map(str, errors):
+        trouble(problem)
     return FAILED if errors else DONE
 
 
@@ -567,7 +567,7 @@ def _contexts(workbench: Workbench, project: Path | None) -> Iterator[ScopeConte
     yield from shown or (home.context(project_path=None, project_given=True),)
 
 
-def _tell_findings(session: Invocation, reports: list[FindingReport]) -> None:
+def _print_findings(session: Invocation, reports: list[FindingReport]) -> None:
     by_id = {each.id: each for report in reports for each in report.findings}
     hidden = frozenset(session.arguments.dismiss or ())
     matters = matters_in(each for each in by_id.values() if each.id not in hidden)
@@ -576,19 +576,19 @@ def _tell_findings(session: Invocation, reports: list[FindingReport]) -> None:
     if session.as_json:
         print_json([_finding_json(each) for each in found])
         return
-    told = set[str]()
+    shown = set[str]()
     for each in found:
-        also = "also " if each.matter in told else ""
-        told.add(each.matter)
+        also = "also " if each.matter in shown else ""
+        shown.add(each.matter)
         print_text(printable(f"{also}{each.kind}  {'  '.join(each.paths)}  [{each.id}]"))
-        for line, said in zip(each.lines, each.evidence, strict=False):
-            print_text(printable(f"    {line}: {said}" if line else f"    {said}"))
+        for line, evidence in zip(each.lines, each.evidence, strict=False):
+            print_text(printable(f"    {line}: {evidence}" if line else f"    {evidence}"))
         if each.why:
             print_text(printable(f"    {each.why}"))
     notes, dismissed = sum(each.notes for each in reports), sum(each.dismissed for each in reports)
     words = some(len(found), "finding")
-    if len(told) < len(found):
-        words += f" about {some(len(told), 'matter')}"
+    if len(shown) < len(found):
+        words += f" about {some(len(shown), 'matter')}"
     words += f" in {some(notes, 'memory')}"
     print_text(words + (f", {dismissed:,} dismissed." if dismissed else "."))
 

@@ -71,7 +71,6 @@ log = logging.getLogger("reverie.engine")
 
 def sweep(session: Invocation) -> int:
     """Run the launch sweep; with `--dry-run` print which workspaces it would consolidate, in which order."""
-
     parts = the_home(session)
     if session.arguments.dry_run:
         plan = the_workbench(session, parts).by_hand.sweep_plan()
@@ -94,7 +93,6 @@ def sweep(session: Invocation) -> int:
 
 def harvest(session: Invocation) -> int:
     """Harvest the newest compaction of a workspace, then consolidate; exit 1 unless both succeeded."""
-
     parts = the_home(session)
     context = the_context(session, parts)
     by_hand = the_workbench(session, parts).by_hand
@@ -187,7 +185,6 @@ def _consolidation_json(result: RunResult) -> dict[str, Any]:
 
 def consolidate(session: Invocation) -> int:
     """Run one consolidation by hand; exit 1 if it did not succeed."""
-
     arguments = session.arguments
     parts = the_home(session)
     context = the_context(session, parts)
@@ -244,7 +241,6 @@ def show_runs(session: Invocation) -> int:
 
 def show_diff(session: Invocation) -> int:
     """Print the changes that a run made or would have made."""
-
     shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
     taken = shown.taken_back
     diffs = [
@@ -283,7 +279,6 @@ def show_diff(session: Invocation) -> int:
 
 def revert(session: Invocation) -> int:
     """Undo a run, or a part of it; exit 1 if somebody changed something since."""
-
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -321,7 +316,6 @@ def write(session: Invocation) -> int:
 
     Neither its switch counts nor another program that does the same job.
     """
-
     parts = the_home(session)
     workspace_id = the_context(session, parts).workspace_id
     if workspace_id is None:
@@ -348,7 +342,6 @@ def notes(session: Invocation) -> int:
     Neither the switch nor the thresholds count. With `--force` even if nothing was said since the last
     update.
     """
-
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
     by_hand = the_workbench(session, parts).by_hand
@@ -368,7 +361,6 @@ def notes(session: Invocation) -> int:
 
 def _only_session(parts: HomeContainer) -> str:
     """Return the session if there is only one. Raises `Ambiguous` or `Unavailable`."""
-
     transcripts = parts.home.transcripts
     sources = () if transcripts is None else transcripts.sources()
     found = [source.id for source in sources if source.kind == "session"]
@@ -388,7 +380,6 @@ def extract(session: Invocation) -> int:
 
     With `--dry-run` only print which threads would be extracted.
     """
-
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
     if arguments.dry_run:
@@ -553,7 +544,6 @@ def watch(session: Invocation) -> int:
     once every transcript has been read, so that new turns count from then on. The services run in this
     process; the engine of the profile is kept running beside it.
     """
-
     never_unlock()
     parts = the_home(session)
     # The reasons to stop. A signal handler may call `put` during `get` on the same thread; an Event would

@@ -55,7 +55,7 @@ def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> C
     """
     instructions = tuple(
         replace(part, entries=(*part.entries, *_failed_imports(facts)))
-        for part in instructions_part(facts, _judge, told=loaded_text, between="\n\n")
+        for part in instructions_part(facts, _judge, text_of=loaded_text, between="\n\n")
     )
     parts = (*instructions, *_claude_index(facts, drafts))
     if facts.loads_nothing:
@@ -85,10 +85,12 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
         return ()
     path = str(memory_path(Scope.PROJECT, INDEX))
     text = facts.texts.get(path)
-    said = drafts.get(path, "" if text is None or text.data is None else text.data.decode("utf-8", "replace"))
+    index_text = drafts.get(
+        path, "" if text is None or text.data is None else text.data.decode("utf-8", "replace")
+    )
     if facts.memory_outside and not facts.off:
-        said = ""  # the agent loads the memory from another place
-    cut = cut_of(said)
+        index_text = ""  # the agent loads the memory from another place
+    cut = cut_of(index_text)
     notes: list[Note] = ["memory-off"] if facts.off and not facts.loads_nothing else []
     if facts.moved_by_project:
         notes.append("moved-by-project")
@@ -99,7 +101,7 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
     there = (
         path in drafts or text is not None or any(file.rel == INDEX for file in facts.files(Scope.PROJECT))
     )
-    entries = (*_of_index(path, said, cut, facts, there=there), *_of_topics(facts, said, cut))
+    entries = (*_of_index(path, index_text, cut, facts, there=there), *_of_topics(facts, index_text, cut))
     gauges = (
         Gauge("bytes", len(cut.loaded.encode("utf-8", "surrogatepass"))),
         Gauge("tokens", estimate_tokens(cut.loaded)),
@@ -111,7 +113,9 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
     return (ContextPart("index-file", entries, gauges, cut.loaded, tuple(notes), detail, cut.line, marked),)
 
 
-def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: bool) -> Iterator[ContextEntry]:
+def _of_index(
+    path: str, index_text: str, cut: Cut, facts: ContextFacts, *, there: bool
+) -> Iterator[ContextEntry]:
     """Yield the entry of the index itself."""
     text = facts.texts.get(path)
     state: State
@@ -133,7 +137,7 @@ def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: boo
         path if there else INDEX,
         state,
         reason,
-        size=len(said.encode("utf-8", "surrogatepass")),
+        size=len(index_text.encode("utf-8", "surrogatepass")),
         bytes=len(loaded.encode("utf-8", "surrogatepass")),
         tokens=estimate_tokens(loaded),
         scope=Scope.PROJECT if there else None,
@@ -143,11 +147,11 @@ def _of_index(path: str, said: str, cut: Cut, facts: ContextFacts, *, there: boo
     )
 
 
-def _of_topics(facts: ContextFacts, said: str, cut: Cut) -> Iterator[ContextEntry]:
+def _of_topics(facts: ContextFacts, index_text: str, cut: Cut) -> Iterator[ContextEntry]:
     """Yield an entry for each memory, with the first line of the index that names it."""
     lines: dict[str, tuple[int, str]] = {}
     there = {file.rel for file in facts.files(Scope.PROJECT)}
-    for link in links(said):
+    for link in links(index_text):
         if link.rel is not None:
             lines.setdefault(same_spelling(link.rel, there) or link.rel, (link.line, link.title))
     for file in facts.files(Scope.PROJECT):

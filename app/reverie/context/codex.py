@@ -66,28 +66,28 @@ def _summary_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart
             if file.rel != SUMMARY:
                 continue
             path = str(memory_path(scope, file.rel))
-            said, why = (drafts[path], "empty") if path in drafts else _text(facts, path)
-            if said is None:
+            summary, why = (drafts[path], "empty") if path in drafts else _text(facts, path)
+            if summary is None:
                 entries.append(ContextEntry(path, "out", why, size=file.size, scope=scope))
                 continue
-            loaded = loaded_summary(said)
+            loaded = loaded_summary(summary)
             state, reason = _state(scope, loaded.text, is_cut=loaded.is_cut)
             if state != "out":
                 text = loaded.text
                 if loaded.is_cut:
-                    before = said[: said.find(trimmed(said)) + loaded.head]
+                    before = summary[: summary.find(trimmed(summary)) + loaded.head]
                     cut_line = before.count("\n") + 1
             entries.append(
                 ContextEntry(
                     path,
                     state,
                     reason,
-                    size=len(said.encode("utf-8", "surrogatepass")),
+                    size=len(summary.encode("utf-8", "surrogatepass")),
                     bytes=len(loaded.text.encode()) if state != "out" else 0,
                     tokens=tokens_of(loaded.text) if state != "out" else 0,
                     scope=scope,
                     detail=str(loaded.removed_tokens) if loaded.is_cut else "",
-                    marks=marks_in(said, facts.caps),
+                    marks=marks_in(summary, facts.caps),
                 )
             )
     if not entries:
@@ -155,8 +155,8 @@ def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
     for companion, count in zip(project, used, strict=True):
         size = len(_data(facts, companion))
         if not count:
-            said = bool(_data(facts, companion).decode("utf-8", "replace").strip())
-            entries.append(_codex_entry(facts, companion, "out", "bytes" if said else "empty", 0))
+            has_text = bool(_data(facts, companion).decode("utf-8", "replace").strip())
+            entries.append(_codex_entry(facts, companion, "out", "bytes" if has_text else "empty", 0))
         elif count < size:
             entries.append(_codex_entry(facts, companion, "cut", "cut", count))
         else:

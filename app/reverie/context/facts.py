@@ -107,7 +107,7 @@ class ContextFacts:
         """Return the real path, in the spelling that the record and the listings share."""
         return self.real_paths.get(path, path)
 
-    def once(self, key: Any, make: Callable[[], T]) -> T:
+    def cached(self, key: Any, make: Callable[[], T]) -> T:
         """Return the cached result for `key`, computing it with `make` the first time."""
         if key not in self.memo:
             self.memo[key] = make()

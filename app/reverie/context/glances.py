@@ -43,7 +43,7 @@ class Since(Struct, frozen=True):
     tokens: int
 
 
-def key_of(context: ScopeContext) -> str:
+def glance_key(context: ScopeContext) -> str:
     """Return the key under which the glance at this context is stored."""
     return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
 
@@ -98,12 +98,12 @@ class Glances:
 
     def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
         """Return the last glance at this context, None if there was none."""
-        found = self._sidecar.read().data.get(key_of(context))
+        found = self._sidecar.read().data.get(glance_key(context))
         return found if isinstance(found, dict) else None
 
-    def keep(self, context: ScopeContext, view: ContextView) -> None:
+    def store(self, context: ScopeContext, view: ContextView) -> None:
         """Store this view as the last glance at its context."""
-        key, glance = key_of(context), glance_of(view)
+        key, glance = glance_key(context), glance_of(view)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
             if data.get(key) == glance:

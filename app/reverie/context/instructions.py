@@ -23,12 +23,12 @@ def instructions_part(
     facts: ContextFacts,
     judge: Judge = loaded_always,
     count: Callable[[str], int] = estimate_tokens,
-    told: Callable[[str], str] = str,
+    text_of: Callable[[str], str] = str,
     between: str = "\n",
 ) -> tuple[ContextPart, ...]:
     """Return the part with all companions that exist, in order; empty if there is none.
 
-    `told` returns the text that the agent loads from a file's text. `between` separates the texts in the
+    `text_of` returns the text that the agent loads from a file's text. `between` separates the texts in the
     combined text.
     """
     entries: list[ContextEntry] = []
@@ -49,8 +49,8 @@ def instructions_part(
         if text is None or text.data is None:
             entries.append(ContextEntry(companion.label, "out", "unreadable", file=companion.path))
             continue
-        said = told(text.data.decode("utf-8", "replace"))
-        state, reason = judge(companion, said)
+        loaded = text_of(text.data.decode("utf-8", "replace"))
+        state, reason = judge(companion, loaded)
         is_in = state != "out"
         entries.append(
             ContextEntry(
@@ -58,19 +58,19 @@ def instructions_part(
                 state,
                 reason,
                 size=text.size,
-                bytes=len(said.encode()) if is_in else 0,
-                tokens=count(said) if is_in else 0,
+                bytes=len(loaded.encode()) if is_in else 0,
+                tokens=count(loaded) if is_in else 0,
                 file=companion.path,
                 description=str(companion.path),
                 detail=companion.note,
                 marks=text.findings,
-                text=said if is_in else "",
+                text=loaded if is_in else "",
             )
         )
         if is_in:
-            texts.append(said)
-            pieces.append((line, marks_in(said, facts.caps)))
-            line += said.count("\n") + between.count("\n")
+            texts.append(loaded)
+            pieces.append((line, marks_in(loaded, facts.caps)))
+            line += loaded.count("\n") + between.count("\n")
     if not entries:
         return ()
     used = sum(entry.bytes for entry in entries), sum(entry.tokens for entry in entries)

@@ -31,7 +31,7 @@ def loki_context(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> Co
     nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
     found = Retrieved() if nearest is None else facts.lessons[nearest]
     size, tokens = len(found.block.encode("utf-8", "surrogatepass")), estimate_tokens(found.block)
-    told = sum(lesson.injected for lesson in found.lessons)
+    sent = sum(lesson.injected for lesson in found.lessons)
     notes: tuple[Note, ...] = ("lessons-off",) if facts.off else ("no-goal",)
     if found.difference:
         notes = ("agent-differs", *notes)
@@ -39,7 +39,7 @@ def loki_context(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> Co
     part = ContextPart(
         "lessons",
         entries,
-        (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", told, MOST_LESSONS)),
+        (Gauge("bytes", size), Gauge("tokens", tokens), Gauge("lessons", sent, MOST_LESSONS)),
         found.block,
         notes,
         detail=found.difference,

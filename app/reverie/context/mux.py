@@ -63,24 +63,24 @@ def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
         text = facts.texts.get(path)
         return None if text is None else text.data
 
-    return fill(*facts.once(("ranking", at), ranking), read)
+    return fill(*facts.cached(("ranking", at), ranking), read)
 
 
 def index_line(entry: IndexEntry) -> str:
     """Return one line of the index in the form that the agent writes."""
-    said = f' — "{escaped(entry["description"])}"' if entry["description"] else ""
-    return f"- {entry['path']}{said}"
+    suffix = f' — "{escaped(entry["description"])}"' if entry["description"] else ""
+    return f"- {entry['path']}{suffix}"
 
 
 def _index(facts: ContextFacts) -> list[IndexEntry]:
-    return facts.once("index", facts.index)
+    return facts.cached("index", facts.index)
 
 
 def _files(facts: ContextFacts) -> dict[str, MemoryFile]:
     def make() -> dict[str, MemoryFile]:
         return {str(memory_path(scope, file.rel)): file for scope in SCOPES for file in facts.files(scope)}
 
-    return facts.once("files", make)
+    return facts.cached("files", make)
 
 
 def _hot_part(facts: ContextFacts, hot: HotSet) -> ContextPart:
@@ -113,7 +113,7 @@ def _cold_entries(facts: ContextFacts, skipped: Iterable[SkippedMemory]) -> Iter
 
     There may be thousands, most of them unchanged after a keystroke, so entries are cached with the facts.
     """
-    known: dict[tuple[str, str, float], ContextEntry] = facts.once("cold", dict)
+    known: dict[tuple[str, str, float], ContextEntry] = facts.cached("cold", dict)
     for each in skipped:
         key = each.path, each.reason, each.score
         entry = known.get(key)
@@ -142,7 +142,7 @@ def _mux_entry(
 
 
 def _mux_index(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
-    entries, lines, places = facts.once("index rows", lambda: _index_rows(facts))
+    entries, lines, places = facts.cached("index rows", lambda: _index_rows(facts))
     for path in drafts:
         place = places.get(path)
         if place is not None:

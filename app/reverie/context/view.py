@@ -284,25 +284,25 @@ NOTES: Mapping[Note, str] = {
 
 def reason(entry: ContextEntry) -> str:
     """Return in a few English words why an entry is in the context or not; never empty."""
-    said = REASONS[entry.reason]
+    words = REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
     if entry.reason == "not-imported":
-        return f"{said} (line {entry.line} of {entry.description}): {IMPORT_PROBLEMS[entry.detail]}"
+        return f"{words} (line {entry.line} of {entry.description}): {IMPORT_PROBLEMS[entry.detail]}"
     if entry.reason == "on-demand":
         # The home's own sentence says when the file is loaded.
-        told = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())
-        said = next(told, said).removesuffix(".")
-        return said[:1].lower() + said[1:]
+        sentences = (sentence for sentence in entry.detail.split(". ") if "loaded only" in sentence.lower())
+        words = next(sentences, words).removesuffix(".")
+        return words[:1].lower() + words[1:]
     if entry.reason == "cut" and entry.detail:
         return f"{entry.detail} tokens of its middle are left out"
     if entry.reason in ("lesson", "newest-only") and entry.detail:
-        return f"{said}, seen {entry.detail} times"
+        return f"{words}, seen {entry.detail} times"
     if entry.reason == "recalled" and entry.detail:
-        return f"{said} ({entry.detail} in the newest sessions)"
+        return f"{words} ({entry.detail} in the newest sessions)"
     if entry.reason in ("cut", "falls-off") and entry.line:
-        return f"{said}: line {entry.line}"
-    return said
+        return f"{words}: line {entry.line}"
+    return words
 
 
 def notes(part: ContextPart) -> list[str]:

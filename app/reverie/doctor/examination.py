@@ -222,7 +222,6 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
     """Return the numbers of background runs and tokens of the last 24 hours, counted as the triggers do."""
-
     found = []
     for run_id in parts.runs.ids():
         if started_of(run_id) <= now - DAY_MS:

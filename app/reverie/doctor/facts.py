@@ -321,8 +321,8 @@ def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
         try:
             dump = read_dump(path, sketch=True)
         except UserError as error:
-            said = plain(str(error))
-            found.append(TracedRun(dump_time(path), RunVerdict("damaged", said, RunEvidence()), False))
+            problem = plain(str(error))
+            found.append(TracedRun(dump_time(path), RunVerdict("damaged", problem, RunEvidence()), False))
             continue
         facts = facts_of(dump.document)
         verdict = judge(facts, dump.damage, lost=dump.lost)

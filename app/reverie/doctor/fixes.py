@@ -140,7 +140,6 @@ class Fixes:
 
         Its files are moved out of the home; an empty directory is only removed.
         """
-
         name = directory.name
         title = phrase("Take {name}/ away", name=name)
         if empty:

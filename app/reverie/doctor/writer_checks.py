@@ -295,8 +295,8 @@ def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Ver
         return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
     newest = facts.last("writer")
     if newest is not None and newest.event == "writer.stood-down":
-        said = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
-        evidence = together(said, phrase("Let one of the two do it."))
+        stood_down = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
+        evidence = together(stood_down, phrase("Let one of the two do it."))
         return "warn", evidence, None, phrase("The agent writes here itself")
     if facts.writer is not None:
         return _in_flight(facts, facts.writer, _counted(facts, state))

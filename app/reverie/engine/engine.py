@@ -481,7 +481,7 @@ class HomeEngine(Workbench, HomeCalls):
         with self._gathering:
             facts = self._gather(context, times, client)
             seen = glances.read(context)
-            glances.keep(context, assemble(facts, times[0]))
+            glances.store(context, assemble(facts, times[0]))
         return GatheredContext(replace(facts, listings={}), seen)
 
     def loaded(

@@ -254,7 +254,7 @@ class RunStore:
             if settled is not None:
                 return self._with_use(settled, finished)
             if outcome == "completed":
-                self._tell_others(finished)
+                self._note_on_others(finished)
             self.save(finished)
             if finished.settled:
                 self._close(finished.id)
@@ -299,7 +299,7 @@ class RunStore:
         self.save(settled)
         return settled
 
-    def _tell_others(self, run: RunRecord) -> None:
+    def _note_on_others(self, run: RunRecord) -> None:
         """Note the effect of `run` on the records of the runs that it concerns.
 
         The run that it took back, completely or in part, gets a note, and so does each run further down the
@@ -439,12 +439,12 @@ def not_applied(
 def _others_fields(path: Path) -> dict[str, Any]:
     """Return the fields of a stored record that this version does not know, to preserve them."""
     try:
-        said = json.loads(read_regular(path))
+        data = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return {}
     known = fields_of(RunRecord)
     return (
-        {name: value for name, value in said.items() if name not in known} if isinstance(said, dict) else {}
+        {name: value for name, value in data.items() if name not in known} if isinstance(data, dict) else {}
     )
 
 

@@ -435,7 +435,7 @@ class Run(Generic[Thought]):
     async def _waited_for(self) -> AsyncIterator[Lease]:
         """Hold the home's lease for writing, after waiting for any other run."""
         leases, name = self._parts.leases, self._parts.lease_name
-        until, step, told = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
+        until, step, reported = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
         while True:
             try:
                 lease = leases.acquire(name, purpose=self._job.purpose)
@@ -443,8 +443,8 @@ class Run(Generic[Thought]):
             except Busy as held:  # also if only the list of leases is in use
                 if time.monotonic() >= until:
                     raise
-                if step == _LONGEST_STEP_S and not told:  # a short wait is not reported
-                    told = True
+                if step == _LONGEST_STEP_S and not reported:  # a short wait is not reported
+                    reported = True
                     self._job.waits(held)
             again = time.monotonic() + step
             while time.monotonic() < again:

@@ -10,7 +10,7 @@ from helpers.context_homes import NOW, PINNED, WORKSPACE, mux_home, used
 from reverie.agents.scopes import ScopeContext
 from reverie.compose import open_parts
 from reverie.context.gather import gather
-from reverie.context.glances import NAME, Change, Glances, key_of, since
+from reverie.context.glances import NAME, Change, Glances, glance_key, since
 from reverie.context.recipes import assemble, loaded
 from reverie.context.view import ContextView, load_states
 from reverie.profile import Profile
@@ -43,7 +43,7 @@ def context_of(parts: HomeContainer) -> ScopeContext:
 def test_the_next_look_says_what_changed(parts: HomeContainer) -> None:
     context = context_of(parts)
     assert glances_of(parts).read(context) is None
-    glances_of(parts).keep(context, view_of(parts))
+    glances_of(parts).store(context, view_of(parts))
     memory = parts.home.root / "memory" / "global"
     (memory / "a.md").write_text("longer than it was")
     (memory / "b.md").unlink()
@@ -59,10 +59,10 @@ def test_the_next_look_says_what_changed(parts: HomeContainer) -> None:
 
 def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeContainer) -> None:
     context = context_of(parts)
-    glances_of(parts).keep(context, view_of(parts))
+    glances_of(parts).store(context, view_of(parts))
     assert glances_of(parts).read(replace(context, workspace_id="other")) is None
     kept = (parts.own_sidecars / NAME).read_text()
-    assert key_of(context) in kept
+    assert glance_key(context) in kept
     assert "two" not in kept
     assert not (parts.home.root / NAME).exists()
 
@@ -70,7 +70,7 @@ def test_each_context_has_its_own_and_no_text_is_kept(parts: HomeContainer) -> N
 @pytest.mark.parametrize("damage", ["{", "[]", '{"KEY": 3}', '{"KEY": {"at": 1, "tokens": 2, "parts": [7]}}'])
 def test_damage_is_as_good_as_nothing(parts: HomeContainer, damage: str) -> None:
     context = context_of(parts)
-    (parts.own_sidecars / NAME).write_text(damage.replace("KEY", key_of(context)))
+    (parts.own_sidecars / NAME).write_text(damage.replace("KEY", glance_key(context)))
     found = since(glances_of(parts).read(context), view_of(parts))
     assert found is None or all(change.kind == "came" for change in found.changes)
 
