@@ -249,7 +249,7 @@ def test_debug_logging_is_switched_on_here_too_and_a_fix_that_does_not_work_says
     def refuse(*_arguments: Any, **_named: Any) -> None:
         raise UserError("The disk is full.", next_step="Make room.")
 
-    monkeypatch.setattr("reverie.doctor.findings.change_settings", refuse)
+    monkeypatch.setattr("reverie.doctor.fixes.change_settings", refuse)
     tab.rows.row("feature").button.click()
     driver.until(lambda: "Make room." in tab.message.text)
     assert len(tab.findings) > 1
