@@ -10,13 +10,9 @@ Threading: the main thread; `patience` adds one that checks whether the homes an
 
 from __future__ import annotations
 
-import _thread
 import argparse
-import contextlib
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
@@ -27,9 +23,9 @@ from typing import TYPE_CHECKING
 from reverie import __version__
 from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_text
+from reverie.cli.patience import patience, usual_homes
 from reverie.clock import Clock, fixed_clock, is_time, system_clock
 from reverie.errors import UserError
-from reverie.files.directory import DiskCheck
 
 if TYPE_CHECKING:
     from reverie.agents.base import TroubledPlace
@@ -517,74 +513,3 @@ def engine(session: Invocation) -> int:
     else:
         serve(session.profile)
     return DONE
-
-
-FIRST_S = 4.0
-LATER_S = 30.0
-ANSWER_S = 2.0
-_POLL_S = 0.25
-
-
-@contextlib.contextmanager
-def patience(
-    homes: Callable[[], tuple[Path, ...]],
-    *,
-    first_s: float = FIRST_S,
-    leave: Callable[[int], None] = os._exit,
-) -> Iterator[None]:
-    """Watch over the command in the block, which works on `homes`.
-
-    A network share that is gone blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
-    thread therefore checks the homes from time to time. If they do not answer, it reports that once and
-    handles Ctrl+C itself; the next command recovers an interrupted run. `homes` is called only if the command
-    takes long. On a system that cannot wait for signals, Ctrl+C stays as it is.
-    """
-    over = threading.Event()
-    looking = threading.Thread(target=_look_after, args=(homes, over, first_s, leave), daemon=True)
-    looking.start()
-    try:
-        yield
-    finally:
-        over.set()
-        looking.join(2 * _POLL_S)
-
-
-def usual_homes() -> tuple[Path, ...]:
-    """Return the places where homes may be if a command names none, without accessing them."""
-    from reverie.agents.discovery import usual_places
-
-    user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
-    return usual_places(os.environ, Path(user))
-
-
-def _look_after(
-    homes: Callable[[], tuple[Path, ...]], over: threading.Event, pause_s: float, leave: Callable[[int], None]
-) -> None:
-    # Blocked in this thread, so that the main thread gets Ctrl+C unless this thread waits for it.
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    while not over.wait(pause_s):
-        pause_s = LATER_S
-        look = DiskCheck(homes())
-        look.answered.wait(ANSWER_S)
-        silent = look.at
-        if silent is None or over.is_set():
-            continue
-        answers.trouble(
-            f"{silent} does not answer. It lies on a disk or a network share that may be gone. "
-            "Reverie waits for it; Ctrl+C ends that."
-        )
-        _until_it_answers(look, over, leave)
-
-
-def _until_it_answers(look: DiskCheck, over: threading.Event, leave: Callable[[int], None]) -> None:
-    while not over.is_set() and not look.answered.wait(0.0):
-        if not hasattr(signal, "sigtimedwait"):
-            over.wait(_POLL_S)
-        elif signal.sigtimedwait({signal.SIGINT}, _POLL_S) is not None:
-            if look.answered.is_set():
-                _thread.interrupt_main()
-                return
-            answers.trouble("Interrupted. The next command recovers unfinished work.")
-            sys.stderr.flush()
-            leave(answers.FAILED)

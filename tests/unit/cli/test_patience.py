@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from reverie.agents.discovery import KINDS, usual_places
-from reverie.cli.main import main, patience
+from reverie.cli.main import main
+from reverie.cli.patience import patience
 
 # The package has a function of this name, too.
 rooms = sys.modules["reverie.cli.main"]
@@ -30,7 +31,7 @@ def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return stat(path, **more)
 
     monkeypatch.setattr(os, "stat", slow_stat)
-    monkeypatch.setattr(rooms, "ANSWER_S", 0.01)
+    monkeypatch.setattr("reverie.cli.patience.ANSWER_S", 0.01)
     yield answers
     answers.set()
 
@@ -51,7 +52,7 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with patience(lambda: (tmp_path,), first_s=0.0, leave=leave):
-            (looking,) = (each for each in threading.enumerate() if "_look_after" in each.name)
+            (looking,) = (each for each in threading.enumerate() if "_watch_homes" in each.name)
             signal.pthread_kill(looking.ident or 0, signal.SIGINT)
             assert left.wait(30)
     finally:
