@@ -171,9 +171,13 @@ def plain(
     if not is_password and is_open_key(text, word.start(), start, line):
         return
     joined = _CJK_VALUE.match(text, start, limit) if not word[0].isascii() else None
-    if joined is not None and _is_value(joined[1].rstrip(_CLOSING), is_password=is_password):
-        yield _trimmed(text, joined.start(1), joined.end(1), is_password=is_password)
-        return
+    if joined is not None:
+        # No value goes on behind a quote: there a text ends within JSON.
+        value = _QUOTE.split(joined[1], maxsplit=1)[0]
+        if _is_value(value.rstrip(_CLOSING), is_password=is_password):
+            begin = joined.start(1)
+            yield _trimmed(text, begin, begin + len(value), is_password=is_password)
+            return
     rest = _BLANK_REST.match(text, start) if limit >= line_end else None
     if rest is not None and rest.end() > line_end:
         below = _LINE_VALUE.match(text, rest.end())
@@ -589,6 +593,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     if _ESCAPED.search(shown) is not None:
         # Both with and without decoding: an apparent tab may be two characters of a password.
         plain, at = _unescaped(shown)
+        escapes = _inside_escapes(shown)
+        spans = [(escapes.get(start, start), end, kind) for start, end, kind in spans]
         spans += [(at[start], at[end - 1] + 1, kind) for start, end, kind in _spans(plain) if start < end]
     found = tuple(_united(spans))
     if places is None:
@@ -717,6 +723,15 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
     pieces.append(text[position:])
     places += range(position, len(text))
     return "".join(pieces), places
+
+
+def _inside_escapes(text: str) -> dict[int, int]:
+    """Map each place inside an escape to its end: a mark that began there would leave half an escape."""
+    return {
+        place: escape.end()
+        for escape in _ESCAPED.finditer(text)
+        for place in range(escape.start() + 1, escape.end())
+    }
 
 
 def _character(escape: str) -> str:

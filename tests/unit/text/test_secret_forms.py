@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 
@@ -96,6 +97,17 @@ def test_redacting_twice_is_redacting_once(pieces: list[str], form: str, seed: i
     text = "".join(pieces) + write(TUNED | EARLIER, form, seed).text
     once = redact(text)
     assert redact(once) == once
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")], ids=["dense", "spaced"])
+def test_a_mark_leaves_the_json_around_it_whole(ascii_only: bool, separators: tuple[str, str]) -> None:
+    forms = TUNED | EARLIER | HELD
+    for form in forms:
+        for seed in _SEEDS:
+            texts = [{"text": write(forms, form, seed).text}, {"role": "another"}]
+            clean = redact(json.dumps(texts, ensure_ascii=ascii_only, separators=separators))
+            assert json.loads(clean)[1] == {"role": "another"}, clean
 
 
 def test_a_secret_behind_escapes_is_found_where_it_stands() -> None:
