@@ -1,9 +1,12 @@
 """Made-up secrets of 60 forms in every channel: how many reach a scripted model, or a file of ours?
 
-Memories, descriptions and names of files go through a consolidation, messages and output of tools through an
-extraction (Codex), messages through session notes (Claude Code). Every request and every file of the profile
-but those of the history is searched for them: plain, escaped for JSON, encoded for an address, in Base64. The
-forms are those that no rule was worked on with (`helpers.secret_forms`).
+Memories, descriptions and names of files go through a consolidation (mux), messages through a harvest (mux),
+messages, output of tools and the memory file through the memory writer and a replay of its trace (mux),
+messages and output of tools through an extraction (Codex) and session notes (Claude Code). Every request and
+every file that we write, in the profile and in the home, is searched for them, but those of the history:
+plain, escaped for JSON, encoded for an address, in Base64. The forms (`helpers.secret_forms`) were measured
+before any rule was made for them, and the rules were then made better with what that showed: the share that
+this part reports is that of forms that the rules know.
 """
 
 from __future__ import annotations
@@ -11,22 +14,30 @@ from __future__ import annotations
 import base64
 import json
 import os
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from helpers import chats
 from helpers.benches import NOW
-from helpers.claude_transcripts import SESSION, Chat
+from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.codex_home import thread_id
 from helpers.extraction import age, extract, small_home
 from helpers.model_runs import MODEL, memory, settle_on, turn, write_settings
-from helpers.model_server import ModelServer, Reply
+from helpers.model_server import Call, ModelServer, Reply
 from helpers.notes_home import session_path
 from helpers.rollouts import meta, said, shell
-from helpers.samples import copy_sample
+from helpers.samples import copy_sample, snapshot
 from helpers.secret_forms import HELD, HELD_NAMES, Written, write
 from reverie.cli import main
+from reverie.clock import system_clock
+from reverie.compose import open_parts
+from reverie.profile import Profile
+from reverie.services.views import ReplayRequest
+from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"
 MOST = 0.01
@@ -35,21 +46,27 @@ _KEY = "tk-0123456789-abcdefghij-KEY"
 
 
 def run(directory: Path, rounds: int = 2) -> tuple[list[str], bool]:
-    """The campaign part: `rounds` times some 250 secrets."""
-    sent, stored, of_form, total = Counter[str](), Counter[str](), Counter[str](), 0
+    """The campaign part: `rounds` times some 700 secrets."""
+    sent, stored, of_form, of_channel = Counter[str](), Counter[str](), Counter[str](), list[str]()
     os.environ["TEST_KEY"] = _KEY
     for seed in range(rounds):
-        for channel in (consolidated, extracted, noted):
+        for channel in CHANNELS:
             place = directory / f"{channel.__name__}-{seed}"
+            place.mkdir(parents=True)
             texts, requests, files = channel(place, seed)
-            for text in texts:
-                for secret in text.secrets:
-                    total += 1
-                    of_form[text.form] += 1
-                    sent[text.form] += is_in(secret, [requests])
-                    stored[text.form] += is_in(secret, files)
+            found = [(each.form, secret) for each in texts for secret in each.secrets]
+            leaving = Counter(form for form, secret in found if is_in(secret, [requests]))
+            staying = Counter(form for form, secret in found if is_in(secret, files))
+            of_channel.append(
+                f"{channel.__name__}, seed {seed}: {leaving.total()} and {staying.total()} of {len(found)}"
+            )
+            of_form.update(form for form, _secret in found)
+            sent.update(leaving)
+            stored.update(staying)
+    total = of_form.total()
     told = [
         f"{total} secrets of {len(of_form)} forms: {sent.total()} in requests, {stored.total()} in files",
+        *of_channel,
         *(
             f"{form}: {sent[form]} and {stored[form]} of {of_form[form]}"
             for form in of_form
@@ -71,12 +88,11 @@ def is_in(secret: str, texts: Iterable[str]) -> bool:
 
 
 Channel = tuple[list[Written], str, list[str]]
-"""What was written, all that was sent, and the files of ours."""
+"""What was written, all that was sent, and the text of each file of ours."""
 
 
 def consolidated(directory: Path, seed: int) -> Channel:
     """Memories, descriptions and names of files of a mux home, read whole by a consolidation."""
-    directory.mkdir(parents=True)
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
     notes = home / "memory" / "global"
     bodies = [write(HELD, form, seed) for form in HELD]
@@ -108,33 +124,135 @@ def extracted(directory: Path, seed: int) -> Channel:
     lines = [meta(thread_id(1), "/projects/demo")]
     for number, (message, output) in enumerate(zip(messages, outputs, strict=True)):
         lines += [
-            said("user", f"Keep this. {message.text}", number + 1),
-            *shell(f"c{number}", "cat notes", output.text, 0, number + 1),
+            said("user", f"Keep this {number}. {message.text}", number + 1),
+            *shell(f"c{number}", "cat notes", f"Read that {number}.\n{output.text}", 0, number + 1),
         ]
     age(maker.rollout(1, lines), 1)
     with ModelServer() as server:
         server.answer = lambda _request: Reply(text='{"traceMemory": "", "summary": ""}')
         settle_on(server, profile, more=f'\n[extract]\nmodel = "{MODEL}"\n')
         extract(maker.root, profile)
-        assert "Keep this." in server.sent
+        require_all("Keep this", messages, server.sent)
+        require_all("Read that", outputs, server.sent)
         return [*messages, *outputs], server.sent, list(files_of(profile))
 
 
 def noted(directory: Path, seed: int) -> Channel:
-    """Messages of a transcript of Claude Code, for its session notes."""
+    """Messages and output of tools in a transcript of Claude Code, for its session notes."""
     home, profile = directory / "claude", directory / "profile"
     messages = [write(HELD, form, seed + 40) for form in HELD]
+    outputs = [write(HELD, form, seed + 50) for form in HELD]
     chat = Chat()
-    for message in messages:
-        chat.turn(f"Keep this. {message.text}", "Done.", tokens=30_000)
+    for number, (message, output) in enumerate(zip(messages, outputs, strict=True)):
+        chat.user(f"Keep this {number}. {message.text}")
+        chat.answer(use(f"toolu_{number}", "Bash", command="cat notes"), tokens=30_000)
+        chat.results((f"toolu_{number}", f"Read that {number}.\n{output.text}"))
+        chat.answer("Done.", tokens=30_000)
     chat.write(session_path(home))
     (home / "settings.json").write_text("{}", encoding="utf-8")
+    before = snapshot(home)
     with ModelServer() as server:
         server.answer = lambda _request: Reply(text="Nothing to add.")
         write_settings(profile, server.settings_toml("test") + f'\n[notes]\nmodel = "{MODEL}"\n')
         command(profile, home, "notes", "--session", SESSION, "--force")
-        assert "Keep this." in server.sent
-        return messages, server.sent, list(files_of(profile))
+        require_all("Keep this", messages, server.sent)
+        require_all("Read that", outputs, server.sent)
+        return [*messages, *outputs], server.sent, [*files_of(profile), *written_in(home, before)]
+
+
+def harvested(directory: Path, seed: int) -> Channel:
+    """Messages of a compacted transcript of mux, for the harvest and the consolidation after it."""
+    home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
+    messages = [write(HELD, form, seed + 60) for form in HELD]
+    sidecar, session = home / "memory-consolidation.json", home / "sessions" / ACME
+    sidecar.write_text(json.dumps({**json.loads(sidecar.read_bytes()), "harvestsByWorkspace": {}}))
+    for inbox in (session / "memory" / "harvest").iterdir():
+        inbox.unlink()
+    added = [
+        chats.chat_row(number, "user", f"Keep this {number}. {message.text}")
+        for number, message in enumerate(messages)
+    ]
+    archive = [json.loads(line) for line in (session / "chat-archive.jsonl").read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in (session / "chat.jsonl").read_text("utf-8").splitlines()]
+    for number, row in enumerate([*archive[:-1], *added, archive[-1], *rows]):
+        row["metadata"]["historySequence"] = number
+    write_rows(session / "chat-archive.jsonl", [*archive[:-1], *added, archive[-1]])
+    write_rows(session / "chat.jsonl", rows)
+    before = snapshot(home)
+    proposed = {
+        **{"category": "preference", "text": "Reviews come first.", "rationale": "The user said so."},
+        **{"evidence": [added[0]["id"]], "confidence": 0.9},
+    }
+    replies = [
+        turn(Call("propose", {"candidates": [proposed]})),
+        Reply(text="done"),
+        Reply(text="No changes."),
+    ]
+    with ModelServer(replies) as server:
+        settle_on(server, profile)
+        command(profile, home, "harvest", "--workspace", ACME, "--engine", MODEL)
+        require_all("Keep this", messages, server.sent)
+        return messages, server.sent, [*files_of(profile), *written_in(home, before)]
+
+
+def recorded(directory: Path, seed: int) -> Channel:
+    """The memory file, messages and output of tools of mux, for the memory writer; its model never writes, so
+    that a trace stays, which is then replayed.
+    """
+    home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
+    lines = [write(HELD, form, seed + 70) for form in HELD]
+    messages = [write(HELD, form, seed + 80) for form in HELD]
+    outputs = [write(HELD, form, seed + 90) for form in HELD]
+    (memory_file,) = (home / "memories").iterdir()
+    memory_file.write_text("# acme-api memory\n\n" + "\n\n".join(line.text for line in lines) + "\n", "utf-8")
+    chat = chats.Chat(home / "sessions" / ACME)
+    for number, (message, output) in enumerate(zip(messages, outputs, strict=True)):
+        chat.user(f"Keep this {number}. {message.text}")
+        answer = {"success": True, "output": f"Read that {number}.\n{output.text}", "exitCode": 0}
+        part = {
+            **{"type": "dynamic-tool", "toolCallId": f"toolu_{number}", "toolName": "bash"},
+            **{"state": "output-available", "input": {"script": "cat notes"}, "output": answer},
+        }
+        chat.assistant(parts=[part])
+    before = snapshot(home)
+    with ModelServer() as server:
+        server.answer = lambda _request: Reply(text="I see.")
+        settle_on(server, profile, more=f'\n[system1]\nenabled = true\nmodel = "{MODEL}"\n')
+        command(profile, home, "write", "--workspace", ACME, "--force")
+        require_all("Keep this", messages, server.sent)
+        require_all("Read that", outputs, server.sent)
+        asked = len(server.requests)
+        bench = Workbench(open_parts(home, Profile.under(profile), system_clock))
+        (ours,) = (row for row in bench.traces.rows() if row.run_id)
+        facts = bench.traces.open(str(ours.path)).facts
+        plain = json.dumps([message.text for message in messages], ensure_ascii=False)
+        request = ReplayRequest(MODEL, facts.system_prompt, f"{facts.user_message}\n{plain}")
+        shown = bench.replays.run(str(ours.path), request, cancel=threading.Event())
+        assert len(server.requests) > asked
+        files = [*files_of(profile), *written_in(home, before), str(shown)]
+        return [*lines, *messages, *outputs], server.sent, files
+
+
+CHANNELS = (consolidated, extracted, noted, harvested, recorded)
+
+
+def require_all(mark: str, texts: Sequence[Written], sent: str) -> None:
+    """Raise `AssertionError` unless each of the numbered `texts` was sent, so that the part cannot pass
+    because nothing was.
+    """
+    missing = [number for number in range(len(texts)) if f"{mark} {number}." not in sent]
+    assert not missing, (mark, missing)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def written_in(home: Path, before: Mapping[str, Any]) -> Iterator[str]:
+    """The text of each file of the home that is new or other than in `before`, an earlier `snapshot`."""
+    for path, (_mode, time, data) in snapshot(home).items():
+        if data is not None and (path not in before or before[path][1:] != (time, data)):
+            yield data.decode("utf-8", "replace")
 
 
 def command(profile: Path, home: Path, *words: str) -> None:

@@ -1,8 +1,9 @@
 """Forms in which secrets stand in memories, transcripts and output of tools, and made-up values for them.
 
-`HELD` was written before it was first measured, and 2.0 % of it stayed then (53.8 % before); what that
-showed was mended. `EARLIER` was the held-back set before (5.0 %; 54.2 % before), `TUNED` is what the rules
-are worked on with. `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a
+Each set but `TUNED` was written and measured before any rule was changed for it, and the rules were then
+changed for what it showed. So none of them is blind any more: only the first figure of each tells what is to
+be expected of forms that nobody thought of. In the order of their making: `TUNED`, `EARLIER` (5.0 % stayed at
+first), `HELD` (2.0 %). `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a
 passphrase of words with blanks. Seeded; nothing here is real.
 """
 
