@@ -3,8 +3,10 @@
 Each set but `TUNED` was written and measured before any rule was changed for it, and the rules were then
 changed for what it showed. So none of them is blind any more: only the first figure of each tells what is to
 be expected of forms that nobody thought of. In the order of their making: `TUNED`, `EARLIER` (5.0 % stayed at
-first), `HELD` (2.0 %). `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a
-passphrase of words with blanks. Seeded; nothing here is real.
+first), `HELD` (2.0 %).
+
+`«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a passphrase of words
+with blanks. Seeded; nothing here is real.
 """
 
 from __future__ import annotations
