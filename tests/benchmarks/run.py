@@ -215,8 +215,9 @@ def trace(directory: Path) -> None:
     import tracemalloc
 
     from helpers.big_dumps import big_dump
-    from reverie.llm.trace_facts import facts_of, judge
+    from reverie.llm.trace_facts import facts_of
     from reverie.llm.trace_reader import Dump, read_dump
+    from reverie.llm.trace_verdict import judge
 
     path = directory / "1786600000000_big.json"
     size = big_dump(path, events=78_000)

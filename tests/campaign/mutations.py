@@ -166,7 +166,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a model that dies mid-stream has not answered",
-        "llm/wire_formats.py",
+        "llm/wire_chat.py",
         "        return self._finish is not None or self.ended",
         "        return True",
         ("tests/unit/llm/test_openai.py", "tests/unit/llm/test_transport.py"),
@@ -180,7 +180,7 @@ MUTATIONS = (
     ),
     Mutation(
         "keys never reach a trace: a service that says its key",
-        "llm/transport.py",
+        "llm/remote_provider.py",
         'text = text.replace(secret, "[key]")',
         "text = text.replace(secret, secret)",
         ("tests/unit/llm/test_transport.py",),
@@ -208,9 +208,9 @@ MUTATIONS = (
     ),
     Mutation(
         "secrets in memories never reach a request",
-        "llm/loop.py",
-        "            return self._settled(text)\n        return self._settled(self._with_tokens",
-        "            return text\n        return self._settled(self._with_tokens",
+        "llm/vault.py",
+        "            return self.scrub(text)\n        return self.scrub(self._with_tokens",
+        "            return text\n        return self.scrub(self._with_tokens",
         ("tests/unit/llm/test_vault.py",),
     ),
     Mutation(

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from helpers.model_server import ModelServer
-from reverie.llm.catalogue import Catalogue, KeyringProblem
+from reverie.llm.catalogue import Catalogue
+from reverie.llm.keys import KeyringProblem
 from reverie.llm.provider import (
     Message,
     ModelRequest,

@@ -58,7 +58,7 @@ def main(home: Path, profile: Path) -> None:
     from helpers.extraction import extract
     from reverie.agents.transcripts import ReadStatistics
     from reverie.jobs.extraction.stage_one import items_of, prompt_text
-    from reverie.llm.loop import Vault
+    from reverie.llm.vault import Vault
 
     began = time.monotonic()
     assert extract(home, profile).succeeded

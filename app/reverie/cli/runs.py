@@ -48,7 +48,7 @@ from reverie.cli.main import Invocation
 from reverie.compose import open_parts
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
-from reverie.llm.catalogue import never_unlock
+from reverie.llm.keys import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.card import card_from_json, sentence
 from reverie.runs.parts import numbers_taken, taken_as_json

@@ -25,8 +25,9 @@ from reverie.errors import UserError
 from reverie.files.directory import is_link, open_regular
 from reverie.files.sidecar import parse_object
 from reverie.jobs.writer.state import coerced
-from reverie.llm.trace_facts import RunEvidence, RunVerdict, facts_of, judge
+from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_reader import read_dump
+from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
 from reverie.memory.recording import WriteLog
 from reverie.profile import Profile
 from reverie.settings import Settings

@@ -24,7 +24,7 @@ from reverie.files.lease import Leases
 from reverie.profile import Profile
 from reverie.resources import resource
 from reverie.settings import load_settings
-from reverie.text.redact import PLANTED, failed_checks
+from reverie.text.redaction_check import PLANTED, failed_checks
 from reverie.text.secret_shapes import services
 from reverie.text.summaries import plain, some
 

@@ -78,18 +78,19 @@ class Coalescer:
         if len(self._paths) > self._burst_paths:
             self._paths.clear()
             self._overfull = True
-            self._ask_rescan("burst")
+            self.owe_rescan("burst")
         self._events += events
         self._note(reason, now)
 
     def request_rescan(self, reason: str, *, now: float) -> None:
-        """Request a full scan with the next batch, which becomes due like after an event."""
-        self._ask_rescan(reason)
+        """Request a full scan with the next batch, which becomes due as after an event."""
+        self.owe_rescan(reason)
         self._note("", now)
 
     def owe_rescan(self, reason: str) -> None:
         """Request a full scan with the next batch, without making it due any sooner."""
-        self._ask_rescan(reason)
+        self._rescan = True
+        self._reasons[reason] = None
 
     def due(self) -> float | None:
         """Return the time at which the batch is due; None while it is empty."""
@@ -110,10 +111,6 @@ class Coalescer:
         )
         self._clear()
         return changes
-
-    def _ask_rescan(self, reason: str) -> None:
-        self._rescan = True
-        self._reasons[reason] = None
 
     def _note(self, reason: str, now: float) -> None:
         if reason:

@@ -25,7 +25,6 @@ Threading and failure: as `files.watch_sources` says.
 """
 
 # ruff: noqa: PTH116, PTH119, PTH208 - strings, because this runs once per event
-
 from __future__ import annotations
 
 import contextlib

@@ -17,7 +17,6 @@ it is a daemon, and `close` waits at most a second for it.
 """
 
 # ruff: noqa: PTH100, PTH116, PTH118 - strings, because this runs once per event or per file
-
 from __future__ import annotations
 
 import logging

@@ -16,7 +16,6 @@ directory that vanishes meanwhile is no failure: the next plan leaves it out.
 """
 
 # ruff: noqa: PTH100, PTH114, PTH116, PTH118, PTH119, PTH120 - strings, because this runs once per event or per file
-
 from __future__ import annotations
 
 import os

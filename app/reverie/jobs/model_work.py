@@ -16,9 +16,11 @@ from typing import Any, ClassVar
 
 from reverie.errors import StoreError
 from reverie.llm.client import Account, ModelClient, spent
-from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, Tool, Vault
+from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult
 from reverie.llm.provider import TokenUsage
+from reverie.llm.tools import Tool
 from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
 from reverie.runs.run import Costs
 from reverie.runs.stops import StopCheck, TimedOut
 from reverie.text.redact import find_secrets

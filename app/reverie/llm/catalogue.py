@@ -1,261 +1,46 @@
-"""The available model services, the keys for them, and a test of a model.
+"""The available model services, and how to reach each.
 
 Built-in services can be overridden by the settings. A model is named `provider:model`. Local services need no
 key and use no proxy; no service gets a request before a person or a run needs it. Whether text leaves this
 machine depends on the address, not on the name.
 
-Keys come from the environment, else from the system's keyring; never from a file of Reverie's. The keyring is
-imported on first use, because its back ends take long to load and most commands need no key. It may ask its
-owner to unlock it, so it is called from a worker thread, and has `ASK_S` seconds to answer, in a thread of
-its own. A keyring that is locked or does not answer is reported and left alone for a while; `never_unlock` is
-for processes without a person to answer its prompt. A machine without a keyring counts as one without keys;
-only storing a key raises `UserError`. No key gets into a message.
-
-Threading: `known` and `provider` may call the keyring, so not on the GUI thread. Failure: `ProviderError`
-with fault `settings` or `key`; a service that is down is noticed only at the first request.
+Threading: `known` and `provider` may call the keyring (`llm.keys`), so not on the GUI thread. Failure:
+`ProviderError` with fault `settings` or `key`; a service that is down is noticed only at the first request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from reverie.agents.capabilities import KeySource, ProviderInfo
-from reverie.errors import Unavailable, UserError
-from reverie.files.directory import ask_each
+from reverie.llm.keys import NETWORK_VARIABLES, KeyStore, find_key, usable
 from reverie.llm.provider import (
-    Malformed,
-    ModelRequest,
-    ModelTurn,
     Provider,
-    ProviderError,
+)
+from reverie.llm.service_errors import (
+    Malformed,
     Service,
     ServiceProblem,
     ServiceRefusal,
-    StreamProgress,
-    ToolSpec,
-    UserMessage,
-    Wire,
     malformed_error,
-    origin,
     problem,
     refusal_error,
     silence_error,
-    stays_here,
 )
-from reverie.llm.wire_formats import AnthropicWire, OpenAiWire, ResponsesWire
+from reverie.llm.wire import Wire, origin, stays_here
+from reverie.llm.wire_anthropic import AnthropicWire
+from reverie.llm.wire_chat import OpenAiWire
+from reverie.llm.wire_responses import ResponsesWire
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from keyring.backend import KeyringBackend
-
-    from reverie.llm.transport import Sleep, Transport
+    from reverie.llm.remote_provider import Sleep
+    from reverie.llm.transport import Transport
     from reverie.settings import ProviderSettings
-
-
-SERVICE = "reverie"
-KeyringProblem = Literal["", "locked", "not answering"]
-ASK_S = 20.0
-"""Seconds that a keyring may take to answer: long enough for a person to unlock it."""
-NETWORK_VARIABLES = frozenset(
-    spelled
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-    for spelled in (name, name.lower())
-)
-"""Environment variables that affect the connection to a service; a proxy's may contain its password."""
-_AGAIN_S = 30.0
-"""Seconds until a keyring in trouble is tried again; otherwise each service would open a prompt."""
-
-
-class KeyStore(Protocol):
-    """Keys by provider name."""
-
-    def get(self, provider: str) -> str | None:
-        """Return the key, or None; never raises for a store that cannot be read."""
-
-    @property
-    def trouble(self) -> KeyringProblem:
-        """The reason why `get` could not read the store; empty: it could."""
-
-    def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `UserError`."""
-
-    def delete(self, provider: str) -> None:
-        """Delete the key if there is one. Raises `UserError`."""
-
-
-class _Ring:
-    """This process's access to the system's keyring, with its last trouble."""
-
-    def __init__(self) -> None:
-        self.may_unlock = True
-        self._asked: object = None
-        self._trouble: KeyringProblem = ""
-        self._until = 0.0
-
-    @property
-    def trouble(self) -> KeyringProblem:
-        return self._trouble if self._asked is _keyring() else ""
-
-    def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
-        """Return the result of `question` within `ASK_S`; None if there is none or in case of trouble."""
-        ring = _keyring()
-        if self.trouble and time.monotonic() < self._until:
-            return None
-        may_unlock = self.may_unlock
-        answers = ask_each({0: lambda: _answer(ring, question, may_unlock=may_unlock)}, ASK_S)
-        text, trouble = answers.get(0, (None, "not answering"))
-        self._asked, self._trouble, self._until = ring, trouble, time.monotonic() + _AGAIN_S
-        return text
-
-    def forget(self) -> None:
-        """Forget the trouble, so that the next call tries the keyring again: a person changed something."""
-        self._asked = None
-
-
-def _answer(
-    ring: KeyringBackend, question: Callable[[KeyringBackend], str | None], *, may_unlock: bool
-) -> tuple[str | None, KeyringProblem]:
-    import keyring.errors
-
-    try:
-        if not may_unlock and _is_locked(ring):
-            return None, "locked"
-        return question(ring), ""
-    except keyring.errors.KeyringLocked:
-        return None, "locked"
-    except (keyring.errors.KeyringError, OSError, RuntimeError):
-        # No backend, or its service has ended: then there is no key in it.
-        return None, ""
-
-
-def _is_locked(ring: KeyringBackend) -> bool:
-    """Return whether reading a key would open a prompt, without unlocking anything.
-
-    Only the Secret Service opens prompts.
-    """
-    from keyring.backends import SecretService, chainer
-
-    rings = ring.backends if isinstance(ring, chainer.ChainerBackend) else (ring,)
-    if not any(isinstance(each, SecretService.Keyring) for each in rings):
-        return False
-    import secretstorage
-
-    try:
-        with closing(secretstorage.dbus_init()) as bus:
-            return bool(secretstorage.Collection(bus).is_locked())
-    except secretstorage.exceptions.ItemNotFoundException:
-        return False
-    except secretstorage.exceptions.SecretStorageException as error:
-        raise RuntimeError(str(error)) from error
-
-
-_RING = _Ring()
-
-
-def never_unlock() -> None:
-    """Never open the keyring's prompt in this process, because there may be no person to answer it."""
-    _RING.may_unlock = False
-
-
-class SystemKeys:
-    """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
-
-    def get(self, provider: str) -> str | None:
-        """Return the key of this provider; None if there is none or the keyring is in trouble."""
-        return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
-
-    @property
-    def trouble(self) -> KeyringProblem:
-        return _RING.trouble
-
-    def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `UserError` for an unusable key, and if the keyring refuses."""
-        import keyring.errors
-
-        key = key.strip()
-        if not usable(key):
-            raise UserError(
-                "The key was not stored.",
-                cause="It is empty, or holds characters that no key has.",
-                next_step="Copy it again from the service's site.",
-            )
-        _RING.forget()
-        try:
-            _keyring().set_password(SERVICE, provider, key)
-        except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
-            raise _no_keyring("The key was not stored.") from error
-
-    def delete(self, provider: str) -> None:
-        """Delete the key if there is one. Raises `UserError`."""
-        import keyring.errors
-
-        _RING.forget()
-        try:
-            if _keyring().get_password(SERVICE, provider) is not None:
-                _keyring().delete_password(SERVICE, provider)
-        except keyring.errors.PasswordDeleteError:
-            # Another program was faster.
-            return
-        except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
-            raise _no_keyring("The key was not removed.") from error
-
-
-class TypedKey:
-    """A store with a newly typed key for one provider, which is not stored yet."""
-
-    def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
-        self._kept, self._provider, self._key = kept, provider, key
-        self.set, self.delete = kept.set, kept.delete
-
-    def get(self, provider: str) -> str | None:
-        """Return the typed key for its provider, else the stored one."""
-        return self._key if provider == self._provider else self._kept.get(provider)
-
-    @property
-    def trouble(self) -> KeyringProblem:
-        return self._kept.trouble
-
-
-def find_key(
-    provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
-) -> tuple[str | None, KeySource]:
-    """Return the key of a provider and its source; `names` are its environment variables, in order."""
-    for name in names:
-        key = env.get(name, "").strip()
-        if key:
-            return key, "environment"
-    stored = keys.get(provider)
-    if stored and stored.strip():
-        return stored.strip(), "keyring"
-    if not needed:
-        return None, "none needed"
-    return None, keys.trouble or "missing"
-
-
-def usable(key: str) -> bool:
-    """Return whether `key` can be sent in a header."""
-    return bool(key) and all("!" <= character <= "~" for character in key)
-
-
-def _keyring() -> KeyringBackend:
-    import keyring
-
-    return keyring.get_keyring()
-
-
-def _no_keyring(title: str) -> UserError:
-    return Unavailable(
-        title,
-        cause="The keyring of this system is missing, locked or refuses.",
-        next_step="Unlock or install one, or set the key as an environment variable.",
-    )
 
 
 _CONNECT_S = 10.0
@@ -339,7 +124,7 @@ class Catalogue:
         wanted = parse_model(name)
         entry, key = self._reachable(wanted.provider)
         # Late: only a request needs httpx, which takes 0.15 s to import.
-        from reverie.llm.transport import RemoteProvider
+        from reverie.llm.remote_provider import RemoteProvider
 
         transport = self._transport(wanted, entry, key)
         configured = self._settings.get(wanted.provider)
@@ -489,111 +274,3 @@ def _models(listed: Any) -> tuple[str, ...] | None:
         return () if isinstance(listed, dict) and listed.get("object") == "list" else None
     ids = [row.get("id") for row in rows if isinstance(row, dict)]
     return tuple(name for name in ids if isinstance(name, str))
-
-
-StepName = Literal["reachable", "key", "model", "tool-calling", "streaming"]
-StepState = Literal["pass", "fail", "skip"]
-_STEPS: tuple[StepName, ...] = ("reachable", "key", "model", "tool-calling", "streaming")
-_WORD = "marmalade"
-_TOOL = ToolSpec(
-    "repeat_word",
-    "Repeats one word back to the tester.",
-    {
-        "type": "object",
-        "properties": {"word": {"type": "string", "description": "The word to repeat."}},
-        "required": ["word"],
-    },
-)
-_FAILS_AT: dict[str, StepName] = {
-    "unreachable": "reachable",
-    "settings": "reachable",
-    "timeout": "reachable",
-    "key": "key",
-}
-_PASSES = {
-    "reachable": "The service answers.",
-    "key": "The key is accepted, or none is needed.",
-    "model": "The model answers.",
-    "tool-calling": "The model called the tool as asked.",
-    "streaming": "The answer came in pieces.",
-}
-
-
-class ProbeStep(Struct, frozen=True):
-    """One step of a test and its result, as a sentence for people."""
-
-    name: StepName
-    state: StepState
-    sentence: str
-
-
-class ProbeReport(Struct, frozen=True):
-    """All steps of a test, in order."""
-
-    steps: tuple[ProbeStep, ...]
-
-
-async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Test a model with one real request to call a tool; return the result of each step.
-
-    Steps after a failed one are skipped. The request contains no memory text. An error that a person can fix
-    is a failed step, never an exception.
-    """
-    seen: list[StreamProgress] = []
-    request = ModelRequest(
-        system="You test whether tool calls work. Answer with a tool call only.",
-        messages=[UserMessage(f"Call {_TOOL.name} with the word {_WORD}.")],
-        tools=[_TOOL],
-        max_output_tokens=2000,
-        deadline=time.monotonic() + limit_s,
-    )
-    try:
-        turn = await provider.complete(request, progress=seen.append)
-    except ProviderError as error:
-        return _failed(error)
-    streamed = any(progress.text or progress.tool_name for progress in seen)
-    return _answered(turn, streamed=streamed)
-
-
-def _failed(error: ProviderError) -> ProbeReport:
-    tools = error.fault == "model" and "tool" in error.title
-    at: StepName = "tool-calling" if tools else _FAILS_AT.get(error.fault, "model")
-    place = _STEPS.index(at)
-    return ProbeReport(
-        (
-            *(ProbeStep(name, "pass", _PASSES[name]) for name in _STEPS[:place]),
-            ProbeStep(at, "fail", str(error)),
-            *(ProbeStep(name, "skip", "Not tried.") for name in _STEPS[place + 1 :]),
-        )
-    )
-
-
-def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
-    trouble = _tool_trouble(turn)
-    streaming = ProbeStep("streaming", "pass", _PASSES["streaming"])
-    if not streamed:
-        sentence = "The answer came in one piece; runs work, but show no progress."
-        streaming = ProbeStep("streaming", "fail", sentence)
-    calling = ProbeStep("tool-calling", "pass", _PASSES["tool-calling"])
-    if trouble:
-        sentence = f"{trouble} Choose a model with tool calling; runs need it."
-        calling = ProbeStep("tool-calling", "fail", sentence)
-    first = tuple(ProbeStep(name, "pass", _PASSES[name]) for name in _STEPS[:3])
-    return ProbeReport((*first, calling, streaming))
-
-
-def _tool_trouble(turn: ModelTurn) -> str:
-    """Return the error in the model's tool call; "" for none."""
-    if not turn.message.tool_calls:
-        return "The model answered with text instead of a tool call."
-    call = turn.message.tool_calls[0]
-    if call.name != _TOOL.name:
-        return "The model called a tool that does not exist."
-    try:
-        arguments = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return "The model's tool call is not valid JSON."
-    word = arguments.get("word") if isinstance(arguments, dict) else None
-    if not isinstance(word, str) or word.strip().lower() != _WORD:
-        return "The model called the tool with other arguments than asked."
-    return ""

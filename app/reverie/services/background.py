@@ -39,7 +39,7 @@ from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcom
 from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
-from reverie.llm.trace import Dumps
+from reverie.llm.trace_store import Dumps
 from reverie.memory.recording import AGENT, OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions

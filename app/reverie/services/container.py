@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from reverie.jobs.consolidate.overlay import NoticedLog
     from reverie.jobs.consolidate.run import AgentLocks, DreamDependencies, DreamService
     from reverie.jobs.consolidate.triggers import SweepService
-    from reverie.llm.trace import TraceStore
+    from reverie.llm.trace_store import TraceStore
     from reverie.runs.recovery import Recovery
     from reverie.runs.revert import Reverter
     from reverie.runs.run import RunDependencies
@@ -208,7 +208,7 @@ class HomeContainer:
 
     @cached_property
     def traces(self) -> TraceStore:
-        from reverie.llm.trace import TraceStore
+        from reverie.llm.trace_store import TraceStore
 
         return TraceStore(self.profile.traces(self.home_id))
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from reverie.files.sidecar import Sidecar
     from reverie.jobs.consolidate.coverage import Trigger
     from reverie.jobs.consolidate.engine import Engine
-    from reverie.llm.catalogue import Catalogue, KeyStore
+    from reverie.llm.catalogue import Catalogue
     from reverie.llm.client import ModelClient
+    from reverie.llm.keys import KeyStore
     from reverie.llm.provider import Provider
     from reverie.services.container import HomeContainer
     from reverie.settings import ProvidersSettings, Settings
@@ -99,7 +100,8 @@ class ModelServices:
         """
         import asyncio
 
-        from reverie.llm.catalogue import parse_model, probe
+        from reverie.llm.catalogue import parse_model
+        from reverie.llm.probe import probe
 
         async def ask() -> Any:
             catalogue = self._catalogue_with(providers, parse_model(name).provider, key)
@@ -140,7 +142,7 @@ class ModelServices:
         self, providers: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
     ) -> Catalogue:
         """The services with settings and a key that are not saved yet."""
-        from reverie.llm.catalogue import TypedKey
+        from reverie.llm.keys import TypedKey
         from reverie.settings import ProvidersSettings
 
         settings = self._settings().providers
@@ -167,7 +169,7 @@ class ModelServices:
     def _keys(self) -> KeyStore:
         if self._given_keys is not None:
             return self._given_keys
-        from reverie.llm.catalogue import SystemKeys
+        from reverie.llm.keys import SystemKeys
 
         return SystemKeys()
 
@@ -324,7 +326,8 @@ class Models(ModelServices):
 
     def asking(self, name: str) -> ModelClient:
         """How the model called `name` is asked; nothing is opened yet."""
-        from reverie.llm.client import ModelClient, cost_usd
+        from reverie.llm.client import ModelClient
+        from reverie.llm.prices import cost_usd
 
         return ModelClient(
             name,
@@ -336,7 +339,7 @@ class Models(ModelServices):
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
         """What would leave this machine, if nobody has agreed to this destination yet; else None."""
         from reverie.jobs.consolidate.overlay import DreamOverlay
-        from reverie.llm.loop import Vault
+        from reverie.llm.vault import Vault
 
         destination = self._destination(engine)
         if self._agreed(destination):

@@ -42,36 +42,25 @@ from reverie.errors import Ambiguous, StoreError, Unavailable, UserError, user_e
 from reverie.files.directory import is_there
 from reverie.files.sidecar import stringify
 from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
-from reverie.llm.client import cost_usd
-from reverie.llm.loop import AgentEvent, Vault, run_agent
-from reverie.llm.provider import UserMessage
-from reverie.llm.trace import Trace, TraceHead
-from reverie.llm.trace_facts import (
-    WRITER,
-    Attempt,
-    Call,
-    RunEvidence,
-    RunVerdict,
-    Timeline,
-    TraceFacts,
-    facts_of,
-    judge,
-    timeline_of,
-    words_of,
-)
-from reverie.llm.trace_reader import (
+from reverie.llm.json_document import (
     DocumentHit,
     DocumentPage,
-    Dump,
     Excerpt,
     JsonNode,
     JsonSource,
-    dump_of,
     page_of,
     places_of,
-    read_dump,
     value_of,
 )
+from reverie.llm.loop import AgentEvent, run_agent
+from reverie.llm.prices import cost_usd
+from reverie.llm.provider import UserMessage
+from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.trace_facts import WRITER, Attempt, Call, TraceFacts, facts_of, words_of
+from reverie.llm.trace_reader import Dump, dump_of, read_dump
+from reverie.llm.trace_timeline import Timeline, timeline_of
+from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
+from reverie.llm.vault import Vault
 from reverie.memory.diff import WordSpans, nearest_lines, unified, word_spans
 from reverie.memory.listing import no_check
 from reverie.services.views import ConsentView, ReplayRequest

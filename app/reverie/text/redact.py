@@ -1,7 +1,7 @@
 """The redactor: finds secrets in text that leaves the memory files, and in memories that are shown.
 
 Text that leaves is in requests, traces, logs and Activity; in shown memories secrets are marked. A secret is
-recognised by its own shape (`text.secret_shapes`, `text.secret_values`), by the name in front of it
+recognised by its own shape (`text.secret_shapes`, `text.secret_table`), by the name in front of it
 (`text.secret_values`), or by the sentence, table or command around it. Prose about secrets ("token budget:
 12000", "password policy"), checksums, commits, UUIDs and identifiers in code are left alone; in doubt the
 text is redacted, because a gap in a log costs less than a leaked key. Invisible characters, and letters of
@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any
 
 from reverie.text.secret_shapes import login_secrets, places_of, shaped_secrets
+from reverie.text.secret_table import lazy_pattern, secret_table, secret_words
 from reverie.text.secret_values import (
     NO_VALUE,
     PUBLIC_KEY,
@@ -44,12 +45,9 @@ from reverie.text.secret_values import (
     is_word_phrase,
     kind_of_name,
     kind_of_words,
-    lazy_pattern,
     named_secrets,
     paired_secrets,
     secret_lines,
-    secret_table,
-    secret_words,
     small_letters,
 )
 from reverie.values import Struct
@@ -759,80 +757,6 @@ def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
 
 
 _RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "password", "token"]
-
-
-_RUN = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
-_PLAIN = "quartz" + "marble"
-
-PLANTED: tuple[tuple[str, str], ...] = (
-    ("a key of a service", f"before sk-ant-{_RUN} after"),
-    ("a key in the middle of a word", f'before "x_ghp_{_RUN}" after'),
-    ("a key with characters that cannot be seen", f"before gsk_{_RUN[:9]}\u200b{_RUN[9:]} after"),
-    (
-        "a private key",
-        f"before -----BEGIN {'RSA '}PRIVATE KEY-----\n{_RUN}\n-----END {'RSA '}PRIVATE KEY----- after",
-    ),
-    ("a signed token", f"before eyJhbGciOi{_RUN[:8]}.eyJ{_RUN[8:16]}.{_RUN[16:]} after"),
-    ("a header", f"before Authorization: Bearer {_RUN} after"),
-    ("a password in an address", f"before postgres://app:{_RUN}@db:5432/x after"),
-    ("an assignment", f"before\nDB_PASSWORD={_PLAIN}\nafter"),
-    ("a name of two words", f"before, API key: {_RUN}, after"),
-    ("a sentence", f"before. The staging password is {_RUN[:10]} now, after"),
-    ("a sentence in another language", f"before. Das Passwort lautet {_RUN[:10]}, after"),
-    ("a table", f"before\n| db password | {_RUN[:10]} |\nafter"),
-    ("a command line", f"before sshpass -p {_RUN[:10]} ssh after"),
-    ("a key at the start of a line in JSON", f'{{"text": "before\\ngsk_{_RUN}\\nafter"}}'),
-)
-"""Test secrets by name, each in a text between the words `before` and `after`.
-
-All are invented, and split in the source so that secret scanners do not report them.
-"""
-
-_PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
-
-
-@cache
-def failed_checks() -> tuple[str, ...]:
-    """Return the names of the planted secrets that redaction fails to hide; `()` if it works.
-
-    The self-test runs before anything is sent: a broken regular expression engine, a damaged installation or
-    a wrong edit of a pattern would silently find nothing. So one secret of each kind is redacted: it must be
-    gone, and the words around it must still be there. It takes less than a millisecond once the patterns are
-    compiled; the result is cached for the life of the process.
-    """
-    if _is_hidden("\n".join(text for _name, text in PLANTED)):
-        return ()
-    return tuple(name for name, text in PLANTED if not _is_hidden(text)) or ("all of it at once",)
-
-
-def _is_hidden(text: str) -> bool:
-    clean = redact(text)
-    if clean.count("before") != text.count("before") or clean.count("after") != text.count("after"):
-        return False
-    return not any(piece[0] in clean for piece in _PIECE.finditer(text) if piece[0] in _RUN + _PLAIN)
-
-
-REDACTED = "[REDACTED_SECRET]"
-_STEPS = (
-    (lazy_pattern(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
-    (lazy_pattern(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
-    (lazy_pattern(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
-    (
-        lazy_pattern(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
-        rf"\1\2\3{REDACTED}",
-    ),
-)
-
-
-def codex_redact(text: str) -> str:
-    """Return `text` with keys, tokens and passwords replaced as Codex does it, even across a line break.
-
-    These are the four redactions that Codex applies to its memories, in its order (formats/codex.md section
-    2), so that files that Reverie writes in its place equal the agent's own. Callers apply `redact` besides.
-    """
-    for pattern, replacement in _STEPS:
-        text = pattern.sub(replacement, text)
-    return text
 
 
 # Kinds with a form of their own, which examples do not have.

@@ -1,6 +1,6 @@
 """Secrets that are recognised by their own shape, whatever is around them.
 
-The prefixes and patterns of services are in `text.secret_values`; here are the forms that no table holds:
+The prefixes and patterns of services are in `text.secret_table`; here are the forms that no table holds:
 private keys, signed tokens, headers, addresses and command lines, and logins, PINs, codes and licences that
 no word for a secret announces. Every pattern begins at a boundary, and its matches are bounded or followed by
 a character they cannot contain, so no input makes it slow. Possessive quantifiers and atomic groups are not
@@ -15,11 +15,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, lazy_pattern, secret_table
 from reverie.text.secret_values import (
-    LONG_WORD,
-    Prefixed,
     SecretSpan,
-    Shaped,
     holds_any,
     is_file_name,
     is_hex,
@@ -28,8 +26,6 @@ from reverie.text.secret_values import (
     is_password_like,
     is_placeholder,
     is_random,
-    lazy_pattern,
-    secret_table,
 )
 from reverie.values import Struct
 

@@ -14,17 +14,16 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.profiles import examples
 from reverie.llm.provider import (
     AssistantMessage,
-    Malformed,
     ModelTurn,
-    ServerEvent,
-    ServiceRefusal,
     StreamProgress,
     TokenUsage,
     ToolCall,
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire_formats import AnthropicWire, MessageReader
+from reverie.llm.service_errors import Malformed, ServiceRefusal
+from reverie.llm.wire import ServerEvent
+from reverie.llm.wire_anthropic import AnthropicWire, MessageReader
 
 START = {"type": "message_start", "message": {"model": "told", "usage": {"input_tokens": 3}}}
 

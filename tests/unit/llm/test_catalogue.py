@@ -10,7 +10,8 @@ import pytest
 
 from helpers.asking import KEY, MemoryKeys, ask
 from helpers.model_server import ModelServer, Reply
-from reverie.llm.catalogue import Catalogue, ModelName, TypedKey, parse_model
+from reverie.llm.catalogue import Catalogue, ModelName, parse_model
+from reverie.llm.keys import TypedKey
 from reverie.llm.provider import ProviderError
 from reverie.settings import ProviderSettings
 

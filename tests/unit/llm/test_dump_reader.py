@@ -15,18 +15,11 @@ from hypothesis import strategies as st
 from helpers.big_dumps import big_dump
 from reverie.errors import UserError
 from reverie.llm import trace_reader as dump_reader
-from reverie.llm.trace_facts import facts_of, judge
-from reverie.llm.trace_reader import (
-    JsonNode,
-    JsonSource,
-    MemorySource,
-    children,
-    layout,
-    member,
-    read_dump,
-    salvage,
-    text_of,
-)
+from reverie.llm.json_document import JsonNode, JsonSource, MemorySource, children, layout, member, text_of
+from reverie.llm.json_salvage import salvage
+from reverie.llm.trace_facts import facts_of
+from reverie.llm.trace_reader import read_dump
+from reverie.llm.trace_verdict import judge
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

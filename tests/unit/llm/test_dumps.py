@@ -10,7 +10,7 @@ import pytest
 
 from reverie.clock import fixed_clock
 from reverie.files.sidecar import Sidecar
-from reverie.llm.trace import Dumps, dump_name
+from reverie.llm.trace_store import Dumps, dump_name
 
 
 @pytest.fixture

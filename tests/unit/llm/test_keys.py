@@ -13,8 +13,9 @@ from keyring.backends import fail
 
 from helpers.asking import KEY, MemoryKeys
 from reverie.errors import UserError
-from reverie.llm import catalogue
-from reverie.llm.catalogue import Catalogue, SystemKeys, find_key, never_unlock
+from reverie.llm import keys as key_module
+from reverie.llm.catalogue import Catalogue
+from reverie.llm.keys import SystemKeys, find_key, never_unlock
 from reverie.llm.provider import ProviderError
 
 
@@ -133,8 +134,8 @@ class Prompting(Ring):
 def prompting(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prompting]:
     mine = Prompting()
     keyring.set_keyring(mine)
-    monkeypatch.setattr(catalogue, "ASK_S", 0.1)
-    monkeypatch.setattr(catalogue, "_RING", catalogue._Ring())
+    monkeypatch.setattr(key_module, "ASK_S", 0.1)
+    monkeypatch.setattr(key_module, "_RING", key_module._Ring())
     yield mine
     mine.over.set()
     for thread in threading.enumerate():
@@ -155,14 +156,14 @@ def test_a_keyring_that_nobody_unlocks_is_given_up_and_not_asked_for_every_servi
 def test_where_nobody_may_be_there_a_locked_keyring_is_not_unlocked(
     prompting: Prompting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "_is_locked", lambda _ring: True)
+    monkeypatch.setattr(key_module, "_is_locked", lambda _ring: True)
     never_unlock()
     assert find_key("openai", (), needed=True, env={}, keys=SystemKeys()) == (None, "locked")
     assert prompting.asked == 0
 
 
 def test_a_locked_keyring_is_said_to_be_locked(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_RING", catalogue._Ring())
+    monkeypatch.setattr(key_module, "_RING", key_module._Ring())
     ring.trouble = keyring.errors.KeyringLocked("the prompt was dismissed")
     with pytest.raises(ProviderError) as caught:
         Catalogue({}, {}, SystemKeys()).provider("openai:gpt-5")
@@ -172,7 +173,7 @@ def test_a_locked_keyring_is_said_to_be_locked(ring: Ring, monkeypatch: pytest.M
 
 
 def test_once_a_person_stored_a_key_it_is_asked_again(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_RING", catalogue._Ring())
+    monkeypatch.setattr(key_module, "_RING", key_module._Ring())
     keys = SystemKeys()
     ring.trouble = keyring.errors.KeyringLocked("locked")
     assert (keys.get("openai"), keys.trouble) == (None, "locked")

@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 
 from reverie.errors import StoreError
-from reverie.llm.loop import (
-    EXAMPLE,
-    MAX_CALLS_PER_TURN,
-    AgentEvent,
-    AgentLimits,
-    AgentResult,
-    FunctionTool,
-    Vault,
-    run_agent,
-)
+from reverie.llm.loop import MAX_CALLS_PER_TURN, AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.llm.provider import (
     AssistantMessage,
     FinishReason,
@@ -36,7 +27,9 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
 )
+from reverie.llm.tools import FunctionTool
 from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import EXAMPLE, Vault
 from reverie.text.redact import find_secrets
 
 KEY = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0" * 2

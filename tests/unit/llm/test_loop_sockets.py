@@ -12,9 +12,11 @@ import pytest
 
 from helpers.asking import KEY, provider_of
 from helpers.model_server import Call, ModelServer, ParsedRequest, Reply
-from reverie.llm.loop import AgentLimits, AgentResult, FunctionTool, Vault, run_agent
+from reverie.llm.loop import AgentLimits, AgentResult, run_agent
 from reverie.llm.provider import ToolOutcome, ToolSpec, UserMessage
+from reverie.llm.tools import FunctionTool
 from reverie.llm.trace import TraceHead
+from reverie.llm.vault import Vault
 
 Format = Literal["openai", "anthropic"]
 SECRET = "ghp" + "_" + ("a1B2c3D4e5F6g7H8i9J0" * 2)[:36]

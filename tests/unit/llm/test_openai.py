@@ -17,19 +17,17 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.profiles import examples
 from reverie.llm.provider import (
     AssistantMessage,
-    EventParser,
-    Malformed,
     ModelTurn,
     ProviderError,
-    ServerEvent,
-    ServiceRefusal,
     StreamProgress,
     TokenUsage,
     ToolCall,
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire_formats import ChatReader, OpenAiWire
+from reverie.llm.service_errors import Malformed, ServiceRefusal
+from reverie.llm.wire import EventParser, ServerEvent
+from reverie.llm.wire_chat import ChatReader, OpenAiWire
 
 
 def read(*events: Any) -> ModelTurn:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.llm.client import cost_usd, parse_table, price_table
+from reverie.llm.prices import cost_usd, parse_table, price_table
 from reverie.llm.provider import TokenUsage
 
 MILLION = TokenUsage(input=1_000_000, output=1_000_000)

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.asking import KEY, provider_at, provider_of
 from helpers.model_server import Call, ModelServer, Reply
-from reverie.llm.catalogue import ProbeReport, probe
+from reverie.llm.probe import ProbeReport, probe
 from reverie.llm.provider import Provider
 
 GOOD = Call("repeat_word", {"word": "marmalade"})

@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 from helpers.asking import VIEW, question
 from reverie.llm.provider import (
     AssistantMessage,
-    Malformed,
     ModelTurn,
-    ServerEvent,
-    ServiceRefusal,
     StreamProgress,
     TokenUsage,
     ToolCall,
     ToolResult,
     UserMessage,
 )
-from reverie.llm.wire_formats import ResponseReader, ResponsesWire
+from reverie.llm.service_errors import Malformed, ServiceRefusal
+from reverie.llm.wire import ServerEvent
+from reverie.llm.wire_responses import ResponseReader, ResponsesWire
 from reverie.values import replace
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.errors import StoreError
-from reverie.llm.loop import argument_problem, decode_arguments
+from reverie.llm.tools import argument_problem, decode_arguments
 
 SCHEMA = {
     "type": "object",

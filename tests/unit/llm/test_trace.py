@@ -12,7 +12,6 @@ import pytest
 from helpers.samples import SAMPLES
 from reverie.errors import StoreError
 from reverie.files.sidecar import stringify
-from reverie.llm.loop import Vault
 from reverie.llm.provider import (
     AssistantMessage,
     ModelTurn,
@@ -23,6 +22,7 @@ from reverie.llm.provider import (
     UserMessage,
 )
 from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
 
 KEY = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0" * 2
 HEAD = TraceHead("17-a", "dream", workspace_id="ws", timeout_ms=5000, cost_usd=Decimal("0.0125"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reverie.errors import StoreError
-from reverie.llm.trace import TraceStore
+from reverie.llm.trace_store import TraceStore
 from reverie.profile import Profile
 
 KEY = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0" * 2

@@ -13,18 +13,11 @@ import pytest
 
 from helpers.asking import HEADER, KEY, MEMORY, Pauses, ask, provider_at, provider_of, question
 from helpers.model_server import Call, ModelServer, Reply
-from reverie.llm.provider import (
-    EventParser,
-    ProviderError,
-    ServerEvent,
-    StreamProgress,
-    UserMessage,
-    origin,
-    stays_here,
-)
+from reverie.llm.provider import ProviderError, StreamProgress, UserMessage
 from reverie.llm.transport import refusal_words, retry_after
+from reverie.llm.wire import EventParser, ServerEvent, origin, stays_here
 from reverie.text import secret_shapes
-from reverie.text.redact import failed_checks
+from reverie.text.redaction_check import failed_checks
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.errors import StoreError
-from reverie.llm.loop import _LOOK_ALIKE, Vault
+from reverie.llm.vault import _LOOK_ALIKE, Vault
 from reverie.text.redact import find_secrets
 
 # Made up, and taken apart so that scanners of repositories do not take them for real ones.

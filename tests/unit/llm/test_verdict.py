@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.samples import SAMPLES
-from reverie.llm.trace_facts import RunVerdict, facts_of, judge, timeline_of
+from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_reader import dump_of, read_dump
+from reverie.llm.trace_timeline import timeline_of
+from reverie.llm.trace_verdict import RunVerdict, judge
 
 LABELLED = Path(__file__).parents[2] / "labelled" / "traces"
 CASES = [json.loads(line) for line in (LABELLED / "expected.jsonl").read_text().splitlines()]

@@ -13,7 +13,7 @@ from helpers.expect_log import ExpectLog
 from reverie.errors import Unavailable
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
-from reverie.llm.trace import TraceStore
+from reverie.llm.trace_store import TraceStore
 from reverie.memory.history.repository import DamagedHistoryError, Repository, create
 from reverie.memory.usage import LedgerFile, OwnUses
 from reverie.memory.usage_rules import Ledger

@@ -142,7 +142,7 @@ def test_what_a_service_says_is_in_the_verdict(bench: Workbench, server: ModelSe
 def test_nothing_is_sent_elsewhere_before_a_person_agreed(
     bench: Workbench, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reverie.llm.transport import RemoteProvider
+    from reverie.llm.remote_provider import RemoteProvider
 
     detail = bench.traces.open(FAILED)
     monkeypatch.setattr(RemoteProvider, "destination", property(lambda _self: "https://models.example"))

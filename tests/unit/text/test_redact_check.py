@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from reverie.text import redact as redact_check
 from reverie.text import redact as secret_prose
+from reverie.text import redaction_check as redact_check
 from reverie.text import secret_shapes
 from reverie.text import secret_values as secret_names
-from reverie.text.redact import PLANTED, failed_checks
+from reverie.text.redaction_check import PLANTED, failed_checks
 
 _NEVER = re.compile(r"(?!)")
 

@@ -21,7 +21,7 @@ from reverie.text import redact, secret_shapes
 from reverie.text import redact as secret_prose
 from reverie.text import secret_values as secret_names
 from reverie.text.redact import find_secrets
-from reverie.text.secret_values import LONG_WORD, Prefixed, Shaped, secret_table, secret_words
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table, secret_words
 
 TABLE = secret_table()
 PREFIXED, PATTERNS, NEARBY = TABLE.prefixed, TABLE.patterns, TABLE.nearby

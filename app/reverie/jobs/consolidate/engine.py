@@ -18,9 +18,12 @@ from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.overlay import DreamOverlay, PairsNoticed
 from reverie.jobs.consolidate.rules.plan import Note, PlannedGroup, plan
 from reverie.jobs.model_work import ModelWork, last_line, step_of
-from reverie.llm.client import Account, ModelClient, TextMarks, memory_spec, memory_tool, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits, Vault
+from reverie.llm.client import Account, ModelClient, no_end
+from reverie.llm.loop import AgentEvent, AgentLimits
+from reverie.llm.memory_tool import memory_spec, memory_tool
+from reverie.llm.prompts import TextMarks, prompt_words
 from reverie.llm.provider import ToolSpec
+from reverie.llm.vault import Vault
 from reverie.memory.front_matter import description
 from reverie.runs.guard import Guard, Rails
 from reverie.runs.record import Progress

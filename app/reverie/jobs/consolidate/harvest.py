@@ -37,10 +37,13 @@ from reverie.jobs.consolidate.overlay import DreamOverlay
 from reverie.jobs.consolidate.rules.reading import BULLET
 from reverie.jobs.consolidate.run import DreamDependencies, DreamRequest, skipped
 from reverie.jobs.model_work import ModelWork, costs_of
-from reverie.llm.client import Account, ModelClient, no_end, prompt_words, spent
-from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
+from reverie.llm.client import Account, ModelClient, no_end, spent
+from reverie.llm.loop import AgentLimits
+from reverie.llm.prompts import prompt_words
 from reverie.llm.provider import ToolOutcome
+from reverie.llm.tools import FunctionTool, tool_spec
 from reverie.llm.trace import TraceHead
+from reverie.llm.vault import Vault
 from reverie.memory.paths import memory_path, rel_problem
 from reverie.memory.scope_files import FileChange
 from reverie.resources import resource_table

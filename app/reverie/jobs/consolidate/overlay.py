@@ -32,8 +32,8 @@ from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.findings import RelatedKind
 from reverie.jobs.consolidate.review import renamed_files
 from reverie.jobs.consolidate.rules.plan import Note
-from reverie.llm.loop import FunctionTool, tool_spec
 from reverie.llm.provider import ToolOutcome
+from reverie.llm.tools import FunctionTool, tool_spec
 from reverie.memory import front_matter
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description

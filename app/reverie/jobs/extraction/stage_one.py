@@ -31,11 +31,14 @@ from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import StoreError
 from reverie.jobs.extraction.state import ROLLOUT_BYTES, ROLLOUT_MARKER, HeadTail, cut_summary, cut_trace
 from reverie.jobs.model_work import ModelWork, step_of
-from reverie.llm.client import Account, ModelClient, TextMarks, no_end, prompt_words
-from reverie.llm.loop import AgentEvent, AgentLimits, Vault
+from reverie.llm.client import Account, ModelClient, no_end
+from reverie.llm.loop import AgentEvent, AgentLimits
+from reverie.llm.prompts import TextMarks, prompt_words
+from reverie.llm.vault import Vault
 from reverie.resources import resource_table
 from reverie.runs.stops import StopCheck
-from reverie.text.redact import REDACTED, codex_redact, find_secrets, in_texts
+from reverie.text.codex_redaction import REDACTED, codex_redact
+from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import some
 from reverie.values import Struct, field
 

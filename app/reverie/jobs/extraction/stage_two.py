@@ -31,8 +31,10 @@ from reverie.jobs.extraction.state import (
     parse_header,
 )
 from reverie.jobs.model_work import last_line
-from reverie.llm.client import Account, memory_spec, memory_tool, no_end, prompt_words
+from reverie.llm.client import Account, no_end
 from reverie.llm.loop import AgentLimits
+from reverie.llm.memory_tool import memory_spec, memory_tool
+from reverie.llm.prompts import prompt_words
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, OverlayFiles

@@ -23,10 +23,13 @@ from reverie.clock import Clock
 from reverie.errors import StoreError, UserError
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.model_work import FileDraft, in_newline_style
-from reverie.llm.client import Account, EngineResult, ModelClient, between, end_of, prompt_words, random_mark
-from reverie.llm.loop import AgentLimits, FunctionTool, Vault, tool_spec
+from reverie.llm.client import Account, EngineResult, ModelClient, end_of
+from reverie.llm.loop import AgentLimits
+from reverie.llm.prompts import between, prompt_words, random_mark
 from reverie.llm.provider import ProviderError, ToolCall, ToolOutcome
+from reverie.llm.tools import FunctionTool, tool_spec
 from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
 from reverie.text.redact import find_secrets, redact
 from reverie.text.summaries import between_words, some, utf16_length
 from reverie.values import Struct, replace

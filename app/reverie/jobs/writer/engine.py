@@ -24,18 +24,14 @@ from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.model_work import FileDraft, costs_of, in_newline_style
 from reverie.jobs.writer.state import WriterTarget
-from reverie.llm.client import (
-    Account,
-    EngineResult,
-    ModelClient,
-    between,
-    end_of,
-    prompt_words,
-    random_mark,
-)
-from reverie.llm.loop import AgentLimits, FunctionTool, Tool, Vault, tool_spec
-from reverie.llm.provider import ProviderError, ToolOutcome, sanitise
+from reverie.llm.client import Account, EngineResult, ModelClient, end_of
+from reverie.llm.loop import AgentLimits
+from reverie.llm.prompts import between, prompt_words, random_mark
+from reverie.llm.provider import ProviderError, ToolOutcome
+from reverie.llm.tools import FunctionTool, Tool, tool_spec
 from reverie.llm.trace import Trace, TraceHead
+from reverie.llm.vault import Vault
+from reverie.llm.wire import sanitise
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.resources import resource_table

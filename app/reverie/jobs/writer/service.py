@@ -47,7 +47,7 @@ from reverie.jobs.writer.state import (
     starting,
     target_of,
 )
-from reverie.llm.trace import Dumps
+from reverie.llm.trace_store import Dumps
 from reverie.memory.store import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome, RunResult

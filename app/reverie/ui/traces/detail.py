@@ -41,8 +41,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.engine.asking import ask
-from reverie.llm.trace_facts import Timeline, TimeSpan
-from reverie.llm.trace_reader import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
+from reverie.llm.json_document import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
+from reverie.llm.trace_timeline import Timeline, TimeSpan
 from reverie.memory.diff import WordSpans
 from reverie.ui.appearance import GAP, UNIT, Icons, mixed, readable, row_height, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when

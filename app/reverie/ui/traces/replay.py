@@ -50,7 +50,7 @@ from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.llm.trace_facts import Timeline
+    from reverie.llm.trace_timeline import Timeline
     from reverie.services.traces import TraceDetail
     from reverie.services.views import ConsentView
 

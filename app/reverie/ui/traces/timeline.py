@@ -29,7 +29,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.llm.trace_facts import Attempt, Call, Step, Timeline, TimeSpan, TraceFacts, call_text
+from reverie.llm.trace_facts import Attempt, Call, Step, TraceFacts, call_text
+from reverie.llm.trace_timeline import Timeline, TimeSpan
 from reverie.ui.appearance import (
     GAP,
     MARGIN,

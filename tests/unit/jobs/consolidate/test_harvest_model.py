@@ -23,7 +23,6 @@ from reverie.jobs.consolidate.harvest import (
     Said,
 )
 from reverie.llm.client import ModelClient, ModelRunFailed
-from reverie.llm.loop import tool_spec
 from reverie.llm.provider import (
     AssistantMessage,
     ModelRequest,
@@ -33,6 +32,7 @@ from reverie.llm.provider import (
     TokenUsage,
     ToolCall,
 )
+from reverie.llm.tools import tool_spec
 from reverie.runs.stops import Cancelled, StopCheck, TimedOut
 
 SECRET = "sk-test-FAKE-FAKE-FAKE-FAKE-0000000000"

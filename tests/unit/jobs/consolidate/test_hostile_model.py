@@ -22,7 +22,7 @@ from helpers.benches import contents, sample_parts, workspace
 from helpers.isolation import TEST_PROFILE
 from reverie.errors import StoreError
 from reverie.jobs.consolidate.overlay import DreamOverlay
-from reverie.llm.loop import MAX_CALLS_PER_TURN, AgentLimits, FunctionTool, Vault, run_agent
+from reverie.llm.loop import MAX_CALLS_PER_TURN, AgentLimits, run_agent
 from reverie.llm.provider import (
     AssistantMessage,
     ModelRequest,
@@ -35,6 +35,8 @@ from reverie.llm.provider import (
     ToolSpec,
     UserMessage,
 )
+from reverie.llm.tools import FunctionTool
+from reverie.llm.vault import Vault
 from reverie.memory.commands import MUTATING, normalise, paths_of
 from reverie.memory.paths import parse_memory_path, rel_problem
 from reverie.runs.guard import DRY_RUN_NOTE, Guard

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.jobs.extraction.stage_one import redacted
-from reverie.text.redact import codex_redact, find_secrets
+from reverie.text.codex_redaction import codex_redact
+from reverie.text.redact import find_secrets
 
 R = "[REDACTED_SECRET]"
 KEY = "sk-" + "a1B2" * 5

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from reverie.errors import StoreError
 from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTools, replaced
-from reverie.llm.loop import Tool
 from reverie.llm.provider import ToolOutcome
+from reverie.llm.tools import Tool
 
 
 class Disk:

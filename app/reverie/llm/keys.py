@@ -1,0 +1,224 @@
+"""Keys of model services: from the environment, else from the system's keyring.
+
+They are never in a file of Reverie's. The keyring is imported on first use, because its back ends take long
+to load and most commands need no key. It may ask its owner to unlock it, so it is called from a worker
+thread, and has `ASK_S` seconds to answer, in a thread of its own. A keyring that is locked or does not answer
+is reported and left alone for a while; `never_unlock` is for processes without a person to answer its prompt.
+A machine without a keyring counts as one without keys; only storing a key raises `UserError`. No key gets
+into a message.
+
+Threading: blocking, any thread but the GUI's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from reverie.agents.capabilities import KeySource
+from reverie.errors import Unavailable, UserError
+from reverie.files.directory import ask_each
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+
+SERVICE = "reverie"
+KeyringProblem = Literal["", "locked", "not answering"]
+ASK_S = 20.0
+"""Seconds that a keyring may take to answer: long enough for a person to unlock it."""
+NETWORK_VARIABLES = frozenset(
+    spelled
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+    for spelled in (name, name.lower())
+)
+"""Environment variables that affect the connection to a service; a proxy's may contain its password."""
+_AGAIN_S = 30.0
+"""Seconds until a keyring in trouble is tried again; otherwise each service would open a prompt."""
+
+
+class KeyStore(Protocol):
+    """Keys by provider name."""
+
+    def get(self, provider: str) -> str | None:
+        """Return the key, or None; never raises for a store that cannot be read."""
+
+    @property
+    def trouble(self) -> KeyringProblem:
+        """The reason why `get` could not read the store; empty: it could."""
+
+    def set(self, provider: str, key: str) -> None:
+        """Store the key. Raises `UserError`."""
+
+    def delete(self, provider: str) -> None:
+        """Delete the key if there is one. Raises `UserError`."""
+
+
+class _Ring:
+    """This process's access to the system's keyring, with its last trouble."""
+
+    def __init__(self) -> None:
+        self.may_unlock = True
+        self._asked: object = None
+        self._trouble: KeyringProblem = ""
+        self._until = 0.0
+
+    @property
+    def trouble(self) -> KeyringProblem:
+        return self._trouble if self._asked is _keyring() else ""
+
+    def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
+        """Return the result of `question` within `ASK_S`; None if there is none or in case of trouble."""
+        ring = _keyring()
+        if self.trouble and time.monotonic() < self._until:
+            return None
+        may_unlock = self.may_unlock
+        answers = ask_each({0: lambda: _answer(ring, question, may_unlock=may_unlock)}, ASK_S)
+        text, trouble = answers.get(0, (None, "not answering"))
+        self._asked, self._trouble, self._until = ring, trouble, time.monotonic() + _AGAIN_S
+        return text
+
+    def forget(self) -> None:
+        """Forget the trouble, so that the next call tries the keyring again: a person changed something."""
+        self._asked = None
+
+
+def _answer(
+    ring: KeyringBackend, question: Callable[[KeyringBackend], str | None], *, may_unlock: bool
+) -> tuple[str | None, KeyringProblem]:
+    import keyring.errors
+
+    try:
+        if not may_unlock and _is_locked(ring):
+            return None, "locked"
+        return question(ring), ""
+    except keyring.errors.KeyringLocked:
+        return None, "locked"
+    except (keyring.errors.KeyringError, OSError, RuntimeError):
+        # No backend, or its service has ended: then there is no key in it.
+        return None, ""
+
+
+def _is_locked(ring: KeyringBackend) -> bool:
+    """Return whether reading a key would open a prompt, without unlocking anything.
+
+    Only the Secret Service opens prompts.
+    """
+    from keyring.backends import SecretService, chainer
+
+    rings = ring.backends if isinstance(ring, chainer.ChainerBackend) else (ring,)
+    if not any(isinstance(each, SecretService.Keyring) for each in rings):
+        return False
+    import secretstorage
+
+    try:
+        with closing(secretstorage.dbus_init()) as bus:
+            return bool(secretstorage.Collection(bus).is_locked())
+    except secretstorage.exceptions.ItemNotFoundException:
+        return False
+    except secretstorage.exceptions.SecretStorageException as error:
+        raise RuntimeError(str(error)) from error
+
+
+_RING = _Ring()
+
+
+def never_unlock() -> None:
+    """Never open the keyring's prompt in this process, because there may be no person to answer it."""
+    _RING.may_unlock = False
+
+
+class SystemKeys:
+    """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
+
+    def get(self, provider: str) -> str | None:
+        """Return the key of this provider; None if there is none or the keyring is in trouble."""
+        return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
+
+    @property
+    def trouble(self) -> KeyringProblem:
+        return _RING.trouble
+
+    def set(self, provider: str, key: str) -> None:
+        """Store the key. Raises `UserError` for an unusable key, and if the keyring refuses."""
+        import keyring.errors
+
+        key = key.strip()
+        if not usable(key):
+            raise UserError(
+                "The key was not stored.",
+                cause="It is empty, or holds characters that no key has.",
+                next_step="Copy it again from the service's site.",
+            )
+        _RING.forget()
+        try:
+            _keyring().set_password(SERVICE, provider, key)
+        except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
+            raise _no_keyring("The key was not stored.") from error
+
+    def delete(self, provider: str) -> None:
+        """Delete the key if there is one. Raises `UserError`."""
+        import keyring.errors
+
+        _RING.forget()
+        try:
+            if _keyring().get_password(SERVICE, provider) is not None:
+                _keyring().delete_password(SERVICE, provider)
+        except keyring.errors.PasswordDeleteError:
+            # Another program was faster.
+            return
+        except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
+            raise _no_keyring("The key was not removed.") from error
+
+
+class TypedKey:
+    """A store with a newly typed key for one provider, which is not stored yet."""
+
+    def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
+        self._kept, self._provider, self._key = kept, provider, key
+        self.set, self.delete = kept.set, kept.delete
+
+    def get(self, provider: str) -> str | None:
+        """Return the typed key for its provider, else the stored one."""
+        return self._key if provider == self._provider else self._kept.get(provider)
+
+    @property
+    def trouble(self) -> KeyringProblem:
+        return self._kept.trouble
+
+
+def find_key(
+    provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
+) -> tuple[str | None, KeySource]:
+    """Return the key of a provider and its source; `names` are its environment variables, in order."""
+    for name in names:
+        key = env.get(name, "").strip()
+        if key:
+            return key, "environment"
+    stored = keys.get(provider)
+    if stored and stored.strip():
+        return stored.strip(), "keyring"
+    if not needed:
+        return None, "none needed"
+    return None, keys.trouble or "missing"
+
+
+def usable(key: str) -> bool:
+    """Return whether `key` can be sent in a header."""
+    return bool(key) and all("!" <= character <= "~" for character in key)
+
+
+def _keyring() -> KeyringBackend:
+    import keyring
+
+    return keyring.get_keyring()
+
+
+def _no_keyring(title: str) -> UserError:
+    return Unavailable(
+        title,
+        cause="The keyring of this system is missing, locked or refuses.",
+        next_step="Unlock or install one, or set the key as an environment variable.",
+    )

@@ -1,0 +1,74 @@
+"""The memory commands as a tool for models, behind the guard of a run.
+
+Threading: the event loop of the run. Failure: a refusal is an answer of the tool, not an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from reverie.llm.prompts import TextMarks
+from reverie.llm.provider import ToolOutcome, ToolSpec
+from reverie.llm.tools import FunctionTool
+from reverie.memory.commands import COMMANDS
+
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_RESTORED = frozenset(
+    {"file_text", "content", "old_str", "old_string", "new_str", "new_string", "insert_text"}
+)
+"""Arguments that become text of a memory: a placeholder in them is replaced by the hidden text."""
+
+
+class CommandGuard(Protocol):
+    """Executes memory commands or refuses them; `runs.guard.Guard` is one."""
+
+    @property
+    def remaining(self) -> int: ...
+
+    def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
+        """Return the answer to one command, like `memory.commands`, for refusals too.
+
+        `reason` is recorded with the change.
+        """
+
+
+def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:
+    """Return the memory commands as a tool for models, behind the guard of the run.
+
+    A refusal is an answer, from which a model can recover. Viewed text is put between `marks`. `budget` is
+    the number of changes allowed, for the answers.
+    """
+
+    def call(arguments: Mapping[str, Any]) -> ToolOutcome:
+        request = {name: value for name, value in arguments.items() if name != "reason"}
+        answer = guard.execute(request, reason=str(arguments.get("reason") or ""))
+        if not answer["success"]:
+            return ToolOutcome(str(answer["error"]), is_error=True)
+        if request.get("command") == "view":
+            return ToolOutcome(marks.around(str(answer["output"])))
+        left = f"{guard.remaining} of {budget} changes are left."
+        return ToolOutcome(f"{answer['output']} {left}", wrote=True)
+
+    return FunctionTool(spec, call, _RESTORED, frozenset({"reason"}))
+
+
+def memory_spec(description: str, reason: Mapping[str, Any] = _TEXT) -> ToolSpec:
+    """Return the description of the memory tool; `reason` is the schema of the reason for a change."""
+    properties = {
+        "command": {"type": "string", "enum": sorted(COMMANDS)},
+        "path": _TEXT,
+        "file_text": _TEXT,
+        "old_str": _TEXT,
+        "new_str": _TEXT,
+        "insert_line": _NUMBER,
+        "insert_text": _TEXT,
+        "old_path": _TEXT,
+        "new_path": _TEXT,
+        "offset": _NUMBER,
+        "limit": _NUMBER,
+        "reason": reason,
+    }
+    return ToolSpec(
+        "memory", description, {"type": "object", "properties": properties, "required": ["command"]}
+    )

@@ -1,0 +1,227 @@
+"""The vault of a run: tokens in place of the secrets in everything that a model sees.
+
+`Vault.hide` replaces every secret that `text.redact` finds by a token such as `{{REVERIE_SECRET_3}}`;
+`restore` puts the secrets back into text that a model writes. One vault serves one run: the same secret has
+the same token throughout, and a secret once seen is hidden wherever it appears again, even without the name
+or header that revealed it (`learn` the memories first, so that a view of half a key is covered too).
+
+Invariants, each with a test: `restore(hide(text)) == text` for every text, even one that looks like a token
+(look-alikes get a token of their own); `find_secrets(hide(text))` is empty; `restore` returns exact text or
+raises, so that no placeholder is ever written into a memory. A secret of several lines is hidden line by
+line, without line numbers in front of it, so that every line of a numbered view restores to the line in the
+file.
+
+Threading: one run, one vault.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from reverie.errors import StoreError
+from reverie.text.redact import find_secrets, in_texts
+
+EXAMPLE = "{{REVERIE_SECRET_0}}"
+"""A token for prompts that explain tokens: it never stands for anything."""
+
+_TOKEN = re.compile(r"\{\{REVERIE_SECRET_(\d{1,9})\}\}")
+# Anything that we or a model could mistake for a token, including its form with Markdown escapes.
+_LOOK_ALIKE = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}|reverie[\\_-]{1,3}secret", re.IGNORECASE | re.ASCII)
+# A line of text, with the line number that `view` puts in front of it.
+_LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>[^\S\n]*)(?:\n|\Z)")
+_LEAST_KNOWN = 6
+"""Length from which a secret is hidden everywhere: a shorter one would be found inside ordinary words."""
+_ROUNDS = 20
+_REMEMBERED_TEXTS = 2_000
+_SHOWN_TOKEN_CHARS = 60
+
+_Span = tuple[int, int]
+
+
+class Vault:
+    """The secrets of one run and the tokens that stand for them."""
+
+    def __init__(self) -> None:
+        self._originals: list[str] = []
+        self._tokens: dict[str, str] = {}
+        self._known: dict[str, None] = {}
+        self._secrets: dict[str, None] = {}
+        # Texts without secrets, each with the number of known secrets then: texts are checked repeatedly.
+        self._clean: dict[str, int] = {}
+
+    @property
+    def secrets_hidden(self) -> int:
+        """Number of different secrets that have a token; each line of a key counts."""
+        return len(self._secrets)
+
+    def learn(self, value: Any) -> None:
+        """Record the secrets in the texts of a JSON value without using the result.
+
+        For a value that is not sent, or only as JSON text, whose escapes may hide them.
+        """
+        self.hide_in(value)
+
+    def hide_in(self, value: Any) -> Any:
+        """Apply `hide` to every text in a JSON value, including the keys."""
+        return in_texts(value, self.hide)
+
+    def hide(self, text: str) -> str:
+        """Return `text`, from a memory or prompt, with a token for every secret and every look-alike."""
+        # Every look-alike contains this word, and the full pattern is slow on all memories.
+        has_word = "secret" in text.lower()
+        look_alikes = [match.span() for match in _LOOK_ALIKE.finditer(text)] if has_word else []
+        if not look_alikes:
+            # Most texts are checked only once, because the result is cached.
+            return self.scrub(text)
+        return self.scrub(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
+
+    def scrub(self, text: str) -> str:
+        """Return `text`, from a model, which may contain our tokens, with tokens for its other secrets.
+
+        The text around a token may be detected as a secret in turn; its span is then extended by the token.
+        """
+        for _ in range(_ROUNDS):
+            if self._clean.get(text) == len(self._known):
+                return text
+            spans = list(self._found(text))
+            if not spans:
+                if len(self._clean) >= _REMEMBERED_TEXTS:
+                    self._clean.clear()
+                self._clean[text] = len(self._known)
+                return text
+            tokens = [match.span() for match in _TOKEN.finditer(text)]
+            touched = [token for token in tokens if any(_overlap(token, span) for span in spans)]
+            text = self._with_tokens(text, [*spans, *touched], exact=False)
+        return self._token(self._as_it_was(text), secret=True)
+
+    def restore(self, text: str) -> str:
+        """Return `text` with every token replaced by the text that it stands for.
+
+        Raises `StoreError` for an unknown or damaged token.
+        """
+        pieces: list[str] = []
+        position = 0
+        for match in _TOKEN.finditer(text):
+            pieces += [_plain(text[position : match.start()]), self._original(match)]
+            position = match.end()
+        return "".join([*pieces, _plain(text[position:])])
+
+    def restore_in(self, value: Any) -> Any:
+        """Apply `restore` to every text in a JSON value; its keys must contain no tokens."""
+        if isinstance(value, str):
+            return self.restore(value)
+        if isinstance(value, list):
+            return [self.restore_in(item) for item in value]
+        if isinstance(value, dict):
+            return {_plain(key): self.restore_in(item) for key, item in value.items()}
+        return value
+
+    def holds_token(self, value: Any) -> bool:
+        """Return whether a text in a JSON value is or resembles a token."""
+        if isinstance(value, str):
+            return _LOOK_ALIKE.search(value) is not None
+        if isinstance(value, dict):
+            return any(self.holds_token(part) for pair in value.items() for part in pair)
+        return isinstance(value, list) and any(map(self.holds_token, value))
+
+    def _found(self, text: str) -> Iterator[_Span]:
+        """Yield the spans of secrets, detected or known from elsewhere; none inside a token."""
+        tokens = [match.span() for match in _TOKEN.finditer(text)]
+        for secret in find_secrets(text):
+            if (secret.start, secret.end) not in tokens:
+                yield secret.start, secret.end
+        present = [re.escape(value) for value in self._known if value in text]
+        if present:
+            longest_first = re.compile("|".join(sorted(present, key=len, reverse=True)))
+            for match in longest_first.finditer(text):
+                if not any(_overlap(match.span(), token) for token in tokens):
+                    yield match.span()
+
+    def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
+        """Return `text` with tokens for the spans.
+
+        `exact`: `text` is the text of a memory; otherwise its tokens are our own.
+        """
+        pieces: list[str] = []
+        position = 0
+        for start, end in _united(spans):
+            part = text[start:end] if exact else self._as_it_was(text[start:end])
+            pieces += [text[position:start], self._hidden(part)]
+            position = end
+        return "".join([*pieces, text[position:]])
+
+    def _hidden(self, part: str) -> str:
+        if _LOOK_ALIKE.fullmatch(part):
+            return self._token(part, secret=False)
+        if "\n" not in part:
+            return self._token(part, secret=True)
+        lines = []
+        for match in _LINE.finditer(part):
+            text = self._token(match["text"], secret=True) if match["text"] else ""
+            newline = "\n" if match[0].endswith("\n") else ""
+            lines.append(match["before"] + text + match["after"] + newline)
+        return "".join(lines)
+
+    def _token(self, original: str, *, secret: bool) -> str:
+        if original not in self._tokens:
+            self._originals.append(original)
+            self._tokens[original] = f"{{{{REVERIE_SECRET_{len(self._originals)}}}}}"
+        if secret:
+            self._secrets[original] = None
+            if len(original) >= _LEAST_KNOWN:
+                self._known[original] = None
+                self._known[json.dumps(original, ensure_ascii=False)[1:-1]] = None
+        return self._tokens[original]
+
+    def _as_it_was(self, text: str) -> str:
+        """Restore text that a model may have changed; unknown tokens stay as they are."""
+        return _TOKEN.sub(lambda match: self._known_original(match) or match[0], text)
+
+    def _known_original(self, match: re.Match[str]) -> str | None:
+        number = int(match[1])
+        original = self._originals[number - 1] if 0 < number <= len(self._originals) else None
+        return original if original is not None and self._tokens[original] == match[0] else None
+
+    def _original(self, match: re.Match[str]) -> str:
+        original = self._known_original(match)
+        if original is None:
+            raise _unknown(match[0])
+        return original
+
+
+def _plain(text: str) -> str:
+    damaged = _LOOK_ALIKE.search(text)
+    if damaged is not None:
+        start = max(0, damaged.start() - 2)
+        raise _unknown(text[start : start + _SHOWN_TOKEN_CHARS])
+    return text
+
+
+def _unknown(shown: str) -> StoreError:
+    return StoreError(
+        f"The placeholder in {shown!r} stands for nothing.",
+        cause=f"Placeholders have the form {EXAMPLE} and stand for text that is withheld.",
+        next_step="Copy it exactly as it was shown, or leave it out.",
+        reason="placeholder",
+    )
+
+
+def _overlap(one: _Span, other: _Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _united(spans: list[_Span]) -> Iterator[_Span]:
+    """Yield the spans in order, overlapping ones merged."""
+    current: _Span | None = None
+    for start, end in sorted(spans):
+        if current is not None and start < current[1]:
+            current = current[0], max(current[1], end)
+            continue
+        if current is not None:
+            yield current
+        current = start, end
+    if current is not None:
+        yield current

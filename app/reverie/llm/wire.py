@@ -1,0 +1,238 @@
+"""The interface of a wire format, server-sent events, and helpers for reading untrusted answers.
+
+A format (`Wire`) builds the body of a request, and a `ReplyReader`, which builds a `ModelTurn` from the
+answer. Connections belong to `llm.transport`.
+
+Pure, except that readers report progress; any thread.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from reverie.agents.reading import as_text
+from reverie.llm.provider import FinishReason, ModelRequest, ModelTurn, StreamProgress, ToolCall
+from reverie.llm.service_errors import Malformed
+from reverie.values import Struct
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+
+class ServerEvent(Struct, frozen=True):
+    """One event: its name ("" if it has none) and its data lines, joined by newlines."""
+
+    name: str
+    data: str
+
+
+class EventParser:
+    """A parser for server-sent events, from bytes that may be split anywhere.
+
+    Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear in the bytes, however they are
+    split. Not `httpx_sse`, because it cannot distinguish a stream that ends inside an event from one that
+    ends after it.
+    """
+
+    def __init__(self) -> None:
+        self._line: list[bytes] = []
+        self._after_cr = False
+        self._first = True
+        self._name = ""
+        self._data: list[str] = []
+
+    def feed(self, piece: bytes) -> list[ServerEvent]:
+        """Return the events that `piece` completes."""
+        if not piece:
+            return []
+        if self._after_cr and piece.startswith(b"\n"):
+            piece = piece[1:]
+        self._after_cr = piece.endswith(b"\r")
+        *ends, rest = _LINE_END.split(piece)
+        events = []
+        for end in ends:
+            line = b"".join([*self._line, end])
+            self._line = []
+            event = self._take(line)
+            if event is not None:
+                events.append(event)
+        if rest:
+            self._line.append(rest)
+        return events
+
+    def close(self) -> list[ServerEvent]:
+        """Return an event whose blank line is missing at the end of the stream; it may be incomplete."""
+        line = b"".join(self._line)
+        self._line = []
+        last = [self._take(line) if line else None, self._take(b"")]
+        return [event for event in last if event is not None]
+
+    def _take(self, line: bytes) -> ServerEvent | None:
+        if self._first:
+            line = line.removeprefix(_BOM)
+            self._first = False
+        if not line:
+            event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
+            self._name, self._data = "", []
+            return event
+        field, _, value = line.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            self._data.append(value)
+        elif field == "event":
+            self._name = value
+        return None
+
+
+Progress = Callable[[StreamProgress], None]
+
+
+class ReplyReader(ABC):
+    """A reader that builds a `ModelTurn` from one answer. Raises `ServiceRefusal` and `Malformed`."""
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        self._model = model
+        self._progress = progress
+        self.handed_on = False
+        """Whether anything of the answer has been shown."""
+        self.ended = False
+        """Whether nothing more follows."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether the answer is complete, though more (usage) may follow."""
+
+    @abstractmethod
+    def feed(self, event: ServerEvent) -> None:
+        """Read the next event of a stream."""
+
+    @abstractmethod
+    def whole(self, document: Mapping[str, Any]) -> None:
+        """Read the answer of a server that does not stream."""
+
+    @abstractmethod
+    def turn(self) -> ModelTurn:
+        """Return the answer, once complete."""
+
+    def _show(self, *, text: str = "", tool_name: str = "") -> None:
+        self.handed_on = True
+        self._progress(StreamProgress(sanitise(text), sanitise(tool_name)))
+
+
+class Wire(Protocol):
+    """A wire format of a kind of service. Pure; connections belong to `llm.transport`."""
+
+    @property
+    def path(self) -> str:
+        """The path for requests, below the base URL."""
+
+    @property
+    def models_path(self) -> str:
+        """The path of the list of models."""
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Return the headers of every request."""
+
+    def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
+        """Return the body of a request, with the `changes` that `adapt` has found so far."""
+
+    def reader(self, model: str, progress: Progress) -> ReplyReader:
+        """Return a reader for one answer."""
+
+    def adapt(self, status: int, words: str) -> str | None:
+        """Return the change of the body that a refusal with this text asks for, or None."""
+
+
+def sanitise(text: str) -> str:
+    """Return `text` without unpaired surrogates, which no file, request or record can hold.
+
+    Two halves that arrived in separate pieces are joined.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def count_of(counts: Mapping[str, Any], *names: str) -> int:
+    """Return the first of these counts that is a number, else 0."""
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+    return 0
+
+
+def text_or_json(value: Any) -> str:
+    """Return a call's arguments as text: some servers send the object itself."""
+    return json.dumps(value) if isinstance(value, dict) else as_text(value)
+
+
+def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
+    """Return the reason why an answer ended: some servers report "stop" for a turn with calls."""
+    return "tool-calls" if calls and reason == "stop" else reason
+
+
+def arguments_object(call: ToolCall) -> dict[str, Any]:
+    """Return a call's arguments as the object that wire formats need, even if a model sent something else."""
+    try:
+        found = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"unreadable": call.arguments[:2000]}
+
+
+def safe_name(name: str, fallback: str) -> str:
+    """Return a name or id in a form that every service accepts back."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
+
+
+_CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than or equal to (\d{1,9})(?!\d)")
+
+
+def cap_named(words: str) -> str | None:
+    """Return the change `cap:<n>` if a service states the maximum number of tokens of an answer."""
+    if "max_tokens" not in words and "max_completion_tokens" not in words:
+        return None
+    found = _CAP.search(words)
+    return f"cap:{next(number for number in found.groups() if number)}" if found else None
+
+
+def capped(tokens: int, changes: frozenset[str]) -> int:
+    """Return `tokens`, or the smallest limit among the changes `cap:N`; at least 1."""
+    caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
+    return max(1, min([tokens, *caps]))
+
+
+def stays_here(url: str) -> bool:
+    """Return whether `url` is on this machine."""
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        return host == "localhost" or host.endswith(".localhost") or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def origin(url: str) -> str:
+    """Return scheme, host and port of `url`. Raises `ValueError` if it is not an address."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}"
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """Return the JSON object in `text`. Raises `Malformed`."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Malformed("sent an event that is not JSON") from None
+    if not isinstance(document, dict):
+        raise Malformed("sent an event that is not a JSON object")
+    return document

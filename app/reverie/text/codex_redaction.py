@@ -1,0 +1,30 @@
+"""The redactions that Codex applies to its memories.
+
+Pure; any thread.
+"""
+
+from __future__ import annotations
+
+from reverie.text.secret_table import lazy_pattern
+
+REDACTED = "[REDACTED_SECRET]"
+_STEPS = (
+    (lazy_pattern(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
+    (lazy_pattern(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
+    (lazy_pattern(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
+    (
+        lazy_pattern(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
+        rf"\1\2\3{REDACTED}",
+    ),
+)
+
+
+def codex_redact(text: str) -> str:
+    """Return `text` with keys, tokens and passwords replaced as Codex does it, even across a line break.
+
+    These are the four redactions that Codex applies to its memories, in its order (formats/codex.md section
+    2), so that files that Reverie writes in its place equal the agent's own. Callers apply `redact` besides.
+    """
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return text

@@ -1,0 +1,200 @@
+"""The tables of redaction: forms of known secrets, and words that distinguish secrets from other values.
+
+The forms are the rows of `resources/secrets.toml`, the words the lists of `resources/secret_words.toml`. Both
+are immutable and read when first needed. A missing or damaged file raises `FileNotFoundError` or `ValueError`
+each time (a bug of ours): nothing is redacted with half a table.
+
+Any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from string import ascii_lowercase
+from typing import Any, cast
+
+from reverie.resources import load_table
+from reverie.values import Struct
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._arguments = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(re.compile(*self._arguments), name)
+        # From now on the attribute is found without `__getattr__`.
+        self.__dict__[name] = found
+        return found
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern like `re.compile`, compiled at its first use.
+
+    Redaction has 120 patterns, and most programs that import it redact nothing.
+    """
+    return cast("re.Pattern[str]", LazyPattern(pattern, flags))
+
+
+LONG_WORD = 30
+_FLAGS = frozenset({"exact", "random"})
+
+
+class Prefixed(Struct, frozen=True):
+    """A secret that begins with `prefix`, a mark of its service."""
+
+    service: str
+    prefix: str
+    """Unique in the table, case-sensitive."""
+    alphabet: str
+    """The characters that may follow the prefix."""
+    least: int
+    """Fewest characters after the prefix that make a secret."""
+    source: str
+    """Site and page of the documentation that describes the form."""
+    exact: bool = False
+    """Whether exactly `least` characters follow, and then none of the alphabet."""
+    random: bool = False
+    """Whether the rest must look random, because the prefix is short or an ordinary word."""
+
+
+class Shaped(Struct, frozen=True):
+    """A secret with a form of its own. Group 1 of `pattern`, or its whole match, is the secret."""
+
+    service: str
+    word: str
+    """Part of every match of the pattern; texts without it are not searched."""
+    pattern: str
+    source: str
+
+    @property
+    def is_one_word(self) -> bool:
+        """Whether the secret is in one word of at least `LONG_WORD` characters.
+
+        Then only such words are searched. The `word` of every other pattern is long enough to be rare.
+        """
+        return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
+
+
+class Nearby(Struct, frozen=True):
+    """A secret without any mark, recognised on a line that names the service and has a word for a secret."""
+
+    service: str
+    names: tuple[str, ...]
+    """Names of the service in lower case, one of which is on the same line."""
+    pattern: str
+    """Matches the secret as a whole word."""
+    source: str
+
+
+class SecretTable(Struct, frozen=True):
+    """All rows of the file, in its order; their invariants are documented in the file."""
+
+    prefixed: tuple[Prefixed, ...]
+    patterns: tuple[Shaped, ...]
+    nearby: tuple[Nearby, ...]
+
+
+class SecretWords(Struct, frozen=True):
+    """The lists of words, in lower case."""
+
+    gives: frozenset[str]
+    """Words which, after a word for a secret, announce its value."""
+    fillers: frozenset[str]
+    """Words that may be between those and the value."""
+    examples: frozenset[str]
+    """Values from documentation, without hyphens and underscores."""
+    example_parts: tuple[str, ...]
+    """Parts that make a value of letters an example from documentation."""
+    sentence: frozenset[str]
+    """Words of sentences: a phrase with one of them is not a passphrase."""
+    self_naming: frozenset[str]
+    """Words that make a value a description of the missing secret."""
+    self_naming_ends: tuple[str, ...]
+    """The same, at the end of a word."""
+    defaults: frozenset[str]
+    """Default passwords of programs."""
+    open_keys: frozenset[str]
+    """Words which, before `key`, name a key that is not secret."""
+    passwords: str
+    """A pattern for the words for a password, in all languages."""
+    letter_pairs: Mapping[str, int]
+    """How rarely the second lower-case letter of a pair follows the first in words, in bits."""
+    open_tokens: frozenset[str]
+    """Words which, before `token`, name a token that is not secret."""
+    options: Mapping[str, str]
+    """Patterns for the option that takes a password, by name of the program; group 1 is the password."""
+
+
+@cache
+def secret_table() -> SecretTable:
+    """Return the table that comes with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
+    return load_table("secrets.toml", _table)
+
+
+@cache
+def secret_words() -> SecretWords:
+    """Return the words that come with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
+    return load_table("secret_words.toml", _words)
+
+
+def _table(data: Mapping[str, Any]) -> SecretTable:
+    alphabets, rows = data["alphabets"], data["secrets"]
+    table = SecretTable(
+        prefixed=tuple(
+            _prefixed(service, prefix, alphabets[alphabet], least, source, frozenset(flags))
+            for service, prefix, alphabet, least, source, *flags in rows["prefixed"]
+        ),
+        patterns=tuple(
+            Shaped(service, word, pattern, source) for service, word, source, pattern in rows["patterns"]
+        ),
+        nearby=tuple(
+            Nearby(service, tuple(names), pattern, source)
+            for service, names, source, pattern in rows["nearby"]
+        ),
+    )
+    if not (table.prefixed and table.patterns and table.nearby):
+        raise ValueError("it lacks rows")
+    return table
+
+
+def _words(data: Mapping[str, Any]) -> SecretWords:
+    lists = {name: tuple(words.split()) for name, words in data["words"].items()}
+    words = SecretWords(
+        gives=frozenset(lists["gives"]),
+        fillers=frozenset(lists["fillers"]),
+        examples=frozenset(lists["examples"]),
+        example_parts=lists["example_parts"],
+        sentence=frozenset(lists["sentence"]),
+        self_naming=frozenset(lists["self_naming"]),
+        self_naming_ends=lists["self_naming_ends"],
+        defaults=frozenset(lists["defaults"]),
+        open_keys=frozenset(lists["open_keys"]),
+        open_tokens=frozenset(lists["open_tokens"]),
+        passwords="|".join(data["languages"]["passwords"].split("\n")[:-1]),
+        letter_pairs={
+            one + other: int(bits)
+            for one, row in data["letter_pairs"].items()
+            for other, bits in zip(ascii_lowercase, row, strict=True)
+        },
+        options=data["options"],
+    )
+    if not (all(lists.values()) and words.options and len(words.letter_pairs) == len(ascii_lowercase) ** 2):
+        raise ValueError("it lacks words")
+    return words
+
+
+def _prefixed(
+    service: str, prefix: str, alphabet: str, least: int, source: str, flags: frozenset[str]
+) -> Prefixed:
+    if not flags <= _FLAGS:
+        raise ValueError(f"unknown flags of {prefix!r}: {sorted(flags - _FLAGS)}")
+    return Prefixed(
+        service, prefix, alphabet, least, source, exact="exact" in flags, random="random" in flags
+    )
