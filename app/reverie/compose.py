@@ -1,7 +1,7 @@
 """The composition root: builds a home with all its services from a profile, a clock and a directory.
 
 Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
-needs neither history nor settings.
+pays for neither history nor settings.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -36,17 +36,17 @@ def look_for_homes() -> DiscoveredHomes:
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Return the stores in the projects of the homes `found`, and the places that could not be read."""
+    """Return the stores in the projects that the homes in `found` list, and places that could not be read."""
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
 def open_parts(
     path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None
 ) -> HomeContainer:
-    """Open the home at `path` and return its services.
+    """Return the services of the home at `path`.
 
-    `env` is the environment of the agents; None stands for our own. Raises `Unavailable` if no kind of home
-    is recognised.
+    `env`: the environment of the agents; None for our own. Raises `Unavailable` if no kind of home is
+    recognised there.
     """
     # Late: a window imports this module but opens no home itself.
     from reverie.services.container import HomeContainer, HomeKey
@@ -94,14 +94,14 @@ def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mappi
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:
     """Register the home at `path` as the known one that was moved there, with its history and runs.
 
-    Raises `StoreError` if that is not possible.
+    Raises `StoreError` if that is impossible.
     """
     registry = HomeRegistry(profile.registry, lock_dir=profile.locks, clock=clock)
     registry.adopt(open_home(path).root, known_id)
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the functions that the doctor calls in this home's services."""
+    """Return the services that the Doctor uses: models, a real test of one, a run of the writer."""
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

@@ -429,7 +429,7 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
         lease = held.enter_context(_without_writers(directory, temp, name) or contextlib.nullcontext())
         if lease is not None:
             # Keep writers out of the new file, too, until it is certain that it stays.
-            held.enter_context(directory.writers_kept_out(temp) or contextlib.nullcontext())
+            held.enter_context(directory.block_writers(temp) or contextlib.nullcontext())
         ours = held.enter_context(directory.held(temp))
         accepted = False
         try:
@@ -458,7 +458,7 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
         try:
-            return directory.writers_kept_out(name)
+            return directory.block_writers(name)
         except BlockingIOError:
             if time.monotonic() < until:
                 time.sleep(_WRITER_STEP_S)
@@ -466,7 +466,7 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
         except (OSError, SwappedError):
             return None  # missing, or no file any more: the exchange will notice
         try:
-            probe = directory.writers_kept_out(temp)
+            probe = directory.block_writers(temp)
         except OSError:
             return None  # this file system refuses leases even for a file that nobody has open
         if probe is None:
@@ -487,7 +487,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
     lease.close()
     time.sleep(_OPENING_S)
     try:
-        again = directory.writers_kept_out(temp)
+        again = directory.block_writers(temp)
     except BlockingIOError:
         return False
     with again or contextlib.nullcontext():

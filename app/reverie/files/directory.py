@@ -401,7 +401,7 @@ class Directory:
             raise
         return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
-    def again(self) -> Directory:
+    def reopen(self) -> Directory:
         """Open this directory once more and return the second one."""
         if self._fd is None:
             return Directory(self.path, None)
@@ -449,7 +449,7 @@ class Directory:
             self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode, dir_fd=self._fd
         )
 
-    def writers_kept_out(self, name: str) -> WriterLease | None:
+    def block_writers(self, name: str) -> WriterLease | None:
         """Keep every program from opening this file for writing until the returned lease is closed.
 
         Returns None where that is impossible (the file belongs to another user, or the file system or the

@@ -178,7 +178,7 @@ def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[D
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
-        last = opened.enter_context(directory.again())
+        last = opened.enter_context(directory.reopen())
         try:
             for name in names:
                 made.append(name)  # before `make`, which may fail after creating it
@@ -193,7 +193,7 @@ def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[D
 
 
 def _remove_made(directory: Directory, made: list[str]) -> None:
-    with Descent(lambda: directory.again()) as descent:
+    with Descent(lambda: directory.reopen()) as descent:
         for depth in range(len(made) - 1, -1, -1):
             with contextlib.suppress(OSError, SwappedError):  # somebody else has put something there
                 descent.at("/".join(made[:depth])).remove_empty(made[depth])

@@ -173,7 +173,7 @@ def _no_number(_name: str) -> None:
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Sort the facts about the end of a run before members that may use up the limit."""
+    """Sort members so that large, unimportant ones are read last and cannot use up the limit."""
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 
 
