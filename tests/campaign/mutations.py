@@ -41,8 +41,8 @@ MUTATIONS = (
     Mutation(
         "Codex's memory is never switched off: nothing is written into a version that is not there",
         "agents/codex/store.py",
-        '    return "" if is_directory(home / DIRECTORIES[version]) else NO_STORE',
-        '    return ""',
+        "    if is_directory(home / DIRECTORIES[version]):",
+        "    if True:",
         ("tests/unit/agents/test_codex_versions.py",),
     ),
     Mutation(
@@ -138,7 +138,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a model that hangs ends in a failed run",
-        "runs/run.py",
+        "runs/stops.py",
         "        if self._enforce_deadline and time.monotonic() > self.deadline:",
         "        if False:",
         ("tests/unit/runs/test_limits.py",),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class AskingEngine:
         *,
         limits: StopCheck,
         progress: Callable[[Progress], None],
+        faults: Sequence[Any] = (),
     ) -> str:
         overlay.notes(limits.check)
 

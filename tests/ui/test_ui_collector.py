@@ -48,7 +48,6 @@ def test_a_worker_that_allocates_collects_nothing_and_the_gui_thread_does(
     told: list[str] = []
     parent = QWidget()
     collector = GarbageCollection(parent)
-    collector.begin()
     Cyclic(told)
     kept: list[list[int]] = []
     worker = threading.Thread(target=allocate_much, args=(kept,), name="worker")

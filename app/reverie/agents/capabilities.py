@@ -384,3 +384,23 @@ class Records(Protocol):
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Return the lock that the agent itself takes to write this file."""
+
+
+ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
+"""Why an import loads nothing: there is no such file; punctuation behind the path counts as part of it; a
+character before the `@` keeps it from being an import; a blank ends the path; files of this kind are not
+imported; the importing file is already at the maximum depth."""
+
+
+class FailedImport(Struct, frozen=True):
+    """An import in an instruction file that loads nothing."""
+
+    file: Path
+    """The file that names it."""
+    label: str
+    """The name of that file for people."""
+    written: str
+    """As it is written, with the `@`."""
+    problem: ImportProblem
+    line: int
+    """Its line in the file, from 1; 0 where unknown."""

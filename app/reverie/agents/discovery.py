@@ -20,7 +20,9 @@ from functools import partial
 from pathlib import Path
 
 from reverie.agents.base import ANSWER_S, DiscoveredHomes, FoundHome, Home, TroubledPlace, not_answering
+from reverie.agents.capabilities import FailedImport
 from reverie.agents.claude import locations as claude_names
+from reverie.agents.claude.settings import Machine, failed_imports
 from reverie.agents.codex import locations as codex_names
 from reverie.agents.loki import locations as loki_names
 from reverie.agents.mux import config as mux_location
@@ -275,3 +277,11 @@ def open_home(path: Path, cache: Path | None = None, user: User | None = None) -
         cause=f"Nothing in it belongs to one of: {', '.join(kind.kind for kind in KINDS)}.",
         next_step="Give the directory that holds the agent's memories, for example ~/.xum.",
     )
+
+
+def imports_that_load_nothing(project: Path) -> tuple[FailedImport, ...]:
+    """Return the imports in the project's instruction files for Claude Code that load nothing."""
+    machine = Machine.this()
+    config = claude_names.home_root(machine.env, machine.home_dir)
+    found = failed_imports(config, str(project), machine)
+    return tuple(each for each in found if each.file.is_relative_to(project))

@@ -64,8 +64,9 @@ class ProjectGap(StrEnum):
     """The home's list cannot be read at the moment."""
 
 
-FrontMatterRules = Literal["mux", "claude-code"]
-"""The agent whose rules apply to front matter (`memory.front_matter_rules`)."""
+FrontMatterRules = Literal["strict", "lenient"]
+"""How an agent reads front matter (`memory.front_matter_rules`): `strict` as YAML behind plain fences, as mux
+does; `lenient` as Claude Code does."""
 
 
 class Caps(Struct, frozen=True):
@@ -78,7 +79,7 @@ class Caps(Struct, frozen=True):
     view_depth: int
     descriptions: bool = True
     """Whether the agent reads a description from a note's front matter; if not, Reverie writes none."""
-    front_matter: FrontMatterRules = "mux"
+    front_matter: FrontMatterRules = "strict"
     undescribed: str = ""
     """The files that need no description, such as an index: a regular expression that matches the whole
     path; empty for none."""

@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.agents.claude.locations import home_root
-from reverie.agents.claude.settings import FailedImport, Machine, failed_imports
+from reverie.agents.discovery import imports_that_load_nothing
 from reverie.agents.scopes import ScopeContext
 from reverie.claims.apart import ProjectClaims
 from reverie.claims.checking import CheckedClaim, in_one_line
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reverie.agents.base import LoadState
+    from reverie.agents.capabilities import FailedImport
     from reverie.cli.main import Invocation
     from reverie.doctor.findings import Finding
 
@@ -386,15 +386,8 @@ def check(session: Invocation) -> int:
             if arguments.fix and stale_here:
                 home[0].claims.fix(home[1], stale_here)
                 replaced |= set(stale_here)
-    vain = () if arguments.file or arguments.at else _vain_imports(project)
+    vain = () if arguments.file or arguments.at else imports_that_load_nothing(project)
     return _print_claims(session, reports, replaced, vain)
-
-
-def _vain_imports(project: Path) -> tuple[FailedImport, ...]:
-    """Return the imports in the project's instruction files for Claude Code that load nothing."""
-    machine = Machine.this()
-    found = failed_imports(home_root(machine.env, machine.home_dir), str(project), machine)
-    return tuple(each for each in found if each.file.is_relative_to(project))
 
 
 def _import_json(vain: FailedImport) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from reverie.agents.base import Companion, Loading
-from reverie.agents.claude.settings import FailedImport
+from reverie.agents.capabilities import FailedImport
 from reverie.agents.claude.transcript import LoadedFile
 from reverie.agents.codex.store import PromptSettings
 from reverie.agents.scopes import Caps, Scope, ScopeContext

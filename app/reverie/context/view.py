@@ -243,7 +243,7 @@ IMPORT_PROBLEMS: Mapping[str, str] = {
     "kind": _("the agent imports no files of this kind"),
     "too-deep": _("imports are followed four deep, and this one is deeper"),
 }
-"""Why an import loads nothing, by `agents.claude.instruction_text.ImportProblem`."""
+"""Why an import loads nothing, by `agents.capabilities.ImportProblem`."""
 NOTES: Mapping[Note, str] = {
     "hot-set-experiment": (
         "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."

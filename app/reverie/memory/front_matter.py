@@ -87,7 +87,7 @@ _UNCLOSED = Description("", "unclosed")
 
 
 def split(
-    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
+    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> Frontmatter | None:
     """Find the block of a file's whole text.
 
@@ -110,7 +110,7 @@ def description(prefix: bytes, caps: Caps) -> Description:
         # the file treats such a cut as undamaged.
         text = prefix.decode("utf-8", "replace")
         is_utf8 = error.reason == "unexpected end of data" and len(prefix) == caps.description_prefix_bytes
-    if caps.front_matter == "claude-code":
+    if caps.front_matter == "lenient":
         if prefix.startswith(b"\xff\xfe"):
             text = readable_text(prefix)
         found = _described_by_claude(text, caps)
@@ -126,7 +126,7 @@ def declared(
     prefix_bytes: int | None = None,
     *,
     key: str = "description",
-    rules: FrontMatterRules = "mux",
+    rules: FrontMatterRules = "strict",
 ) -> str | None:
     """Read the description (or another key) of a text, exactly as written; None if no block has one."""
     block = split(text, prefix_bytes, rules=rules)
@@ -161,20 +161,20 @@ def _described(text: str, limit: int) -> Description:
     simple = _simple(text)
     if simple is not None:
         return _shown(simple, limit)
-    block = find_block(text, None, "mux")
+    block = find_block(text, None, "strict")
     if block is None:
         return _UNCLOSED if _OPENING.match(text) else NO_DESCRIPTION
-    return _in_block(text[block.block_start : block.block_end], limit, "mux")
+    return _in_block(text[block.block_start : block.block_end], limit, "strict")
 
 
 def _described_by_claude(text: str, caps: Caps) -> Description:
     if not text.startswith(("---", BOM)):
         return NO_DESCRIPTION
-    block = find_block(text, caps.description_prefix_bytes, "claude-code")
+    block = find_block(text, caps.description_prefix_bytes, "lenient")
     if block is None:
         opens = _OPENING.match(text.lstrip(BOM)) is not None
         return _UNCLOSED if opens else NO_DESCRIPTION
-    return _in_block(text[block.block_start : block.block_end], caps.description_chars, "claude-code")
+    return _in_block(text[block.block_start : block.block_end], caps.description_chars, "lenient")
 
 
 def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
@@ -230,7 +230,7 @@ def _shown(value: str | None, limit: int) -> Description:
 
 
 def set_description(
-    text: str, value: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "mux"
+    text: str, value: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict"
 ) -> str:
     """Write `value` as the description of a text; everything else stays byte for byte.
 
@@ -247,7 +247,7 @@ def set_description(
             continue
         now = _others(candidate, rules)
         # Keys behind three dashes that ended the block too early may appear.
-        if now == others or (rules == "claude-code" and now > others):
+        if now == others or (rules == "lenient" and now > others):
             return candidate
     if begins_block(base):
         raise FrontError("cannot")
@@ -274,7 +274,7 @@ def begins_block(text: str) -> bool:
     return any(_KEY_LINE.match(line) for line in lines[: ends[0] if ends else None])
 
 
-def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "mux") -> str | None:
+def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict") -> str | None:
     """Make the block of `text` one that the agent reads, or return None.
 
     Blanks behind a fence, empty lines above the first one, `...` in place of the last one and tabs that
@@ -303,7 +303,7 @@ def _quoted(raw: str) -> str:
     for group in _groups(raw):
         whole = "".join(group)
         # Alone first: only an alias needs the lines above it.
-        is_fine = _is_mapping(whole, "mux") or ("*" in whole and _is_mapping(quoted + whole, "mux"))
+        is_fine = _is_mapping(whole, "strict") or ("*" in whole and _is_mapping(quoted + whole, "strict"))
         quoted += whole if is_fine else _with_quoted_value(group)
     return quoted
 
@@ -341,10 +341,10 @@ def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
     """Yield ways to write a value as one line where the agent's parser does not read the present block."""
-    if rules == "mux" or len(path) > 1:
+    if rules == "strict" or len(path) > 1:
         return
     is_cut = not raw.endswith("\n") and text[block.block_end : block.block_end + 3] == "---"
-    if not is_cut and _parses(raw, "mux"):
+    if not is_cut and _parses(raw, "strict"):
         return
     found = list(re.finditer(rf"^{re.escape(path[0])}:[^\r\n]*", raw, re.MULTILINE))
     for made in _literals(value, rules):
@@ -360,7 +360,7 @@ def _with_line(
 
 def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
     yield literal(value)
-    if rules == "claude-code":
+    if rules == "lenient":
         yield literal(value, quoted=True)
         if "---" in value:
             # To the agent, three dashes end the block, also inside quotes.
@@ -512,7 +512,7 @@ class CutDescription(Struct, frozen=True):
 
 
 def cut_description(
-    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux"
+    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> CutDescription | None:
     """Find a description whose line holds more than the agent reads of it.
 
@@ -543,7 +543,7 @@ def cut_description(
         start, end = (block.block_start + place for place in (start, end))
         return CutDescription(line, said, text[start:end].strip(), "#", start, end)
     rest = _REST_OF_LINE.match(text, block.block_end)
-    if rules == "claude-code" and end == len(raw) and rest is not None and rest[0].startswith("---"):
+    if rules == "lenient" and end == len(raw) and rest is not None and rest[0].startswith("---"):
         start = block.block_start + start
         return CutDescription(line, said, text[start : rest.end()].strip(), "---", start, rest.end())
     return None
@@ -554,7 +554,9 @@ def _line_start(raw: str, line: int) -> int:
     return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
 
 
-def quote_description(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> str:
+def quote_description(
+    text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
+) -> str:
     """Put the whole line of a cut description in quotes, so that the agent reads all of it.
 
     Raises `FrontError`.
@@ -569,12 +571,12 @@ def quote_description(text: str, prefix_bytes: int | None = None, *, rules: Fron
     raise FrontError("cannot")
 
 
-def repeated_key(text: str, *, rules: FrontMatterRules = "mux") -> tuple[str, int] | None:
+def repeated_key(text: str, *, rules: FrontMatterRules = "strict") -> tuple[str, int] | None:
     """Find a key that occurs twice in one mapping of the front matter: its name and its second line."""
     block = split(text, rules=rules)
     try:
         raw = text[block.block_start : block.block_end] if block is not None else ""
-        root = yaml12.parse(raw, keys_twice=True) if rules == "mux" else parse(raw, rules)
+        root = yaml12.parse(raw, keys_twice=True) if rules == "strict" else parse(raw, rules)
     except yaml12.MalformedError:
         return None
     pending = [root] if root is not None else []
@@ -693,7 +695,7 @@ class Front(Struct, frozen=True):
         return next((entry.text for entry in self.entries if entry.path == path), None)
 
 
-def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "mux") -> Front:
+def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
     """Read the front matter of a file's whole text.
 
     `prefix_bytes`: the number of bytes in which the agent searches for its end.
@@ -719,7 +721,7 @@ def set_value(
     value: str,
     prefix_bytes: int | None = None,
     *,
-    rules: FrontMatterRules = "mux",
+    rules: FrontMatterRules = "strict",
 ) -> str:
     """Write the string `value` under `key`, a name or a path of two names.
 
@@ -748,7 +750,7 @@ def set_value(
     raise FrontError("cannot")
 
 
-def remove(text: str, key: Key, *, rules: FrontMatterRules = "mux") -> str:
+def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
     """Remove `key` from a text.
 
     A mapping that would be empty is removed, too, and so is an empty block. Raises `FrontError`.

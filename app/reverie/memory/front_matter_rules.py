@@ -58,7 +58,7 @@ def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> 
     seen = text
     if prefix_bytes is not None:
         seen = text[:prefix_bytes].encode("utf-8", "surrogatepass")[:prefix_bytes].decode("utf-8", "replace")
-    if rules == "claude-code":
+    if rules == "lenient":
         return _claude_block(seen, prefix_bytes is not None)
     match = _BLOCK.match(seen, len(BOM) if bom else 0)
     if match is None:
@@ -114,7 +114,7 @@ def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | N
     Returns the YAML that its parser reads, with as many lines as `raw`, and its root. Raises
     `yaml12.MalformedError`.
     """
-    if rules == "mux":
+    if rules == "strict":
         return raw, yaml12.parse(raw)
     try:
         return raw, _parsed_by_claude(raw)

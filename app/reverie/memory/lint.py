@@ -253,7 +253,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
     cut = front_matter.cut_description(text, caps.description_prefix_bytes, rules=rules)
     if cut is not None:
         yield LintFinding("cut", "warning", cut.line, _cut_sentence(cut))
-    if caps.front_matter == "mux" and text.startswith(BOM) and front_matter.split(text) is not None:
+    if caps.front_matter == "strict" and text.startswith(BOM) and front_matter.split(text) is not None:
         yield LintFinding(
             "front-matter",
             "warning",
@@ -308,7 +308,7 @@ def _repeated_key(text: str, rules: FrontMatterRules) -> Iterator[LintFinding]:
     key = f"“{twice[0]}”" if re.fullmatch(r"[A-Za-z_-]{1,30}", twice[0]) else "A key"
     sentence = (
         f"{key} stands twice in the front matter, so the agent reads none of it."
-        if rules == "mux"
+        if rules == "strict"
         else f"{key} stands twice in the front matter; the agent reads the last one."
     )
     yield LintFinding("front-matter", "warning", twice[1], sentence)

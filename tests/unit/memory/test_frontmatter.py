@@ -288,7 +288,7 @@ def test_the_quick_ways_say_what_the_parser_says(quote: str, value: str, newline
     block = split(text)
     assert block is not None
     raw = text[block.block_start : block.block_end]
-    assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200, "mux")
+    assert frontmatter._described(text, 200) == frontmatter._parsed(raw, 200, "strict")
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -309,7 +309,7 @@ def test_the_quick_way_for_lines_says_what_the_parser_says(lines: list[tuple[str
     raw = "".join(f"{key}: {mark}{value}{closing.get(mark, mark)}{end}" for key, mark, value, end in lines)
     quick = frontmatter._simple_lines(raw)
     if quick is not None:
-        assert frontmatter._shown(quick, 200) == frontmatter._parsed(raw, 200, "mux")
+        assert frontmatter._shown(quick, 200) == frontmatter._parsed(raw, 200, "strict")
 
 
 def test_the_quick_ways_are_taken_by_what_agents_mostly_write(monkeypatch: pytest.MonkeyPatch):

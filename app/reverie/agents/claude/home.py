@@ -42,6 +42,7 @@ from reverie.agents.capabilities import (
     AgentJob,
     AgentLock,
     ComparableText,
+    FailedImport,
     NotesPlace,
     RootChange,
     SessionMeter,
@@ -74,7 +75,6 @@ from reverie.agents.claude.projects import (
 )
 from reverie.agents.claude.settings import (
     Checkouts,
-    FailedImport,
     Machine,
     MemorySettings,
     companions,
@@ -314,7 +314,7 @@ CAPS = Caps(
     description_chars=65_536,
     description_prefix_bytes=65_536,
     view_depth=3,
-    front_matter="claude-code",
+    front_matter="lenient",
     undescribed=r"(?:.*/)?MEMORY\.md",
 )
 """The agent has no caps of this kind but the prefix it reads; these keep one huge file from being taken for a

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
+from reverie.agents.capabilities import ImportProblem
 from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
 
@@ -122,10 +123,6 @@ def imports_in(text: str) -> tuple[str, ...]:
     return tuple(each.target for each in mentions_in(text) if not each.joined)
 
 
-ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
-"""Why an import loads nothing: there is no such file; punctuation behind the path counts as part of it; a
-character before the `@` keeps it from being an import; a blank ends the path; files of this kind are not
-imported; the importing file is already at the maximum depth."""
 _MOST_BLANKS = 3
 """Maximum number of path ends with blanks that are tried."""
 _SIGNS_BEHIND = ".,:;!?)]}'\"”’"

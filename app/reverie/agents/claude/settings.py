@@ -39,8 +39,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reverie.agents.base import Companion, Loading
+from reverie.agents.capabilities import FailedImport
 from reverie.agents.claude.instruction_text import (
-    ImportProblem,
     Mention,
     is_limited,
     loaded_text,
@@ -497,20 +497,6 @@ def companions(
     gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
     """
     return tuple(_ordered(config, cwd, machine, added, judging=False).found)
-
-
-class FailedImport(Struct, frozen=True):
-    """An import in an instruction file that loads nothing."""
-
-    file: Path
-    """The file that names it."""
-    label: str
-    """The name of that file for people."""
-    written: str
-    """As it is written, with the `@`."""
-    problem: ImportProblem
-    line: int
-    """Its line in the file, from 1; 0 where unknown."""
 
 
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:

@@ -215,7 +215,7 @@ def root_change(
     moved: Mapping[str, str],
     *,
     heirs_among: Collection[str],
-    rules: FrontMatterRules = "mux",
+    rules: FrontMatterRules = "strict",
 ) -> RootChange:
     """Say what became of a root's files. `before` and `after`: every text of the root by `rel`; `moved`:
     old -> new path; `heirs_among`: which files of `after` may have taken over another; `rules`: by which the

@@ -59,7 +59,7 @@ class FormLimits(NamedTuple):
     """The number of characters of a description that it shows, in UTF-16 units; 0: all."""
     prefix: int
     """The number of bytes in which it searches for the end of the block; 0: all."""
-    rules: FrontMatterRules = "mux"
+    rules: FrontMatterRules = "strict"
 
 
 NO_LIMITS = FormLimits(0, 0)
