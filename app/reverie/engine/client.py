@@ -1,12 +1,13 @@
-"""A client of an engine: asks for things and waits, and hears what changes.
+"""A client of an engine: sends calls, waits for their results or not, and receives events.
 
-`EngineClient` is one connection; `services` and `home` are what can be asked, as objects with typed methods.
-If the engine dies, calls under way fail with `EngineGone`; the next one connects again, to a new engine.
+`EngineClient` is one connection. `services` and `home` offer the methods of the engine and of an open home;
+each call is a `RemoteCall`, a future with progress. When the engine dies, calls under way fail with
+`EngineGone`; the next call connects to a new engine.
 
-Threading: every method from any thread but the GUI's, several calls at once; `on_event`, `on_again` and who
-posted a call are called on the reader's thread. Failure: a call raises the `UserError` of the engine;
-`CallCancelled` once it was cancelled; `EngineBug` for a bug there; `EngineGone` (`Unavailable`) where there
-is no engine.
+Threading: every method from any thread but the GUI's, several calls at once. `on_event`, `on_again` and the
+callbacks of a posted call run on the thread that reads the connection. Failure: a call raises the `UserError`
+of the engine; `CallCancelled` once it was cancelled; `EngineBug` for a bug there; `EngineGone`
+(`Unavailable`) where there is no engine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from reverie import __version__
@@ -57,9 +57,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.engine")
 
 Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
-"""What a call hears: its progress, then one end. `UserError`: there is no engine."""
+"""Progress of a call, or its end, of which there is one. `UserError`: there is no engine."""
 
-_POLL_S = 0.05
+_CHECK_S = 0.05
+_SIGNAL_S = 0.5
+"""How often a thread that waits wakes up for signals, which the system may have handed to another thread."""
 # Pauses before the next try to reach an engine.
 _AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -71,7 +73,7 @@ class EngineBug(Exception):
 
     @property
     def trace(self) -> str:
-        """What `str` says: the crash path shows it in place of where it was heard of."""
+        """The traceback in the engine, which the crash path shows in place of the one here."""
         return str(self)
 
 
@@ -124,7 +126,7 @@ class EngineClient:
         self._on_again = on_again
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._waiting: dict[int, Callable[[Answer], None]] = {}
+        self._waiting: dict[int, RemoteCall] = {}
         self._channel: Channel | None = None
         self._reader: threading.Thread | None = None
         self._connections = 0
@@ -147,100 +149,62 @@ class EngineClient:
         """Whether there is an engine, as far as is known."""
         return self._channel is not None
 
-    def call_raw(
-        self,
-        address: tuple[Path, str, str],
-        arguments: bytes,
-        *,
-        environment: Mapping[str, str | None] = MappingProxyType({}),
-        report: Callable[[bytes], None] = lambda _value: None,
-        cancelled: Callable[[], bool] = lambda: False,
-        check: Callable[[], None] | None = None,
-    ) -> bytes:
-        """Do one thing and return its encoded result. `address`: home, its id, the name of the method. While
-        it is under way `cancelled` is asked, and passed on, and `check` may raise to give the answer up."""
-        answers: SimpleQueue[Answer] = SimpleQueue()
-        # Before the lock, which is held while the machine is tried.
-        if self._is_lost:
-            raise self._gone()
-        with self._lock:
-            channel = self._connected()
-            call_id = self._register(answers.put)
-        asked = False
-        try:
-            self._send(channel, CallMessage(call_id, *address, arguments, environment=environment))
-            while True:
-                try:
-                    answer = answers.get(timeout=_POLL_S)
-                except Empty:
-                    pass
-                else:
-                    if not isinstance(answer, ProgressMessage):
-                        return result_of(answer)
-                    report(answer.value)
-                # Also in between: what reports all the time must hear of it, too.
-                if check is not None:
-                    check()
-                if not asked and cancelled():
-                    self._send(channel, Cancel(call_id))
-                    asked = True
-        finally:
-            if self._waiting.pop(call_id, None) is not None:
-                with contextlib.suppress(ConnectionLost):
-                    channel.send(Cancel(call_id))
+    def post(self, message: CallMessage, accept: Callable[[Answer], None] | None = None) -> RemoteCall:
+        """Send a call, which gets its id here.
 
-    def post(self, message: CallMessage, answered: Callable[[Answer], None]) -> Posted:
-        """As `call_raw`, without waiting; the message gets its id here. `answered` is called with each
-        progress and then once with the end, on another thread. Blocks for no longer than a message takes to
-        be sent."""
-        posted = Posted(self, answered)
-        if self._lock.acquire(blocking=False):
-            channel = self._channel
-            if channel is not None:
-                posted.call_id = self._register(answered)
-            self._lock.release()
-            if channel is not None:
-                posted.send(channel, message)
-                return posted
-        late = threading.Thread(
-            target=self._post_late, args=(posted, message), name="reverie-connect", daemon=True
-        )
-        late.start()
-        return posted
+        With `accept` this blocks for no longer than a message takes to be sent: each progress and then the
+        one end of the call go to `accept`, on another thread. Without it this waits for the connection, and
+        the answers wait for `RemoteCall.result`."""
+        call = RemoteCall(self, message, accept)
+        if accept is None:
+            self._begin(call)
+        elif not self._begin(call, may_connect=False):
+            threading.Thread(target=self._begin, args=(call,), name="reverie-connect", daemon=True).start()
+        return call
 
-    def _post_late(self, posted: Posted, message: CallMessage) -> None:
-        """Connect first; that may take long."""
-        if self._is_lost:
-            posted.answered(self._gone())
-            return
+    def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
+        """Send a new call, on a new connection if need be. Without `may_connect` return False at once where
+        there is none."""
         try:
-            with self._lock:
-                channel = self._connected()
-                posted.call_id = self._register(posted.answered)
+            if may_connect and self._is_lost:
+                raise self._gone()  # without the lock, which is held while the machine is tried
+            channel = self._registered(call, may_connect)
         except UserError as error:
-            posted.answered(error)
-            return
-        posted.send(channel, message)
+            call.accept(error)
+        except Exception:  # noqa: BLE001 - handed to whoever waits, which has the crash path
+            call.accept(Bug(0, traceback.format_exc()))
+        else:
+            if channel is None:
+                return False
+            call.send(channel)
+        return True
 
-    def _register(self, answered: Callable[[Answer], None]) -> int:
-        """Under the lock, with a connection: whatever becomes of that, the call gets an answer."""
-        call_id = next(self._ids)
-        self._waiting[call_id] = answered
-        return call_id
+    def _registered(self, call: RemoteCall, may_connect: bool) -> Channel | None:
+        """Give the call its id and return its connection. From here on it gets an end, whatever becomes of
+        that."""
+        if not self._lock.acquire(blocking=may_connect):
+            return None
+        try:
+            channel = self._connected() if may_connect else self._channel
+            if channel is not None:
+                call.id = next(self._ids)
+                self._waiting[call.id] = call
+            return channel
+        finally:
+            self._lock.release()
 
-    def give_up(self, call_id: int, *, at_once: bool, answer: Answer | None = None) -> None:
-        """Cancel a call. `at_once`: end it now, as cancelled or with `answer`; else the engine says when it
-        has ended."""
-        with self._lock:
-            channel = self._channel
-            answered = self._waiting.pop(call_id, None) if at_once else self._waiting.get(call_id)
-        if answered is None:
+    def end(self, call: RemoteCall, answer: Answer | None) -> None:
+        """Cancel a call that has been sent. With `answer` it ends with that at once, else when the engine
+        says so."""
+        known = self._waiting.get(call.id) if answer is None else self._waiting.pop(call.id, None)
+        channel = self._channel
+        if known is None:
             return
+        if answer is not None:
+            call.accept(answer)
         if channel is not None:
             with contextlib.suppress(ConnectionLost):  # then it ends as gone
-                channel.send(Cancel(call_id))
-        if at_once:
-            answered(answer or Stopped(call_id))
+                channel.send(Cancel(call.id))
 
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
@@ -327,14 +291,11 @@ class EngineClient:
                 message = channel.receive()
                 if isinstance(message, Event):
                     self._on_event(message)
-                elif isinstance(message, ProgressMessage):
-                    answered = self._waiting.get(message.id)
-                    if answered is not None:
-                        answered(message)
-                elif isinstance(message, Done | Failed | Stopped | Bug):
-                    answered = self._waiting.pop(message.id, None)
-                    if answered is not None:
-                        answered(message)
+                elif isinstance(message, ProgressMessage | Done | Failed | Stopped | Bug):
+                    is_end = not isinstance(message, ProgressMessage)
+                    call = self._waiting.pop(message.id, None) if is_end else self._waiting.get(message.id)
+                    if call is not None:
+                        call.accept(message)
                 else:
                     raise WireError("a message that has no place here")
         except ConnectionLost:
@@ -351,9 +312,11 @@ class EngineClient:
                 self._channel = None
             self._is_lost = self._explain is not None and not self._stopping.is_set()
             lost, self._waiting = self._waiting, {}
-        for answered in lost.values():
+        while lost:
+            # One at a time: a call that is cancelled meanwhile takes itself out.
+            _id, call = lost.popitem()
             try:
-                answered(self._gone())
+                call.accept(self._gone())
             except Exception:
                 log.exception("the end of a call could not be handled")  # the others end all the same
         if self._is_lost:
@@ -382,12 +345,6 @@ class EngineClient:
             else:
                 return
 
-    def _send(self, channel: Channel, message: CallMessage | Cancel) -> None:
-        try:
-            channel.send(message)
-        except ConnectionLost as error:
-            raise self._gone() from error
-
     def _gone(self, failure: WireError | ConnectionLost | None = None) -> UserError:
         return self._explain(failure) if self._explain is not None else EngineGone()
 
@@ -397,32 +354,63 @@ def _is_foreign(welcome: Any) -> bool:
     return isinstance(welcome, WelcomeMessage) and welcome.surroundings != here
 
 
-class Posted:
-    """A call under way for which nobody waits."""
+class RemoteCall:
+    """One call under way, as a future: progress, then one end."""
 
-    def __init__(self, client: EngineClient, answered: Callable[[Answer], None]) -> None:
-        self.answered = answered
-        self.call_id = 0
+    def __init__(
+        self, client: EngineClient, message: CallMessage, accept: Callable[[Answer], None] | None
+    ) -> None:
+        """See `EngineClient.post`."""
+        self._answers: SimpleQueue[Answer] = SimpleQueue()
+        self.accept = self._answers.put if accept is None else accept
+        """Takes each answer, on the thread that reads the connection."""
+        self.id = 0
+        """0: it could not be sent yet."""
         self._client = client
-        self._cancelled = False
-        self._at_once = False
+        self._message = message
+        self._is_cancelled = False
+        self._at_once: Answer | None = None
 
-    def send(self, channel: Channel, message: CallMessage) -> None:
-        """On its way. Where the connection is lost the reader sees it and answers."""
+    def send(self, channel: Channel) -> None:
+        """Send the message with the id of this call. Where that fails, the call ends."""
         try:
-            channel.send(replace(message, id=self.call_id))
+            channel.send(replace(self._message, id=self.id))
         except ConnectionLost:
-            pass
+            channel.shut()  # whoever reads it ends every call
         except WireError:  # too large
-            self._client.give_up(self.call_id, at_once=True, answer=Bug(self.call_id, traceback.format_exc()))
-        if self._cancelled:
-            self._client.give_up(self.call_id, at_once=self._at_once)
+            self.cancel(Bug(self.id, traceback.format_exc()))
+        if self._is_cancelled:
+            self._client.end(self, self._at_once)
 
-    def cancel(self, *, at_once: bool) -> None:
-        """As `EngineClient.give_up`; of a call that could not be sent yet as soon as it is."""
-        self._cancelled, self._at_once = True, at_once
-        if self.call_id:
-            self._client.give_up(self.call_id, at_once=at_once)
+    def cancel(self, at_once: Answer | None = None) -> None:
+        """Cancel the call: one that could not be sent yet is cancelled as soon as it is. With `at_once` it
+        ends with this answer now, else when the engine says so."""
+        if self._is_cancelled and at_once is None:
+            return
+        self._is_cancelled, self._at_once = True, at_once
+        if self.id:
+            self._client.end(self, at_once)
+
+    def result(
+        self, report: Callable[[bytes], None] = lambda _value: None, check: Callable[[], None] | None = None
+    ) -> bytes:
+        """Wait for the end and return the encoded result. Raises the error of the call. `report` is called
+        with each progress, `check` every few milliseconds; either may raise to give the answer up."""
+        try:
+            while True:
+                try:
+                    answer = self._answers.get(timeout=_SIGNAL_S if check is None else _CHECK_S)
+                except Empty:
+                    pass
+                else:
+                    if not isinstance(answer, ProgressMessage):
+                        return result_of(answer)
+                    report(answer.value)
+                # After progress, too: a call that reports all the time must be given up as well.
+                if check is not None:
+                    check()
+        finally:
+            self.cancel(Stopped(self.id))
 
 
 def _home_engine() -> type:
@@ -498,20 +486,20 @@ class RemoteMethod(Askable):
         return self._method.is_property
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Wait for the answer."""
+        """Call the method and wait for its result. Raises what it raises."""
         assert may_wait(), f"{self._address[2]} would hold up a thread that others need"
-        own, data, report = self._packed(arguments, named)
-        event = own.get("cancel")
-        cancelled = event.is_set if event is not None else lambda: False
-        result = self._client.call_raw(
-            self._address,
-            data,
-            environment=self._environment(),
-            report=report,
-            cancelled=cancelled,
-            check=own.get("check"),
-        )
-        return decode(result, self._method.result)
+        own, message, report = self._packed(arguments, named)
+        call = self._client.post(message)
+        cancel, check = own.get("cancel"), own.get("check")
+
+        def look() -> None:
+            if cancel is not None and cancel.is_set():
+                call.cancel()
+            if check is not None:
+                check()
+
+        encoded = call.result(report, look if cancel is not None or check is not None else None)
+        return decode(encoded, self._method.result)
 
     def post(
         self,
@@ -519,11 +507,11 @@ class RemoteMethod(Askable):
         named: dict[str, Any],
         ended: Callable[[Any, BaseException | None], None],
     ) -> Callable[[], None]:
-        """Ask; `ended` is called with the result or with what a call would raise, on another thread. What is
-        returned cancels the call."""
-        _own, data, report = self._packed(arguments, named)
+        """Call the method without waiting and return a function that cancels the call. `ended` is called with
+        the result or with the error, on another thread."""
+        _own, message, report = self._packed(arguments, named)
 
-        def answered(answer: Answer) -> None:
+        def accept(answer: Answer) -> None:
             if isinstance(answer, ProgressMessage):
                 report(answer.value)
                 return
@@ -534,18 +522,14 @@ class RemoteMethod(Askable):
             else:
                 ended(value, None)
 
-        message = CallMessage(0, *self._address, data, environment=self._environment())
-        posted = self._client.post(message, answered)
-        # What looks at `check` changes nothing, so nobody need wait until it has stopped.
-        return partial(posted.cancel, at_once="check" in self._method.local)
-
-    def _environment(self) -> Mapping[str, str | None]:
-        return self._client.environment() if self._address[2] in RUNS else {}
+        call = self._client.post(message, accept)
+        # A method with `check` changes nothing, so nobody need wait until it has stopped.
+        return partial(call.cancel, Stopped(0) if "check" in self._method.local else None)
 
     def _packed(
         self, arguments: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[dict[str, Any], bytes, Callable[[bytes], None]]:
-        """What stays here, the arguments for the wire, and what takes encoded progress."""
+    ) -> tuple[dict[str, Any], CallMessage, Callable[[bytes], None]]:
+        """Return the arguments that stay here, the message, and a function that takes encoded progress."""
         named = self._method.named(arguments, named)
         own = {key: named.pop(key) for key in self._method.local if key in named}
         progress = own.get("progress")
@@ -554,11 +538,13 @@ class RemoteMethod(Askable):
             if progress is not None:
                 progress(decode(value, self._method.progress))
 
-        return own, self._method.pack(named), report
+        environment = self._client.environment() if self._address[2] in RUNS else {}
+        message = CallMessage(0, *self._address, self._method.pack(named), environment=environment)
+        return own, message, report
 
 
 def result_of(answer: Answer) -> bytes:
-    """The encoded result of a call. Raises what the call did."""
+    """Return the encoded result of a call that has ended. Raises its error."""
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):

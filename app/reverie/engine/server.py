@@ -25,7 +25,7 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -110,12 +110,46 @@ class RunProcesses(Protocol):
         """End what is under way."""
 
 
+class Cancellation(threading.Event):
+    """The event that a call is not wanted any more, and what is to be done at once then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._acts: list[Callable[[], None]] = []
+        self._acting = threading.Lock()
+
+    def set(self) -> None:
+        """Set the event, and do what `calling` was given."""
+        with self._acting:
+            super().set()
+            acts, self._acts = self._acts, []
+        for act in acts:
+            act()
+
+    @contextlib.contextmanager
+    def calling(self, act: Callable[[], None]) -> Iterator[None]:
+        """Call `act` when the event is set within the block, on the thread that sets it; at once if it is set
+        already."""
+        with self._acting:
+            is_late = self.is_set()
+            if not is_late:
+                self._acts.append(act)
+        if is_late:
+            act()
+        try:
+            yield
+        finally:
+            with self._acting:
+                if act in self._acts:
+                    self._acts.remove(act)
+
+
 class CallControl:
     """One call under way."""
 
     def __init__(self, connection: ClientConnection, call: CallMessage) -> None:
         self.call = call
-        self.cancel = threading.Event()
+        self.cancel = Cancellation()
         self.client = connection
 
     def check(self) -> None:

@@ -20,7 +20,6 @@ import logging
 import os
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 from typing import BinaryIO, cast
 
@@ -51,7 +50,7 @@ class RunEnded(Unavailable):
     reason = "run-ended"
 
 
-class _OverdueError(Exception):
+class _OverdueError(Unavailable):
     """The run was cancelled and goes on."""
 
 
@@ -179,29 +178,23 @@ class _RunProcess:
                 os.setpriority(os.PRIO_PROCESS, self.pid, _LOWEST)
 
     def run(self, control: CallControl, cancel_s: float) -> bytes:
-        """Raises as `EngineClient.call_raw`, and `_OverdueError`."""
-        overdue_at: float | None = None
-
-        def check() -> None:
-            nonlocal overdue_at
-            if not control.cancel.is_set():
-                return
-            now = time.monotonic()
-            overdue_at = overdue_at or now + cancel_s
-            if now > overdue_at:
-                raise _OverdueError
-
-        call = control.call
+        """Do the run and return its encoded result. Raises its error, `CallCancelled`, `EngineGone`, and
+        `_OverdueError` where it has not ended `cancel_s` seconds after it was cancelled."""
         if is_debug():
             self._client.services.set_debug(True)
-        return self._client.call_raw(
-            (call.home, call.home_id, call.method),
-            call.arguments,
-            environment=call.environment,
-            report=control.report,
-            cancelled=control.cancel.is_set,
-            check=check,
-        )
+        call = self._client.post(control.call)
+        overdue = threading.Timer(cancel_s, call.cancel, (_OverdueError("The run did not stop."),))
+        overdue.daemon = True
+
+        def cancel() -> None:
+            overdue.start()
+            call.cancel()
+
+        try:
+            with control.cancel.calling(cancel):
+                return call.result(control.report)
+        finally:
+            overdue.cancel()
 
     def hang_up(self) -> None:
         """It stops what it does and ends."""

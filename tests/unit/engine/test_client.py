@@ -238,11 +238,10 @@ def test_a_check_gives_the_answer_up(silent: Silent) -> None:
 
 
 def test_a_cancelled_call_has_no_answer(home: HomeEngine, client: EngineClient, root: Path) -> None:
-    cancel = threading.Event()
-    cancel.set()
-    address = (root, home.home_id, "history_started")
+    call = client.post(CallMessage(0, root, home.home_id, "history_started"))
+    call.cancel()
     try:
-        client.call_raw(address, b"", cancelled=cancel.is_set)
+        call.result()
     except CallCancelled:
         return
     # It was done before the first question.

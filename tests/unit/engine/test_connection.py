@@ -47,7 +47,7 @@ from reverie.engine.channel import (
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.codec import decode, encode
 from reverie.engine.reach import socket_channel
-from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, ClientConnection
+from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, Cancellation, ClientConnection
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
 from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId
@@ -583,7 +583,48 @@ def test_a_stopped_client_asks_nothing_any_more(both: Both) -> None:
 
 
 def test_a_call_that_the_engine_stops_says_so(both: Both) -> None:
-    cancel = threading.Event()
-    cancel.set()
+    call = both.client.post(CallMessage(0, HOME, "1", "check_often"))
+    call.cancel()
     with pytest.raises(CallCancelled):
-        both.client.call_raw((HOME, "1", "check_often"), encode({}), cancelled=cancel.is_set)
+        call.result()
+
+
+def test_a_call_that_is_cancelled_while_its_connection_is_lost_ends_once(both: Both) -> None:
+    for _round in range(20):
+        ends: list[list[Any]] = [[] for _ in range(50)]
+        calls = [both.client.post(CallMessage(0, HOME, "1", "wait"), each.append) for each in ends]
+        _until(lambda calls=calls: all(call.id for call in calls))  # type: ignore[misc]
+        cutting = threading.Thread(target=both.sockets[-1].shutdown, args=(socket.SHUT_RDWR,))
+        cutting.start()
+        for call in calls:
+            call.cancel(Stopped(0))
+        cutting.join(LIMIT_S)
+        _until(lambda ends=ends: all(ends))  # type: ignore[misc]
+        _until(lambda: not both.client.is_connected)
+        assert all(len(each) == 1 for each in ends)
+
+
+def test_a_bug_in_what_connects_ends_the_call(both: Both) -> None:
+    def connect() -> Channel:
+        raise ZeroDivisionError("a bug")
+
+    client = EngineClient(connect)
+    ends: list[Any] = []
+    client.post(CallMessage(0, HOME, "1", "echo"), ends.append)
+    _until(lambda: bool(ends))
+    assert "ZeroDivisionError" in ends[0].trace
+    with pytest.raises(EngineBug, match="ZeroDivisionError"):
+        client.post(CallMessage(0, HOME, "1", "echo")).result()
+
+
+def test_what_is_to_be_done_when_a_call_is_cancelled_is_done_once_and_only_while_it_is_wanted() -> None:
+    done: list[str] = []
+    cancel = Cancellation()
+    with cancel.calling(lambda: done.append("over")):
+        pass
+    with cancel.calling(lambda: done.append("at once")):
+        cancel.set()
+        cancel.set()
+    with cancel.calling(lambda: done.append("late")):
+        pass
+    assert done == ["at once", "late"]
