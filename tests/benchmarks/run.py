@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from benchmarks.homes import PROJECT, WORKSPACE, make_home
+from reverie.engine.reach import engine_lock
 from reverie.files.locks import held_lock
 from reverie.profile import Profile
 
@@ -54,7 +55,7 @@ def start(directory: Path) -> None:
         taken = child("reverie", str(directory / "home"), str(profile))
         # The window is gone at once; its engine takes a second, and would share the machine with the next.
         engine = Profile.under(profile)
-        with held_lock(engine.locks / "engine.lock", engine.state, timeout_s=ENGINE_ENDS_S):
+        with held_lock(engine_lock(engine), engine.state, timeout_s=ENGINE_ENDS_S):
             return taken
 
     bare, whole = [], []

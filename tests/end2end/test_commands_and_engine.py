@@ -188,7 +188,7 @@ def test_an_engine_that_may_see_other_homes_is_not_asked(
     tree: Callable[..., str], profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_engine(profile) as asked:
-        monkeypatch.setattr(homes, "surroundings", lambda _env: "another")
+        monkeypatch.setenv("CODEX_HOME", "/elsewhere")
         assert tree()
         assert "shown.trees" not in asked
 
@@ -213,7 +213,7 @@ def test_an_engine_that_does_not_answer_is_not_waited_for(
 def engine(profile: Path) -> Iterator[EngineClient]:
     """A client that holds an engine, in a process of its own that has no key."""
     client = EngineClient(partial(connect, Profile.under(profile)))
-    assert client.services.surroundings
+    client.connect()
     yield client
     client.stop()
     until(lambda: not is_running(client.pid))

@@ -154,7 +154,8 @@ def test_it_keeps_one_engine_for_commands_also_after_that_died_and_takes_it_alon
             return 0
         client = EngineClient(lambda: channel)
         try:
-            return client.pid if client.services.surroundings else 0
+            client.connect()
+            return client.pid
         except UserError:
             return 0
         finally:

@@ -20,7 +20,7 @@ from typing import Any
 from helpers.model_runs import write_settings
 from helpers.samples import copy_sample
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import connect
+from reverie.engine.reach import connect, engine_lock
 from reverie.errors import Conflict, UserError
 from reverie.profile import Profile
 
@@ -114,7 +114,7 @@ def _processes(profile: Path) -> dict[int, str]:
 def _engine_of(profile: Path) -> set[int]:
     """The process that holds the engine's lock; those that wait for it have it open as well."""
     try:
-        inode = Profile.under(profile).locks.joinpath("engine.lock").stat().st_ino
+        inode = engine_lock(Profile.under(profile)).stat().st_ino
     except FileNotFoundError:
         return set()
     locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]

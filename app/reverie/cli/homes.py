@@ -32,7 +32,7 @@ from reverie.cli.answers import (
 from reverie.cli.main import Invocation
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
-from reverie.engine.reach import socket_places, surroundings
+from reverie.engine.reach import socket_places
 from reverie.errors import Ambiguous, Unavailable, UserError
 from reverie.files.directory import own_is_there
 from reverie.files.log_file import wanted_level
@@ -153,10 +153,10 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 
 
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
-    """Return the running engine of the profile if it would answer like this process, else None; starts none.
+    """Return the running engine of this profile and environment, else None; starts none.
 
-    An engine is not used if it has another version, does not answer, or sees other homes in its environment,
-    nor if the command has its own clock or log.
+    An engine is not used if it has another version or does not answer, nor if the command has its own clock
+    or log.
     """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
@@ -176,10 +176,12 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
 
     def greet() -> None:
         try:
-            answers.put(client.services.surroundings == surroundings(os.environ))
+            client.connect()
         except UserError as error:
             log.info("the engine is not used: %s", error)
             answers.put(False)
+        else:
+            answers.put(True)
 
     threading.Thread(target=greet, name="reverie-greet", daemon=True).start()
     with suppress(Empty):

@@ -601,7 +601,7 @@ def _engine_kept(profile: Profile) -> Iterator[None]:
             if client.is_connected:
                 continue
             try:
-                _greeted = client.services.surroundings
+                client.connect()
             except UserError as error:
                 log.info("no engine: %s", error)
                 wait_s = _NO_ENGINE_S

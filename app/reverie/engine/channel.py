@@ -27,7 +27,7 @@ from reverie.files.watch import Changes
 from reverie.services.views import HostStatus, LostSave
 from reverie.values import Struct, field
 
-PROTOCOL = 3
+PROTOCOL = 4
 LARGEST_FRAME = 256 << 20
 """Bytes. The trees of 1,000,000 memories fit; what is larger is a fault or an attack."""
 _LENGTH = struct.Struct(">I")
@@ -51,8 +51,6 @@ class WelcomeMessage(Struct, frozen=True, tag=True):
 
     version: str
     pid: int
-    surroundings: str
-    """See `engine.reach`; with what the environment says of the model services."""
 
 
 class Refused(Struct, frozen=True, tag=True):

@@ -46,7 +46,6 @@ from reverie.engine.channel import (
 from reverie.engine.codec import WireError, decode
 from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
 from reverie.engine.methods import Method, is_offered, is_service, method_of
-from reverie.engine.reach import surroundings
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
 from reverie.values import replace
@@ -95,9 +94,6 @@ class EngineClient:
     `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
     once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
 
-    `own` opens a channel to an engine of this client's own. It is taken where the one that `connect` reaches
-    was started in other surroundings, so that it sees other homes or asks models with other keys.
-
     `environment` is asked for the variables that a run is done with, instead of the engine's.
 
     `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
@@ -113,10 +109,8 @@ class EngineClient:
         on_lost: Callable[[UserError], None] = lambda _error: None,
         explain: Callable[[Refused | WireError | ConnectionLost | None], UserError] | None = None,
         environment: Callable[[], Mapping[str, str | None]] = dict,
-        own: Callable[[], Channel] | None = None,
     ) -> None:
         self._connect = connect
-        self._own = own
         self.environment = environment
         self._on_lost = on_lost
         self._explain = explain
@@ -148,6 +142,11 @@ class EngineClient:
     def is_connected(self) -> bool:
         """Whether there is an engine, as far as is known."""
         return self._channel is not None
+
+    def connect(self) -> None:
+        """Connect unless there is a connection. Raises `UserError`."""
+        with self._lock:
+            self._connected()
 
     def post(self, message: CallMessage, accept: Callable[[Answer], None] | None = None) -> RemoteCall:
         """Send a call, which gets its id here.
@@ -226,11 +225,7 @@ class EngineClient:
             raise EngineGone("The program is ending.")
         if self._channel is not None:
             return self._channel
-        channel, welcome = self._welcomed(self._connect)
-        if self._own is not None and _is_foreign(welcome):
-            log.info("the engine %d has other surroundings; one of our own is used", welcome.pid)
-            channel.close()
-            channel, welcome = self._welcomed(self._own)
+        channel, welcome = self._welcomed()
         if not isinstance(welcome, WelcomeMessage):
             channel.close()
             if self._explain is not None and isinstance(welcome, Refused):
@@ -250,21 +245,21 @@ class EngineClient:
         self._reader.start()
         return channel
 
-    def _welcomed(self, connect: Callable[[], Channel]) -> tuple[Channel, Any]:
+    def _welcomed(self) -> tuple[Channel, Any]:
         """As `_greeted`, again while one is reached that is ending, or was killed a moment ago."""
         for pause_s in _AGAIN_S:
             try:
-                return self._greeted(connect)
+                return self._greeted()
             except ConnectionLost:
                 self._stopping.wait(pause_s)
         try:
-            return self._greeted(connect)
+            return self._greeted()
         except ConnectionLost as error:
             raise self._gone(error) from error
 
-    def _greeted(self, connect: Callable[[], Channel]) -> tuple[Channel, Any]:
+    def _greeted(self) -> tuple[Channel, Any]:
         """A new connection, and what the engine answers. Raises `UserError` and `ConnectionLost`."""
-        channel = self._greeting = connect()
+        channel = self._greeting = self._connect()
         if self._stopping.is_set():
             channel.shut()
         try:
@@ -338,8 +333,7 @@ class EngineClient:
             if self._stopping.wait(pause_s):
                 return
             try:
-                with self._lock:
-                    self._connected()
+                self.connect()
             except UserError as error:
                 log.info("no engine yet: %s", error)
             else:
@@ -347,11 +341,6 @@ class EngineClient:
 
     def _gone(self, failure: WireError | ConnectionLost | None = None) -> UserError:
         return self._explain(failure) if self._explain is not None else EngineGone()
-
-
-def _is_foreign(welcome: Any) -> bool:
-    here = surroundings(os.environ, models=True)
-    return isinstance(welcome, WelcomeMessage) and welcome.surroundings != here
 
 
 class RemoteCall:

@@ -44,7 +44,6 @@ from reverie.engine.interface import (
     names_of,
     update_of,
 )
-from reverie.engine.reach import surroundings
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import (
     NOBODY,
@@ -724,11 +723,6 @@ class EngineServices(EngineCalls):
     def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
         """See `EngineCalls`."""
         self._engine.set_debug(client, on=on)
-
-    @property
-    def surroundings(self) -> str:
-        """See `EngineCalls`."""
-        return surroundings(os.environ)
 
     def find_homes(self) -> DiscoveredHomes:
         """See `EngineCalls`."""

@@ -394,11 +394,6 @@ class EngineCalls:
         while this client is there."""
         raise NotImplementedError
 
-    @property
-    def surroundings(self) -> str:
-        """See `engine.reach`: of the engine's process."""
-        raise NotImplementedError
-
     def search(
         self,
         text: str,

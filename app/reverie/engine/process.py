@@ -1,9 +1,10 @@
-"""The engine as a process: one per profile, found by its socket, started by whoever needs it first.
+"""The engine as a process: one per profile and environment, found by its socket and started when needed.
 
-The process that holds `engine.lock` in the profile is the engine. It listens on a socket that only its user
-can reach: in a private directory, mode 0600, and the peer's user is compared. A socket without a holder of
-the lock belongs to a dead engine and is replaced. Where a system has no such sockets, and for an engine
-elsewhere, the same is spoken over standard input and output (`--stdio`): such an engine has one client.
+The process that holds the engine's lock file in the profile is the engine. It listens on a socket that only
+its user can reach: in a private directory, mode 0600, and the peer's user is compared. A socket without a
+holder of the lock belongs to a dead engine and is replaced. Where a system has no such sockets, and for an
+engine on another machine, standard input and output carry the same messages (`--stdio`): such an engine has
+one client.
 
 The engine ends a moment after its last client has left, and when nobody comes within half a minute. Runs are
 done by processes of their own (`engine.workers`), which end with it.
@@ -40,7 +41,15 @@ from reverie.engine.channel import (
 )
 from reverie.engine.codec import WireError
 from reverie.engine.engine import ProfileEngine
-from reverie.engine.reach import is_ours, make_ours, reach, socket_channel, socket_places
+from reverie.engine.reach import (
+    engine_lock,
+    is_ours,
+    make_ours,
+    make_secret,
+    reach,
+    socket_channel,
+    socket_places,
+)
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import engine_command
 from reverie.engine.workers import Workers
@@ -84,7 +93,8 @@ def serve(
 ) -> None:
     """Be the engine of `profile` until nobody needs one: nobody came for `nobody_s`, or the last client left
     `linger_s` ago. `ready` is called once it can be reached. Raises `EngineRuns`."""
-    file = profile.ensure(profile.locks) / "engine.lock"
+    make_secret(profile)
+    file = engine_lock(profile)
     until = time.monotonic() + ENDING_S
     while True:
         try:

@@ -1,8 +1,9 @@
 """Reaching an engine: that of a profile by its socket, started if need be; one of our own by its streams; one
 on another machine over the streams of the system's `ssh`.
 
-Where a profile's engine listens follows from the profile, and two processes share one only if they see the
-same homes (`surroundings`). `ssh` is the person's own: its configuration, agent and known hosts count. It may
+Where an engine listens follows from the profile and from the environment (`engine_name`): processes that see
+other homes, or have other keys, have another engine. `ssh` is the person's own: its configuration, agent and
+known hosts count. It may
 ask nothing, since there is no terminal to ask in. A failure that a person must fix is not provoked again for
 a minute, because a machine may shut out who knocks too often.
 
@@ -19,6 +20,7 @@ import errno
 import hashlib
 import logging
 import os
+import secrets
 import socket
 import struct
 import subprocess
@@ -68,17 +70,56 @@ _OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR
 """How variables end that say how a model service is asked. Those that only the settings name are not here."""
 
 
+def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the engine for a profile and an environment.
+
+    It follows from the variables that name the agents' homes and from those of the model services. Any user
+    can read the path of a socket, so the name is made with a secret of the profile, lest keys and passwords
+    be guessed from it. The first engine makes the secret (`make_secret`); until then the name is that of no
+    engine."""
+    counted = sorted(
+        (name, value)
+        for name, value in env.items()
+        if name in AGENT_VARIABLES or (value and name.upper().endswith(_OF_MODELS))
+    )
+    try:
+        secret = os.readlink(_secret_link(profile))  # noqa: PTH115 - a text, no path
+    except OSError:
+        secret = ""
+    of = repr((os.fsencode(profile.state.absolute()), counted)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(of, key=os.fsencode(secret)[:64], digest_size=8).hexdigest()
+
+
+def make_secret(profile: Profile) -> None:
+    """Make the secret of `engine_name` unless there is one. It is the target of a symbolic link, which is
+    made whole and by one process alone. A disk without such links, or a full one, has none. Raises
+    `UserError`."""
+    profile.ensure(profile.locks)
+    with contextlib.suppress(OSError):
+        _secret_link(profile).symlink_to(secrets.token_hex(16))
+
+
+def _secret_link(profile: Profile) -> Path:
+    return profile.locks / "engine.secret"
+
+
+def engine_lock(profile: Profile) -> Path:
+    """The file whose lock the engine of this profile and environment holds."""
+    return profile.locks / f"engine-{engine_name(profile)}.lock"
+
+
 def socket_places(profile: Profile) -> list[Path]:
-    """Return the paths where the engine of a profile may listen, best first. Nothing is made.
+    """Return the paths where the engine of this profile and environment may listen, best first. Nothing is
+    made.
 
     The engine takes the first whose folder it can make its own; a client looks at all of them, because what
     can be used may have changed since. The last is in the profile itself, where nobody else can come first.
     """
-    digest = hashlib.sha256(os.fsencode(profile.state.absolute())).hexdigest()[:16]
+    name = engine_name(profile)
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     roots = (runtime if Path(runtime).is_absolute() else "/tmp", tempfile.gettempdir(), "/tmp")
-    places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{digest}.socket" for root in roots]
-    places.append(profile.state.absolute() / "socket" / "engine")
+    places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{name}.socket" for root in roots]
+    places.append(profile.state.absolute() / "socket" / name)
     short = [each for each in dict.fromkeys(places) if len(os.fsencode(each)) <= _LONGEST_PATH]
     return short or places[-1:]  # too long for the system, which then says so
 
@@ -99,18 +140,6 @@ def is_ours(connection: socket.socket) -> bool:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _pid, user, _group = struct.unpack("3i", credentials)
     return bool(user == os.geteuid())
-
-
-def surroundings(env: Mapping[str, str], *, models: bool = False) -> str:
-    """What an environment says of the agents' homes, as a digest: with another one the same home may have
-    other memories. A process asks only an engine that has the same. With `models` also what it says of the
-    model services: the runs of a window have the engine's, a command sends its own along."""
-    told = sorted(
-        (name, value)
-        for name, value in env.items()
-        if name in AGENT_VARIABLES or (models and value and name.upper().endswith(_OF_MODELS))
-    )
-    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 log = logging.getLogger("reverie.engine")

@@ -50,7 +50,6 @@ from reverie.engine.channel import (
 )
 from reverie.engine.codec import WireError, decode, encode
 from reverie.engine.methods import Method, method_of
-from reverie.engine.reach import surroundings
 from reverie.errors import Busy, UserError
 from reverie.services.host import RETRY_S, Host, services_wanted
 from reverie.services.views import HostStatus
@@ -190,9 +189,7 @@ class ClientConnection:
         try:
             # No welcome from an engine that ends: the client looks for the next one then.
             if self._is_understood() and self._server.join(self):
-                self.channel.send(
-                    WelcomeMessage(__version__, os.getpid(), surroundings(os.environ, models=True))
-                )
+                self.channel.send(WelcomeMessage(__version__, os.getpid()))
                 threading.Thread(target=self._send_events, name="reverie-events", daemon=True).start()
                 while True:
                     self._take(self.channel.receive())

@@ -1,8 +1,7 @@
 """The window's connection to the engine: opens it when it is needed, and turns its events into signals.
 
-A window of a person uses the engine of the profile, which is a process of its own, and one more on each
-other machine whose homes it shows. Where that of the profile was started in an environment that names other
-homes or other keys, the window has one for itself. Where nothing may be started (a picture for the
+A window of a person uses the engine of its profile and environment, which is a process of its own, and one
+more on each other machine whose homes it shows. Where nothing may be started (a picture for the
 documentation, a clock that stands still, tests) an engine of this process answers over the same wire.
 
 Threading: signals are emitted in the thread this object lives in; the client is used in jobs. Failure: see
@@ -12,7 +11,6 @@ Threading: signals are emitted in the thread this object lives in; the client is
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -20,7 +18,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from reverie.clock import Clock
 from reverie.engine.channel import Channel, Event, IndexChanged
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import RemoteMachine, connect, stdio_channel
+from reverie.engine.reach import RemoteMachine, connect
 from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
 from reverie.profile import Profile
@@ -66,7 +64,6 @@ class EngineLink(QObject):
             on_again=self._post_replaced,
             on_lost=self._post,
             explain=None if machine is None else machine.explain,
-            own=partial(stdio_channel, profile) if own_process and machine is None else None,
         )
         # Queued: events come on the reader's thread.
         self._posted.connect(self._deliver, Qt.ConnectionType.QueuedConnection)

@@ -511,7 +511,7 @@ class Answering:
     def _answer(self) -> None:
         with contextlib.suppress(ConnectionLost):
             self._channel.receive()
-            self._channel.send(WelcomeMessage(_version(), 1, ""))
+            self._channel.send(WelcomeMessage(_version(), 1))
             self._channel.receive()
             for answer in self._answers:
                 self._channel.send(answer)

@@ -34,10 +34,11 @@ from reverie.engine.process import inline_channel, serve
 from reverie.engine.reach import (
     AGENT_VARIABLES,
     connect,
+    engine_name,
+    make_secret,
     reach,
     socket_places,
     stdio_channel,
-    surroundings,
 )
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
@@ -430,11 +431,10 @@ def test_the_log_of_an_engine_says_which_thread_died_of_what(profile: Profile) -
 
 
 @pytest.mark.parametrize("variable", ["CODEX_HOME", "ANTHROPIC_API_KEY"])
-def test_an_engine_of_other_surroundings_is_left_for_one_of_its_own(
+def test_each_environment_has_an_engine(
     profile: Profile, home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    own = partial(stdio_channel, profile)
-    first, same, other = (client_of(profile, own=own) for _ in range(3))
+    first, same, other = (client_of(profile) for _ in range(3))
     assert first.services.open(home)
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
     assert same.services.open(home)
@@ -442,7 +442,6 @@ def test_an_engine_of_other_surroundings_is_left_for_one_of_its_own(
     monkeypatch.setenv(variable, "/elsewhere")
     assert other.services.open(home)
     assert other.pid != first.pid
-    assert other.pid in children(os.getpid())
     for client in (first, same, other):
         client.stop()
     until(lambda: not is_running(first.pid) and not is_running(other.pid))
@@ -462,19 +461,31 @@ def test_what_is_read_of_the_environment_for_an_agent_is_compared() -> None:
     assert read | {"HOME", "TZ"} == AGENT_VARIABLES
 
 
-def test_markers_of_an_agent_s_session_do_not_count() -> None:
+def test_markers_of_an_agent_s_session_do_not_count(profile: Profile) -> None:
+    name = partial(engine_name, profile)
     plain = {"HOME": "/home/ada"}
     marked = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "HOMEBREW_PREFIX": "/opt", "TZDIR": "/tz"}
-    assert surroundings(plain | marked) == surroundings(plain)
-    assert surroundings(plain) != surroundings({"HOME": "/home/eve"})
-    assert surroundings(plain | {"X_API_KEY": "1"}) == surroundings(plain)
+    assert name(plain | marked) == name(plain)
+    assert name(plain) != name({"HOME": "/home/eve"})
+    assert name(plain | {"X_API_KEY": "1"}) != name(plain)
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "LM_API_TOKEN", "https_proxy", "SSL_CERT_FILE"])
-def test_how_a_model_is_asked_counts_for_runs_and_an_empty_variable_for_none(name: str) -> None:
-    plain = surroundings({}, models=True)
-    assert surroundings({name: "x"}, models=True) != plain
-    assert surroundings({name: ""}, models=True) == plain
+def test_how_a_model_is_asked_counts_and_an_empty_variable_for_none(name: str, profile: Profile) -> None:
+    plain = engine_name(profile, {})
+    assert engine_name(profile, {name: "x"}) != plain
+    assert engine_name(profile, {name: ""}) == plain
+
+
+def test_a_key_cannot_be_guessed_from_the_name_of_a_socket(tmp_path: Path, profile: Profile) -> None:
+    keys = {"OPENAI_API_KEY": "secret"}
+    guessed = engine_name(profile, keys)
+    make_secret(profile)
+    made = engine_name(profile, keys)
+    assert made != guessed, "the secret of the profile is in it"
+    make_secret(profile)
+    assert engine_name(profile, keys) == made
+    assert profile.locks.stat().st_mode & 0o777 == 0o700, "nobody else can read it"
 
 
 def test_one_client_is_served_over_standard_streams(profile: Profile, home: Path) -> None:
