@@ -54,7 +54,7 @@ def test_search_is_answered_by_the_engine_and_by_the_one_that_takes_its_place(
     engine, search = driver.window.engine, driver.tab.search
     assert engine is not None
     heard: list[IndexChanged] = []
-    engine.index_changed.connect(heard.append)
+    engine.heard.connect(lambda event: heard.append(event) if isinstance(event, IndexChanged) else None)
     search.field.setText("retry-loop")
     driver.until(lambda: bool(search.list.results.hits) and search.settled)
     # It may have been ready before anybody listened here.

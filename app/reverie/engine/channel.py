@@ -19,13 +19,13 @@ import struct
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.services.views import HostStatus, LostSave
-from reverie.values import Struct, field
+from reverie.values import Struct, field, replace
 
 PROTOCOL = 4
 LARGEST_FRAME = 256 << 20
@@ -121,82 +121,74 @@ class Bug(Struct, frozen=True, tag=True):
     trace: str
 
 
-class HomeChanged(Struct, frozen=True, tag=True):
-    """What the watcher of a home saw."""
+class HomeEvent(Struct, frozen=True):
+    """News of a home, which clients get without asking. Whoever receives one decides whether it matters."""
 
     home: Path
+
+
+class HomeChanged(HomeEvent, frozen=True, tag=True):
+    """The watcher of a home saw changes on disk."""
+
     changes: Changes
 
-    def merged(self, later: HomeChanged) -> HomeChanged:
-        """Both, for a client that does not read as fast as they come."""
-        return HomeChanged(self.home, self.changes.merged(later.changes))
 
+class Recorded(HomeEvent, frozen=True, tag=True):
+    """The changes seen in a home are in its history now."""
 
-class Recorded(Struct, frozen=True, tag=True):
-    """What was seen changing in a home is in the history now."""
-
-    home: Path
     pins_kept: int
-    """How many pins and uses the agent overwrote and were put back; 0 where that was told already."""
-
-    def merged(self, later: Recorded) -> Recorded:
-        """Both."""
-        return Recorded(self.home, self.pins_kept + later.pins_kept)
+    """How many pins and uses the agent overwrote and were put back; 0 where this was announced already."""
 
 
-class Overwritten(Struct, frozen=True, tag=True):
+class Overwritten(HomeEvent, frozen=True, tag=True):
     """Another program overwrote saves in a home; drafts keep their texts."""
 
-    home: Path
     saves: tuple[LostSave, ...]
 
-    def merged(self, later: Overwritten) -> Overwritten:
-        """Both."""
-        return Overwritten(self.home, (*self.saves, *later.saves))
 
-
-class Notice(Struct, frozen=True, tag=True):
+class Notice(HomeEvent, frozen=True, tag=True):
     """A sentence about a home that a person should read."""
 
-    home: Path
     sentence: str
 
-    def merged(self, later: Notice) -> Notice:
-        """Both, once where they say the same."""
-        return (
-            self
-            if later.sentence in self.sentence
-            else Notice(self.home, f"{self.sentence} {later.sentence}")
-        )
 
+class IndexChanged(HomeEvent, frozen=True, tag=True):
+    """The search index of a home is being updated, or is up to date now. Every client gets it."""
 
-class IndexChanged(Struct, frozen=True, tag=True):
-    """The search index of a home is being updated, or is up to date now. Every client hears it."""
-
-    home: Path
     files_read: int
-    """New and changed ones that this update has read so far."""
+    """New and changed files that this update has read so far."""
     is_ready: bool
 
-    def merged(self, later: IndexChanged) -> IndexChanged:
-        """The later one."""
-        return later
 
+class HostChanged(HomeEvent, frozen=True, tag=True):
+    """The background services of a home have another state. Clients that ask for them get it."""
 
-class HostChanged(Struct, frozen=True, tag=True):
-    """The background services of a home are in another state. Clients that ask for them hear it."""
-
-    home: Path
     status: HostStatus
-
-    def merged(self, later: HostChanged) -> HostChanged:
-        """The later one."""
-        return later
 
 
 FromClient = Hello | CallMessage | Cancel
 Event = HomeChanged | Recorded | Overwritten | Notice | IndexChanged | HostChanged
-"""What a client hears without asking, of the homes that it watches."""
+
+
+_MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
+    HomeChanged: lambda one, later: replace(one, changes=one.changes.merged(later.changes)),
+    Recorded: lambda one, later: replace(one, pins_kept=one.pins_kept + later.pins_kept),
+    Overwritten: lambda one, later: replace(one, saves=one.saves + later.saves),
+    Notice: lambda one, later: replace(one, sentence=_both(one.sentence, later.sentence)),
+}
+
+
+def merged(event: Event, later: Event) -> Event:
+    """Return one event for two of a kind and a home, for a client that does not read as fast as they come.
+    Where there is no rule the later one counts."""
+    rule = _MERGED.get(type(event))
+    return later if rule is None else cast(Event, rule(event, later))
+
+
+def _both(sentence: str, later: str) -> str:
+    return sentence if later in sentence else f"{sentence} {later}"
+
+
 FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stopped | Bug | Event
 
 
@@ -222,8 +214,8 @@ class Channel:
         self._largest = _HELLO_BYTES
 
     def send(self, message: Any) -> None:
-        """Blocks while the other end does not read. Raises `ConnectionLost`, or `WireError` where the message
-        is too large."""
+        """Send a message, however long the other end does not read. Raises `ConnectionLost`, or `WireError`
+        where the message is too large."""
         data = encode(message)
         if len(data) > LARGEST_FRAME:
             raise WireError(f"a message of {len(data):,} bytes is too large")
@@ -235,8 +227,8 @@ class Channel:
             raise ConnectionLost from error
 
     def receive(self) -> Any:
-        """The next message. Raises `ConnectionLost` at the end, `WireError` for nonsense. Until the first
-        message only a short one is read, so that a stranger cannot fill the memory."""
+        """Wait for the next message. Raises `ConnectionLost` at the end, `WireError` for what is no message.
+        The first message must be short, so that a stranger cannot fill the memory."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         if length > self._largest:
             raise WireError(f"a message of {length:,} bytes is too large")
@@ -245,12 +237,13 @@ class Channel:
         return message
 
     def shut(self) -> None:
-        """Have `receive` and `send` fail from now on, at both ends. Any thread; as often as one likes."""
+        """Make `receive` and `send` fail from now on, at both ends. Any thread; calling it again is
+        harmless."""
         with contextlib.suppress(OSError, ValueError):  # it is gone already
             self._shut()
 
     def close(self) -> None:
-        """Give the streams back. Only for the thread that receives."""
+        """Close the streams. Only for the thread that receives."""
         self.shut()
         with contextlib.suppress(OSError, ValueError):  # what was still to be sent goes nowhere
             self._close()

@@ -38,17 +38,6 @@ FEW = 100
 _STOP_S = 2.0
 
 
-class _FeedControl(CallControl):
-    """A feed that the engine itself asks for. `report_count` hears how many files were read so far."""
-
-    def __init__(self, call: CallMessage, report_count: Callable[[int], None]) -> None:
-        super().__init__(NOBODY, call)
-        self._report_count = report_count
-
-    def report(self, value: bytes) -> None:
-        self._report_count(decode(value, int))
-
-
 class EngineSearch:
     """The catalogue of all homes of an engine. `tell` sends an event to every client. `workers` read what is
     too much for the engine; without them it reads everything itself."""
@@ -193,7 +182,7 @@ class EngineSearch:
             feed_catalogue(parts, dirty, watcher)
             return
         call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue")
-        control = _FeedControl(call, watcher.on_progress)
+        control = CallControl(NOBODY, call, lambda value: watcher.on_progress(decode(value, int)))
         with self._condition:
             self._feeding = control
         try:

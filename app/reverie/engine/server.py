@@ -47,6 +47,7 @@ from reverie.engine.channel import (
     Refused,
     Stopped,
     WelcomeMessage,
+    merged,
 )
 from reverie.engine.codec import WireError, decode, encode
 from reverie.engine.methods import Method, method_of
@@ -144,12 +145,15 @@ class Cancellation(threading.Event):
 
 
 class CallControl:
-    """One call under way."""
+    """One call under way. `accept` takes its encoded progress in place of the client."""
 
-    def __init__(self, connection: ClientConnection, call: CallMessage) -> None:
+    def __init__(
+        self, connection: ClientConnection, call: CallMessage, accept: Callable[[bytes], None] | None = None
+    ) -> None:
         self.call = call
         self.cancel = Cancellation()
         self.client = connection
+        self._accept = accept
 
     def check(self) -> None:
         """Raises `CallStopped` once the answer is not wanted any more."""
@@ -158,6 +162,9 @@ class CallControl:
 
     def report(self, value: bytes) -> None:
         """Send progress that is encoded already."""
+        if self._accept is not None:
+            self._accept(value)
+            return
         with contextlib.suppress(ConnectionLost):  # `serve` sees that too
             self.client.channel.send(ProgressMessage(self.call.id, value))
 
@@ -279,8 +286,8 @@ class ClientConnection:
         returns at once."""
         key = (type(event), event.home)
         with self._waking:
-            before: Any = self._events.pop(key, None)
-            self._events[key] = event if before is None else before.merged(event)
+            before = self._events.pop(key, None)
+            self._events[key] = event if before is None else merged(before, event)
             self._waking.notify()
 
     def _send_events(self) -> None:
@@ -382,17 +389,6 @@ def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], can
         host.stop()
 
 
-class _HostControl(CallControl):
-    """The host as a call of the engine itself."""
-
-    def __init__(self, call: CallMessage, heard: Callable[[HostStatus], None]) -> None:
-        super().__init__(NOBODY, call)
-        self._heard = heard
-
-    def report(self, value: bytes) -> None:
-        self._heard(decode(value, HostStatus))
-
-
 class HostApart:
     """The host of one home in a process of its own. `on_status` is told each state."""
 
@@ -402,7 +398,7 @@ class HostApart:
         self._parts = parts
         self._workers = workers
         self._on_status = on_status
-        self._control: _HostControl | None = None
+        self._control: CallControl | None = None
         self._thread: threading.Thread | None = None
         self.status = HostStatus("stopped")
 
@@ -411,7 +407,9 @@ class HostApart:
         if self._control is None:
             home = self._parts.home
             call = CallMessage(0, home.root, self._parts.home_id, "run_host")
-            control = self._control = _HostControl(call, lambda status: self._heard(control, status))
+            control = self._control = CallControl(
+                NOBODY, call, lambda value: self._heard(control, decode(value, HostStatus))
+            )
             self._set(HostStatus("waiting", message=STARTING))
             self._thread = threading.Thread(
                 target=self._keep, args=(control,), name="reverie-host", daemon=True
@@ -429,7 +427,7 @@ class HostApart:
         if self.status.state != "stopped":
             self._set(HostStatus("stopped"))
 
-    def _keep(self, control: _HostControl) -> None:
+    def _keep(self, control: CallControl) -> None:
         while not control.cancel.is_set():
             try:
                 self._workers.run(control, self._parts.run_dependencies)
@@ -444,7 +442,7 @@ class HostApart:
                 self._heard(control, HostStatus("waiting", message=FAILED))
             control.cancel.wait(RETRY_S)
 
-    def _heard(self, control: _HostControl, status: HostStatus) -> None:
+    def _heard(self, control: CallControl, status: HostStatus) -> None:
         if not control.cancel.is_set() and status.state != "stopped":
             self._set(status)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 
 from reverie.clock import Clock
-from reverie.engine.channel import Channel, Event, IndexChanged
+from reverie.engine.channel import Channel, Event
 from reverie.engine.client import EngineClient
 from reverie.engine.reach import RemoteMachine, connect
 from reverie.engine.start import StartingEngine
@@ -30,12 +30,12 @@ log = logging.getLogger("reverie.engine")
 
 
 class EngineLink(QObject):
-    """`heard(Event)`: of a home that is watched; `index_changed(IndexChanged)`: the search index of a home is
-    being updated, or is up to date; `lost(UserError)`: the other machine is not reached; `replaced()`: the
-    engine died or was not reached, and another one has taken its place."""
+    """The connection of a window to one engine.
+
+    `heard(Event)`: news of a home, whichever it is; `lost(UserError)`: the other machine is not reached;
+    `replaced()`: the engine died or was not reached, and another one has taken its place."""
 
     heard = Signal(object)
-    index_changed = Signal(object)
     lost = Signal(object)
     replaced = Signal()
     _posted = Signal(object)
@@ -113,8 +113,6 @@ class EngineLink(QObject):
             self.replaced.emit()
         elif isinstance(event, UserError):
             self.lost.emit(event)
-        elif isinstance(event, IndexChanged):
-            self.index_changed.emit(event)
         else:
             self.heard.emit(event)
 

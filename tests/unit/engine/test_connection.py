@@ -37,12 +37,15 @@ from reverie.engine.channel import (
     FromEngine,
     Hello,
     HomeChanged,
+    IndexChanged,
     Notice,
+    Overwritten,
     ProgressMessage,
     Recorded,
     Refused,
     Stopped,
     WelcomeMessage,
+    merged,
 )
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.codec import decode, encode
@@ -55,6 +58,7 @@ from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
 from reverie.memory.store import ReadOnlyStore
 from reverie.services import service_made_by
+from reverie.services.views import LostSave
 
 HOME = Path("/home/somebody/.mux")
 LIMIT_S = 10.0
@@ -628,3 +632,16 @@ def test_what_is_to_be_done_when_a_call_is_cancelled_is_done_once_and_only_while
     with cancel.calling(lambda: done.append("late")):
         pass
     assert done == ["at once", "late"]
+
+
+def test_of_two_events_of_a_kind_nothing_is_lost_where_both_count() -> None:
+    assert merged(changed("a"), changed("b")) == HomeChanged(
+        HOME, Changes(frozenset({Path("a"), Path("b")}), False, 2, ())
+    )
+    assert merged(Recorded(HOME, 1), Recorded(HOME, 2)) == Recorded(HOME, 3)
+    saves = [LostSave("/memories/global/a.md", at_ms, "text", False) for at_ms in (1, 2)]
+    both = merged(*(Overwritten(HOME, (each,)) for each in saves))
+    assert both == Overwritten(HOME, tuple(saves))
+    once = merged(Notice(HOME, "Look."), Notice(HOME, "Look."))
+    assert merged(once, Notice(HOME, "Listen.")) == Notice(HOME, "Look. Listen.")
+    assert merged(IndexChanged(HOME, 1, False), IndexChanged(HOME, 2, True)) == IndexChanged(HOME, 2, True)

@@ -47,7 +47,7 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.engine.asking import ask
-from reverie.engine.channel import IndexChanged
+from reverie.engine.channel import Event, IndexChanged
 from reverie.errors import UserError
 from reverie.memory.search.query import parse_query, tokens
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
@@ -419,7 +419,7 @@ class MemorySearch(QObject):
         self._follow(engine)
 
     def _follow(self, engine: EngineLink) -> None:
-        engine.index_changed.connect(self._on_index_changed)
+        engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
 
     @Slot(object)
@@ -528,8 +528,9 @@ class MemorySearch(QObject):
     # The index
 
     @Slot(object)
-    def _on_index_changed(self, event: IndexChanged) -> None:
-        if not any(event.home == session.info.root for session in self._sessions):
+    def _on_heard(self, event: Event) -> None:
+        is_shown = any(event.home == session.info.root for session in self._sessions)
+        if not isinstance(event, IndexChanged) or not is_shown:
             return
         if not event.is_ready:
             self._indexing[event.home] = event.files_read
