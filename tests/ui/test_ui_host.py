@@ -16,7 +16,7 @@ from helpers.model_server import ModelServer, Reply
 from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.engine.codec import decode, encode
-from reverie.engine.server import STARTING
+from reverie.engine.hosting import STARTING
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.log_file import set_debug

@@ -33,6 +33,7 @@ from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
+from reverie.engine.hosting import HomeHost, host_until
 from reverie.engine.interface import (
     RUNS,
     EngineCalls,
@@ -50,10 +51,8 @@ from reverie.engine.server import (
     CallControl,
     CallStopped,
     ClientConnection,
-    HomeHost,
     RunProcesses,
     has_left,
-    host_until,
 )
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
@@ -360,7 +359,7 @@ class HomeEngine(Workbench, HomeCalls):
     def follow_settings(self) -> None:
         """Read the settings again; what is hosted follows soon."""
         self.parts.forget_settings()
-        self._hosting.settle()
+        self._hosting.apply_settings()
 
     def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
         """Host the background services until `cancel`; each state is reported. What a process of its own

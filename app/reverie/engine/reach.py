@@ -1,16 +1,11 @@
-"""Reaching an engine: that of a profile by its socket, started if need be; one of our own by its streams; one
-on another machine over the streams of the system's `ssh`.
+"""Reaching an engine of this machine: that of a profile by its socket, started if need be, or one of our own
+by its standard streams.
 
 Where an engine listens follows from the profile and from the environment (`engine_name`): processes that see
-other homes, or have other keys, have another engine. `ssh` is the person's own: its configuration, agent and
-known hosts count. It may
-ask nothing, since there is no terminal to ask in. A failure that a person must fix is not provoked again for
-a minute, because a machine may shut out who knocks too often.
+other homes, or have other keys, have another engine.
 
-Threading: everything that connects blocks; any thread but the GUI's. Over `ssh` that is until it has started;
-until the machine answers, the greeting of `engine.client` does. Failure: `Unavailable` where no engine can be
-started or reached, with what it printed; `RemoteMachine.explain` says in sentences why a machine cannot be
-used, from what `ssh` printed, of which a few kilobytes are kept.
+Threading: everything that connects blocks; any thread but the GUI's. Failure: `Unavailable` where no engine
+can be started or reached, with what it printed.
 """
 
 from __future__ import annotations
@@ -26,16 +21,13 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from reverie import __version__
-from reverie.engine.channel import Channel, ConnectionLost, FromEngine, Refused
-from reverie.engine.codec import WireError
-from reverie.engine.start import MachineAddress, StartingEngine, engine_command
-from reverie.errors import Unavailable, UserError
+from reverie.engine.channel import Channel, FromEngine
+from reverie.engine.start import StartingEngine, engine_command
+from reverie.errors import Unavailable
 from reverie.files.directory import ensure_private, is_link
 from reverie.profile import Profile
 
@@ -246,194 +238,3 @@ def reach(profile: Profile) -> Channel:
         connection.close()
     assert refusal is not None  # there is a place at least
     raise refusal
-
-
-# An engine on another machine.
-
-
-REFUSED = "machine-refused"
-"""Reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
-LOST = "machine-lost"
-"""Reason of an error that may pass."""
-INSTALL = "pipx install reverie"
-AGAIN_S = 60.0
-SSH_END_S = 1.0
-_CONNECT_S = 10
-_MOST_PRINTED = 8192
-_OPTIONS = (
-    "-T",
-    *("-o", "BatchMode=yes"),
-    *("-o", f"ConnectTimeout={_CONNECT_S}"),
-    *("-o", "ServerAliveInterval=5"),
-    *("-o", "ServerAliveCountMax=3"),
-)
-# A shell without a login often lacks the directory that pipx installs into. `sh`, because a person's own
-# shell may be one that writes this differently.
-_COMMAND = """exec sh -c 'PATH="$PATH:$HOME/.local/bin" exec reverie engine --stdio'"""
-
-
-def ssh_command(address: MachineAddress, program: Sequence[str] = ("ssh",)) -> list[str]:
-    """What is run here to have an engine there."""
-    port = ("-p", str(address.port)) if address.port else ()
-    return [*program, *_OPTIONS, *port, "--", address.name, _COMMAND]
-
-
-class _Printed:
-    """The last of what a program prints to a stream, read in a thread until its end."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._kept = b""
-        self._thread = threading.Thread(target=self._read, args=(stream,), name="reverie-ssh", daemon=True)
-        self._thread.start()
-
-    def _read(self, stream: BinaryIO) -> None:
-        with stream:
-            while piece := stream.read1(_MOST_PRINTED):  # type: ignore[attr-defined]
-                self._kept = (self._kept + piece)[-_MOST_PRINTED:]
-
-    def text(self) -> str:
-        """What it was. A process that the program left behind may hold the stream open."""
-        self._thread.join(SSH_END_S)
-        return self._kept.decode("utf-8", "replace")
-
-
-class RemoteMachine:
-    """A machine elsewhere. `program`: how `ssh` is called."""
-
-    def __init__(self, address: MachineAddress, program: Sequence[str] = ("ssh",)) -> None:
-        self.address = address
-        self.pid = 0
-        """The process of `ssh` that was started last."""
-        self._program = tuple(program)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._printed: _Printed | None = None
-        self._last: UserError | None = None
-        self._not_before = 0.0
-
-    def connect(self) -> Channel:
-        """A channel to an engine there, which is started for it. Raises `Unavailable`."""
-        if self._last is not None and time.monotonic() < self._not_before:
-            raise _again(self._last)
-        try:
-            process = subprocess.Popen(
-                ssh_command(self.address, self._program),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # Ctrl+C in the terminal of the window is not for it, and it has no terminal to ask in.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Unavailable(
-                f"Cannot reach {self.address.name}.",
-                cause=f"The program {self._program[0]} could not be started here: {error.strerror}.",
-                next_step="Install the OpenSSH client.",
-                reason=REFUSED,
-            ) from error
-        self._process, self.pid, self._last = process, process.pid, None
-        self._printed = _Printed(cast(BinaryIO, process.stderr))
-        return process_channel(process, SSH_END_S, logging.INFO)
-
-    def hurry(self) -> None:
-        """A person wants to try again now."""
-        self._not_before = 0.0
-
-    def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
-        """Why the channel that `connect` gave last, which is closed by now, is of no use; None: why there is
-        none now where there was one."""
-        if failure is None:
-            return self._lost("") if self._last is None else _again(self._last)
-        process, printed = self._process, self._printed
-        code = process.poll() if process is not None else None
-        error = self._error(failure, code, printed.text() if printed is not None else "")
-        if error.reason == REFUSED:
-            self._not_before = time.monotonic() + AGAIN_S
-        self._last = error
-        return error
-
-    def _error(self, failure: Refused | WireError | ConnectionLost, code: int | None, text: str) -> UserError:
-        name = self.address.name
-        if isinstance(failure, Refused):
-            return _refused(
-                f"{name} has another version of Reverie.",
-                f"There it is {failure.version}, here {__version__}.",
-                "Install the same version at both ends.",
-            )
-        if isinstance(failure, WireError):
-            return _refused(
-                f"{name} does not answer as Reverie does.",
-                "A startup file of the shell there prints something, or the account runs no commands.",
-                f"Run `ssh {name} true`: it must print nothing.",
-            )
-        if code == 127:
-            return _refused(
-                f"{name} has no Reverie.",
-                "The command `reverie` is not found there.",
-                f"Run there: {INSTALL}",
-            )
-        if "invalid choice: 'engine'" in text:
-            return _refused(
-                f"{name} has another version of Reverie.",
-                "It is too old to be used from another machine.",
-                f"Install version {__version__} there.",
-            )
-        for pattern, title, cause, step in _SAID_BY_SSH:
-            if pattern in text:
-                return _refused(title.format(name=name), cause, step.format(name=name))
-        return self._lost(text)
-
-    def _lost(self, printed: str) -> UserError:
-        lines = [line for line in printed.splitlines() if line.strip()]
-        return Unavailable(
-            f"Cannot reach {self.address.name}.",
-            cause=_printable(lines[-1]) if lines else "The connection was lost.",
-            next_step="What you type is kept. Reverie connects again as soon as the machine answers.",
-            reason=LOST,
-        )
-
-
-_SAID_BY_SSH = (
-    (
-        "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "The host key of {name} has changed.",
-        "It is not the one that ssh knows: the machine was set up again, or someone is in between.",
-        "Find out which, then remove the old key with `ssh-keygen -R` and run `ssh {name}` once.",
-    ),
-    (
-        "Host key verification failed",
-        "{name} is not known here yet.",
-        "ssh does not know its host key.",
-        "Run `ssh {name}` once in a terminal, compare the fingerprint, and say yes.",
-    ),
-    (
-        "Permission denied",
-        "{name} does not let you in.",
-        "It accepts no key that ssh offers, and there is no terminal to type a password in.",
-        "Check that `ssh {name}` works without a question; `ssh-add` unlocks a key.",
-    ),
-    (
-        "Too many authentication failures",
-        "{name} does not let you in.",
-        "ssh offered it too many keys.",
-        "Name the right one in the configuration of ssh (`IdentityFile`, `IdentitiesOnly yes`).",
-    ),
-    (
-        "Could not resolve hostname",
-        "{name} could not be found.",
-        "Its name is not known, or the network is away.",
-        "Check the name and the network.",
-    ),
-)
-"""What `ssh` prints, and the sentences for it; the first that fits counts."""
-
-
-def _refused(title: str, cause: str, step: str) -> UserError:
-    return Unavailable(title, cause=cause, next_step=step, reason=REFUSED)
-
-
-def _again(error: UserError) -> UserError:
-    return Unavailable(error.title, cause=error.cause, next_step=error.next_step, reason=error.reason)
-
-
-def _printable(line: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in line.strip())[:300]

@@ -1,20 +1,12 @@
-"""Serves clients: reads their calls, does each on a thread of its own, sends what came of it; and hosts the
-background services of a home for all clients that want them.
+"""Clients served by an engine: their calls, each done on a thread of its own, and the events for them.
 
-One `ClientConnection` is one client. What it may ask is what the interface names (`engine.methods.Method`); a
-client that sends anything else is shut out, since only a fault or an attack does.
-
-Services run while a client asks for them, none of those that ask has paused them, and the settings want them;
-with the last of these clients they end. The host is a process of its own (`HostApart`), so that a busy run
-slows no view and no search; it watches what it follows, such as transcripts, by itself. When it dies what it
-had under way is put in order, and it is started again.
+One `ClientConnection` is one client. It may call the methods that the interface names
+(`engine.methods.Method`); a client that sends anything else is shut out, since only a fault or an attack
+does.
 
 Threading: `serve` blocks its thread until the client is gone; each call has its own. Sending to a client that
-does not read blocks that client's calls, and theirs alone; events are merged meanwhile. Starting a host
-returns at once, stopping one blocks for up to about three seconds, and they exclude each other; a client
-hears of each state in its order. Failure: a `UserError` and a bug go to the client that asked; a client that
-is gone cancels what it asked for. What the host cannot do is in its status and in Activity, and is tried
-again.
+does not read blocks that client's calls, and no others; events are merged meanwhile. Failure: a `UserError`
+and a bug go to the client that asked; the calls of a client that is gone are cancelled.
 """
 
 from __future__ import annotations
@@ -42,23 +34,18 @@ from reverie.engine.channel import (
     Event,
     Failed,
     Hello,
-    HostChanged,
     ProgressMessage,
     Refused,
     Stopped,
     WelcomeMessage,
     merged,
 )
-from reverie.engine.codec import WireError, decode, encode
+from reverie.engine.codec import WireError, encode
 from reverie.engine.methods import Method, method_of
 from reverie.errors import Busy, UserError
-from reverie.services.host import RETRY_S, Host, services_wanted
-from reverie.services.views import HostStatus
-from reverie.text.summaries import phrase, plain
 
 if TYPE_CHECKING:
     from reverie.runs.run import RunDependencies
-    from reverie.services.container import HomeContainer
 
 log = logging.getLogger("reverie.engine")
 
@@ -79,35 +66,36 @@ class Server(Protocol):
     """What a connection needs of the engine around it."""
 
     def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
-        """Whose methods may be called: of one home, or without an id of the engine. Raises `UserError`."""
+        """Return the object whose methods are called: a home, or without an id the engine. Raises
+        `UserError`."""
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """The encoded result of a call that a process of its own does; None: it is not such a call."""
+        """Do a call in a process of its own and return its encoded result; None for any other call."""
 
     def join(self, connection: ClientConnection) -> bool:
-        """A client has come; False: too late, the engine ends."""
+        """Add a client; False: too late, the engine ends."""
 
     def leave(self, connection: ClientConnection) -> None:
-        """The client is gone."""
+        """Remove a client that is gone."""
 
 
 class RunProcesses(Protocol):
     """What an engine needs of its `engine.workers.Workers`."""
 
     def warm_up(self) -> None:
-        """A run may soon be wanted. Returns at once."""
+        """Prepare for a run that may soon be wanted. Returns at once."""
 
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run that was called for; its encoded result."""
+        """Do the run and return its encoded result."""
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """As `run`, while nobody else needs the processor. Without `home` there is nothing to recover."""
+        """Do a run while nobody else needs the processor. Without `home` there is nothing to recover."""
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Whether this process does a run of another client than this one."""
+        """Tell whether this process does a run of another client than this one."""
 
     def close(self) -> None:
-        """End what is under way."""
+        """End all runs."""
 
 
 class Cancellation(threading.Event):
@@ -156,7 +144,7 @@ class CallControl:
         self._accept = accept
 
     def check(self) -> None:
-        """Raises `CallStopped` once the answer is not wanted any more."""
+        """Raise `CallStopped` once the answer is not wanted any more."""
         if self.cancel.is_set():
             raise CallStopped
 
@@ -170,8 +158,8 @@ class CallControl:
 
 
 class ClientConnection:
-    """One client. `pid`: the process of this machine that lives as long as the client does; 0: the one that
-    the client names."""
+    """One client. `pid`: the process of this machine that lives as long as the client does; 0: the process
+    that the client names in its greeting."""
 
     def __init__(self, channel: Channel, server: Server, pid: int = 0) -> None:
         self.channel = channel
@@ -192,7 +180,7 @@ class ClientConnection:
         return self._gone
 
     def serve(self) -> None:
-        """Until the client is gone."""
+        """Serve the client until it is gone."""
         try:
             # No welcome from an engine that ends: the client looks for the next one then.
             if self._is_understood() and self._server.join(self):
@@ -279,8 +267,6 @@ class ClientConnection:
             raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)
 
-    # Events
-
     def tell(self, event: Event) -> None:
         """Send an event soon, after those of before; several of a kind that wait become one. Any thread;
         returns at once."""
@@ -316,8 +302,8 @@ class ClientConnection:
 
 
 def _without_frames(error: UserError) -> UserError:
-    """The same error without the frames that it came through. Those hold the arguments of a call, which may
-    be large, and its answer, so the error in it: all would stay until the next full garbage collection."""
+    """Remove the frames that an error came through. They hold the arguments of a call, which may be large,
+    and its answer, which holds the error: all would stay until the next full garbage collection."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -327,8 +313,8 @@ NOBODY = cast(ClientConnection, None)
 
 
 def has_left(client: ClientConnection) -> bool:
-    """Whether nothing may be kept for this client. A call that is still under way when its client leaves asks
-    after it has noted something, since the client may have been forgotten in between."""
+    """Tell whether nothing may be kept for this client. A call that stores something for its client checks
+    this afterwards, since the client may have left in between."""
     return client is not NOBODY and client.is_gone
 
 
@@ -340,7 +326,7 @@ def _other_version(version: str) -> str:
 
 
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """Call a method with the arguments that came over the wire; return its encoded result."""
+    """Call a method with the arguments of a call and return its encoded result."""
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target))
@@ -360,162 +346,3 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     }
     named |= {each: own[each] for each in method.local}
     return encode(attrgetter(name)(target)(**named))
-
-
-# Hosting the background services of a home.
-
-
-PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
-STARTING = phrase("The background services are being started.")
-FAILED = phrase("The background services failed and will be restarted. The log says why.")
-PURPOSE = "the window"
-"""Who hosts, for a person: what the engine does is done for its windows."""
-_LOOK_S = 0.2
-
-
-def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-    """Host the services of a home in this process until `cancel`; each state is reported."""
-    host = Host(parts, purpose=PURPOSE)
-    told: HostStatus | None = None
-    try:
-        host.start()
-        while True:
-            if host.status != told:
-                told = host.status
-                progress(told)
-            if cancel.wait(_LOOK_S):
-                return
-    finally:
-        host.stop()
-
-
-class HostApart:
-    """The host of one home in a process of its own. `on_status` is told each state."""
-
-    def __init__(
-        self, parts: HomeContainer, workers: RunProcesses, *, on_status: Callable[[HostStatus], None]
-    ) -> None:
-        self._parts = parts
-        self._workers = workers
-        self._on_status = on_status
-        self._control: CallControl | None = None
-        self._thread: threading.Thread | None = None
-        self.status = HostStatus("stopped")
-
-    def start(self) -> HostStatus:
-        """Start it unless it was; what that came to for now."""
-        if self._control is None:
-            home = self._parts.home
-            call = CallMessage(0, home.root, self._parts.home_id, "run_host")
-            control = self._control = CallControl(
-                NOBODY, call, lambda value: self._heard(control, decode(value, HostStatus))
-            )
-            self._set(HostStatus("waiting", message=STARTING))
-            self._thread = threading.Thread(
-                target=self._keep, args=(control,), name="reverie-host", daemon=True
-            )
-            self._thread.start()
-        return self.status
-
-    def stop(self) -> None:
-        """End it, with what it has under way. Calling it again is harmless."""
-        control, self._control = self._control, None
-        if control is not None:
-            control.cancel.set()
-            assert self._thread is not None
-            self._thread.join()
-        if self.status.state != "stopped":
-            self._set(HostStatus("stopped"))
-
-    def _keep(self, control: CallControl) -> None:
-        while not control.cancel.is_set():
-            try:
-                self._workers.run(control, self._parts.run_dependencies)
-            except CallStopped:
-                return
-            except UserError as error:
-                # Also where its process had to be ended because it did not stop in time.
-                log.info("the background services ended: %s", error)
-                self._heard(control, HostStatus("waiting", message=plain(str(error))))
-            except Exception:
-                log.exception("the background services failed")
-                self._heard(control, HostStatus("waiting", message=FAILED))
-            control.cancel.wait(RETRY_S)
-
-    def _heard(self, control: CallControl, status: HostStatus) -> None:
-        if not control.cancel.is_set() and status.state != "stopped":
-            self._set(status)
-
-    def _set(self, status: HostStatus) -> None:
-        if status != self.status:
-            self.status = status
-            self._on_status(status)
-
-
-class HomeHost:
-    """The host of one home for the clients that ask for it. Without `workers` it is in this process."""
-
-    def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
-        self._parts = parts
-        self._paused: dict[ClientConnection, bool] = {}
-        self._held_up = False
-        self._lock = threading.Lock()
-        self._host: Host | HostApart = (
-            Host(parts, purpose=PURPOSE, on_status=self._tell)
-            if workers is None
-            else HostApart(parts, workers, on_status=self._tell)
-        )
-
-    def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """This client wants the services from now on, or wants them `paused`."""
-        with self._lock:
-            # One that left while its question was under way is not forgotten again.
-            if not client.is_gone:
-                self._paused[client] = paused
-            self._settle()
-            return self._seen_by(client, self._host.status)
-
-    def forget(self, client: ClientConnection) -> None:
-        """This client does not ask for them any more, nor for a pause."""
-        with self._lock:
-            if self._paused.pop(client, None) is not None:
-                self._settle_unasked()
-
-    def settle(self) -> None:
-        """The settings may have changed. Returns at once."""
-        threading.Thread(target=self._follow_settings, name="reverie-settle", daemon=True).start()
-
-    def _follow_settings(self) -> None:
-        with self._lock:
-            if self._paused:
-                self._settle_unasked()
-
-    def _settle_unasked(self) -> None:
-        try:
-            self._settle()
-        except UserError as error:
-            # Nobody waits for an answer; the next question tries again.
-            log.info("the background services wait: %s", error)
-
-    def _settle(self) -> None:
-        is_paused, was_held_up = any(self._paused.values()), self._held_up
-        wanted = bool(self._paused) and services_wanted(self._parts)
-        self._held_up = wanted and is_paused
-        if is_paused or not wanted:
-            self._host.stop()
-            if self._held_up != was_held_up:
-                self._tell(self._host.status)
-            return
-        if self._host.status.state == "stopped":
-            self._parts.forget_settings()  # while nobody hosted, nobody watched them
-        self._host.start()
-
-    def _tell(self, status: HostStatus) -> None:
-        for client in list(self._paused):
-            client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
-
-    def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
-        """Who paused them knows; another one is told why they wait."""
-        if self._held_up and not self._paused.get(client, True):
-            return HostStatus("waiting", message=PAUSED_ELSEWHERE)
-        return status

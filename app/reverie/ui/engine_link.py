@@ -18,7 +18,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from reverie.clock import Clock
 from reverie.engine.channel import Channel, Event
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import RemoteMachine, connect
+from reverie.engine.reach import connect
+from reverie.engine.remote import RemoteMachine
 from reverie.engine.start import StartingEngine
 from reverie.errors import UserError
 from reverie.profile import Profile

@@ -17,14 +17,15 @@ from helpers.model_runs import write_settings
 from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from reverie.clock import system_clock
-from reverie.engine import server
+from reverie.engine import hosting
 from reverie.engine.channel import Event, HomeChanged, HostChanged
 from reverie.engine.client import EngineBug, EngineClient
 from reverie.engine.codec import encode
 from reverie.engine.engine import HomeEngine, ProfileEngine
+from reverie.engine.hosting import PAUSED_ELSEWHERE, HostApart
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
-from reverie.engine.server import PAUSED_ELSEWHERE, CallControl, CallStopped, HostApart
+from reverie.engine.server import CallControl, CallStopped
 from reverie.engine.workers import Workers
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, is_running
@@ -280,12 +281,12 @@ def test_a_host_that_fails_of_a_bug_is_told_logged_and_started_again(
     engine: ProfileEngine, home_dir: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
 ) -> None:
     expect_log("the background services failed")
-    monkeypatch.setattr(server, "RETRY_S", 0.01)
+    monkeypatch.setattr(hosting, "RETRY_S", 0.01)
     heard: list[HostStatus] = []
     host = HostApart(engine.open(home_dir).parts, cast(Workers, Failing()), on_status=heard.append)
     host.start()
     until(lambda: host.status.state == "hosting")
-    assert [status.message for status in heard] == [server.STARTING, server.FAILED, ""]
+    assert [status.message for status in heard] == [hosting.STARTING, hosting.FAILED, ""]
     host.stop()
     assert host.status.state == "stopped"
 

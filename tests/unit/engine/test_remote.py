@@ -16,7 +16,7 @@ from reverie.agents.scopes import Scope
 from reverie.cli.main import main as command_line
 from reverie.engine import server
 from reverie.engine.client import EngineClient
-from reverie.engine.reach import LOST, REFUSED, RemoteMachine, ssh_command
+from reverie.engine.remote import LOST, REFUSED, RemoteMachine, ssh_command
 from reverie.engine.start import MachineAddress, parse_address
 from reverie.errors import Unavailable, UserError
 from unit.engine.test_run_workers import until

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 from reverie.agents.base import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
 from reverie.clock import Clock
 from reverie.engine.asking import ask
-from reverie.engine.reach import RemoteMachine
+from reverie.engine.remote import RemoteMachine
 from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.files.directory import DiskCheck

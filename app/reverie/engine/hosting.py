@@ -1,0 +1,185 @@
+"""Hosting the background services of a home for all clients that want them.
+
+Services run while a client asks for them, none of those that ask has paused them, and the settings want them;
+they end with the last of these clients. The host is a process of its own (`HostApart`), so that a busy run
+slows no view and no search; it watches what it needs, such as transcripts, by itself. When it dies, the runs
+it had under way are recovered, and it is started again.
+
+Threading: starting a host returns at once, stopping one blocks for up to about three seconds, and they
+exclude each other; a client gets the states in their order. Failure: what the host cannot do is in its status
+and in Activity, and is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from reverie.engine.channel import CallMessage, HostChanged
+from reverie.engine.codec import decode
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses
+from reverie.errors import UserError
+from reverie.services.container import HomeContainer
+from reverie.services.host import RETRY_S, Host, services_wanted
+from reverie.services.views import HostStatus
+from reverie.text.summaries import phrase, plain
+
+log = logging.getLogger("reverie.engine")
+
+PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
+STARTING = phrase("The background services are being started.")
+FAILED = phrase("The background services failed and will be restarted. The log says why.")
+PURPOSE = "the window"
+"""The host as a person is told of it: the engine works for its windows."""
+_CHECK_S = 0.2
+
+
+def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
+    """Host the services of a home in this process until `cancel`; each state is reported."""
+    host = Host(parts, purpose=PURPOSE)
+    reported: HostStatus | None = None
+    try:
+        host.start()
+        while True:
+            if host.status != reported:
+                reported = host.status
+                progress(reported)
+            if cancel.wait(_CHECK_S):
+                return
+    finally:
+        host.stop()
+
+
+class HostApart:
+    """The host of one home in a process of its own. `on_status` is called with each state."""
+
+    def __init__(
+        self, parts: HomeContainer, workers: RunProcesses, *, on_status: Callable[[HostStatus], None]
+    ) -> None:
+        self._parts = parts
+        self._workers = workers
+        self._on_status = on_status
+        self._control: CallControl | None = None
+        self._thread: threading.Thread | None = None
+        self.status = HostStatus("stopped")
+
+    def start(self) -> HostStatus:
+        """Start the host unless it was started. Returns its state for now."""
+        if self._control is None:
+            home = self._parts.home
+            call = CallMessage(0, home.root, self._parts.home_id, "run_host")
+            control = self._control = CallControl(
+                NOBODY, call, lambda value: self._update(control, decode(value, HostStatus))
+            )
+            self._set(HostStatus("waiting", message=STARTING))
+            self._thread = threading.Thread(
+                target=self._run, args=(control,), name="reverie-host", daemon=True
+            )
+            self._thread.start()
+        return self.status
+
+    def stop(self) -> None:
+        """End the host and its runs. Calling it again is harmless."""
+        control, self._control = self._control, None
+        if control is not None:
+            control.cancel.set()
+            assert self._thread is not None
+            self._thread.join()
+        if self.status.state != "stopped":
+            self._set(HostStatus("stopped"))
+
+    def _run(self, control: CallControl) -> None:
+        while not control.cancel.is_set():
+            try:
+                self._workers.run(control, self._parts.run_dependencies)
+            except CallStopped:
+                return
+            except UserError as error:
+                # Also where its process had to be ended because it did not stop in time.
+                log.info("the background services ended: %s", error)
+                self._update(control, HostStatus("waiting", message=plain(str(error))))
+            except Exception:
+                log.exception("the background services failed")
+                self._update(control, HostStatus("waiting", message=FAILED))
+            control.cancel.wait(RETRY_S)
+
+    def _update(self, control: CallControl, status: HostStatus) -> None:
+        if not control.cancel.is_set() and status.state != "stopped":
+            self._set(status)
+
+    def _set(self, status: HostStatus) -> None:
+        if status != self.status:
+            self.status = status
+            self._on_status(status)
+
+
+class HomeHost:
+    """The host of one home for the clients that ask for it; without `workers` it is in this process."""
+
+    def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
+        self._parts = parts
+        self._paused: dict[ClientConnection, bool] = {}
+        self._held_up = False
+        self._lock = threading.Lock()
+        self._host: Host | HostApart = (
+            Host(parts, purpose=PURPOSE, on_status=self._report)
+            if workers is None
+            else HostApart(parts, workers, on_status=self._report)
+        )
+
+    def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
+        """Host the services for this client from now on, or while `paused` do not. Returns the state that the
+        client sees."""
+        with self._lock:
+            # A client that left meanwhile will not be forgotten a second time.
+            if not client.is_gone:
+                self._paused[client] = paused
+            self._apply()
+            return self._seen_by(client, self._host.status)
+
+    def forget(self, client: ClientConnection) -> None:
+        """Host nothing for this client any more, and lift its pause."""
+        with self._lock:
+            if self._paused.pop(client, None) is not None:
+                self._apply_quietly()
+
+    def apply_settings(self) -> None:
+        """Start or stop the services as the settings say now. Returns at once."""
+        threading.Thread(target=self._apply_settings, name="reverie-settings", daemon=True).start()
+
+    def _apply_settings(self) -> None:
+        with self._lock:
+            if self._paused:
+                self._apply_quietly()
+
+    def _apply_quietly(self) -> None:
+        try:
+            self._apply()
+        except UserError as error:
+            # Nobody waits for an answer; the next question tries again.
+            log.info("the background services wait: %s", error)
+
+    def _apply(self) -> None:
+        is_paused, was_held_up = any(self._paused.values()), self._held_up
+        wanted = bool(self._paused) and services_wanted(self._parts)
+        self._held_up = wanted and is_paused
+        if is_paused or not wanted:
+            self._host.stop()
+            if self._held_up != was_held_up:
+                self._report(self._host.status)
+            return
+        if self._host.status.state == "stopped":
+            self._parts.forget_settings()  # while nobody hosted, nobody watched them
+        self._host.start()
+
+    def _report(self, status: HostStatus) -> None:
+        for client in list(self._paused):
+            client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
+
+    def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
+        """Return the state for one client. A client that has not paused the services is told that another
+        one has."""
+        if self._held_up and not self._paused.get(client, True):
+            return HostStatus("waiting", message=PAUSED_ELSEWHERE)
+        return status
