@@ -8,7 +8,7 @@ a harvest inbox only the candidates count, not the evidence around them. Pure fu
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Set
 
 from reverie.agents.scopes import COMPANIONS
 from reverie.memory.paths import ROOT, parse_memory_path
@@ -56,16 +56,16 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
     Only texts that differ are compared line by line.
     """
     changed = [path for path, text in before.items() if after.get(path) != text]
-    lost: list[LostLine] = []
-    if changed:
-        kept: _KeptLines | None = None
-        for path in changed:
-            # An edited text keeps most of its lines, so exact matches are skipped first.
-            still_there = frozenset(after.get(path, "").splitlines())
-            for number, words in counted_lines(path, before[path], but=still_there):
-                kept = kept or _KeptLines(after.values())
-                if words not in kept:
-                    lost.append(LostLine(path, number))
+    # An edited text keeps most of its lines, so exact matches are skipped first.
+    asked = {
+        path: counted_lines(path, before[path], but=frozenset(after.get(path, "").splitlines()))
+        for path in changed
+    }
+    words = {words for lines in asked.values() for _number, words in lines}
+    missing = missing_lines(words, folded_lines(after.values())) if words else set()
+    lost = [
+        LostLine(path, number) for path, lines in asked.items() for number, words in lines if words in missing
+    ]
     lost_paths = {line.path for line in lost}
     return Retention(
         lost=tuple(lost),
@@ -87,10 +87,8 @@ def folded_words(line: str) -> str:
 
 def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str]:
     """Return the folded lines of `texts` (by memory path) that also occur in `others`."""
-    kept = _KeptLines(others)
-    return frozenset(
-        words for path, text in texts.items() for _number, words in counted_lines(path, text) if words in kept
-    )
+    words = {words for path, text in texts.items() for _number, words in counted_lines(path, text)}
+    return frozenset(words - missing_lines(words, folded_lines(others)))
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
@@ -102,16 +100,26 @@ def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
     return total
 
 
-class _KeptLines:
-    """All lines of the context after a run; `in` tests whether some line contains these words in sequence."""
+def folded_lines(texts: Iterable[str]) -> set[str]:
+    """Return all lines of some texts, folded."""
+    return {folded_words(line) for line in {line for text in texts for line in text.splitlines()}}
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        lines = {folded_words(line) for text in texts for line in text.splitlines()}
-        self._lines = lines
-        self._joined = "\n".join(lines)
 
-    def __contains__(self, words: str) -> bool:
-        return words in self._lines or words in self._joined
+def missing_lines(asked: Iterable[str], lines: Set[str]) -> set[str]:
+    """Return those of the folded lines `asked` that no folded line of `lines` contains in sequence.
+
+    Words that are not a whole line are searched only in the lines that contain the rarest of them.
+    """
+    left = set(asked) - lines - {""}
+    having: dict[str, list[str]] = {word: [] for words in left for word in words.split()}
+    for line in lines if left else ():
+        for word in having.keys() & line.split():
+            having[word].append(line)
+    return {
+        words
+        for words in left
+        if not any(words in line for line in min((having[word] for word in words.split()), key=len))
+    }
 
 
 def line_key(line: str) -> str:

@@ -25,7 +25,14 @@ from reverie.memory.diff import WordSpans, changed_spans, text_lines, word_spans
 from reverie.memory.front_matter_rules import block_of
 from reverie.runs.guard import DRY_RUN_NOTE
 from reverie.runs.parts import Parts, require_parts, whole_where_complete
-from reverie.runs.retention import counted_lines, folded_words, lines_by_scope, lines_kept, scope_name
+from reverie.runs.retention import (
+    counted_lines,
+    folded_words,
+    lines_by_scope,
+    lines_kept,
+    missing_lines,
+    scope_name,
+)
 from reverie.text.matching import matching, ratio
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
@@ -297,12 +304,12 @@ class ReviewedGroup(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True):
-    """What a run wants and what the rails need to know of the rest. `words`: the lines before of each path,
-    folded; `kept`: those that stand in memories the run does not touch, too; `lines`: how many lines each
-    scope has; `protected`: paths that are pinned or hold something pinned."""
+    """The changes of a run, and all that the rails need to know of the rest. `words`: how often each line,
+    folded, stands in each path before; `kept`: those that stand in memories the run does not touch, too;
+    `lines`: how many lines each scope has; `protected`: paths that are pinned or hold something pinned."""
 
     groups: tuple[ReviewedGroup, ...]
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     lines: Mapping[str, int] = field(default_factory=dict)
     protected: frozenset[str] = frozenset()
@@ -400,7 +407,7 @@ def build_review(
     return Review(
         groups,
         words={
-            path: tuple(words for _number, words in counted_lines(path, essence(text)))
+            path: dict(Counter(words for _number, words in counted_lines(path, essence(text))))
             for path, text in before.items()
             if path not in followed
         },
@@ -498,8 +505,8 @@ def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whol
     if whole is not None:
         return whole
     edited = any(index in edits for index in accepted)
-    if file.verb == "delete" and not edited and len(accepted) == len(file.hunks):
-        return None
+    if not edited and len(accepted) == len(file.hunks):
+        return file.after
     if file.verb == "create" and not accepted:
         return None
     return apply_hunks(file.before or "", file.hunks, accepted, edits)
@@ -547,30 +554,15 @@ def _lost_lines(review: Review, chosen: _Effects) -> dict[str, int]:
     after: dict[str, str | None] = {file.source: file.before for file in review.files}
     for effect in chosen.values():
         after.update(effect)
-    standing = {_folded(line) for text in after.values() if text for line in text.splitlines()}
-    gone = {
-        path: [words for words in lines if words not in review.kept and words not in standing]
-        for path, lines in review.words.items()
+    texts = {text for text in after.values() if text}
+    standing = {_folded(line) for line in {line for text in texts for line in text.splitlines()}}
+    asked = {path: lines.keys() - review.kept for path, lines in review.words.items()}
+    missing = missing_lines(set().union(*asked.values()), standing)
+    return {
+        path: sum(review.words[path][line] for line in gone)
+        for path, lines in asked.items()
+        if (gone := lines & missing)
     }
-    within = _within(standing, {words for lines in gone.values() for words in lines})
-    lost = {path: sum(words not in within for words in lines) for path, lines in gone.items()}
-    return {path: count for path, count in lost.items() if count}
-
-
-def _within(lines: Collection[str], wanted: Collection[str]) -> set[str]:
-    """Which of the folded lines `wanted` stand within one of `lines`, which is looked for by the word of each
-    that the fewest lines have."""
-    needed = {word for words in wanted for word in words.split()}
-    having: dict[str, list[str]] = {word: [] for word in needed}
-    for line in lines if needed else ():
-        for word in needed.intersection(line.split()):
-            having[word].append(line)
-    found = set()
-    for words in wanted:
-        rarest = min((having[word] for word in words.split()), key=len)
-        if any(words in line for line in rarest):
-            found.add(words)
-    return found
 
 
 def _would_lose(count: int) -> str:

@@ -805,9 +805,9 @@ class Choices:
         return index in self.selection.edited_hunks.get(file.path, {})
 
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Whether there is text to edit: not in what is no UTF-8, and not in a mere coming, going or
+        """Tell whether there is text to edit: not in what is no UTF-8, and not in a mere coming, going or
         moving."""
-        if not self.view.can_apply or any("\udc80" <= char <= "\udcff" for char in self._text(file)):
+        if not self.view.can_apply or not _is_utf8(self._text(file)):
             return False
         return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
 
@@ -850,6 +850,15 @@ class Choices:
 
     def _planned(self, file: ReviewFile) -> ReviewedFile:
         return next(planned for planned in self.view.plan.files if planned.path == file.path)
+
+
+def _is_utf8(text: str) -> bool:
+    """Tell whether a text can be written as UTF-8, so that a text box can hold all of it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _sum(states: Iterator[bool]) -> Taken:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from reverie.runs.retention import judge_retention
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reverie.runs.retention import folded_lines, judge_retention, missing_lines
 
 A = "/memories/project/a.md"
 B = "/memories/project/b.md"
@@ -55,3 +58,14 @@ def test_of_a_harvest_inbox_only_its_candidates_count() -> None:
     )
     assert not judge_retention({inbox: text, A: "- never retry a `409`"}, {A: "- never retry a `409`"}).lost
     assert judge_retention({inbox: text, A: "other"}, {A: "other"}).blocked_deletes == (inbox,)
+
+
+_LINES = st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=5).map(" ".join), max_size=6)
+
+
+@given(_LINES, _LINES)
+def test_words_are_missing_where_no_line_holds_them_in_a_row(lines: list[str], asked: list[str]) -> None:
+    kept, words = folded_lines(["\n".join(lines)]), folded_lines(["\n".join(asked)])
+    assert missing_lines(words, kept) == {
+        each for each in words if each and not any(each in line for line in kept)
+    }

@@ -31,7 +31,7 @@ from reverie.jobs.consolidate.rules.reading import (
 from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
-from reverie.runs.retention import folded_words
+from reverie.runs.retention import folded_lines, folded_words, missing_lines
 from reverie.text.summaries import utf16_length
 from reverie.values import Struct, field
 
@@ -574,7 +574,4 @@ def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) 
     bodies = sum(len(_body(text).encode("utf-8", "surrogatepass")) for text in (target, source))
     if len(_body(result).encode("utf-8", "surrogatepass")) > bodies:
         return False
-    lines = {folded_words(line) for line in result.splitlines()}
-    joined = "\n".join(lines)
-    wanted = {folded_words(line) for text in (target, source) for line in text.splitlines()}
-    return all(words in lines or words in joined for words in wanted)
+    return not missing_lines(folded_lines([target, source]), folded_lines([result]))
