@@ -107,7 +107,7 @@ def test_a_row_says_in_words_what_its_signs_say() -> None:
 
 
 def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
-    view = view_with(IN, OUT, text="one\n\u202etwo\x0cthree\nfour\nfive\n")
+    view = view_with(IN, OUT, text="one\n\u202etwo\rthree\nfour\nfive\n")
     part = replace(view.parts[0], marked=(2, 4))
     tab.show_view(replace(view, parts=(part,)), "here")
     assert tab.text.marked == ["\\u202etwo", "three", "five"]

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import Qt
 
-from reverie.ui.display_text import as_tooltip, human_size, visible, visible_lines
+from reverie.ui.display_text import as_tooltip, human_size, rows_of, visible, visible_lines
+from reverie.ui.widgets.text_views import fitting_rows
 
 
 @pytest.mark.parametrize(
@@ -34,14 +35,16 @@ def test_shown_text_is_one_line_without_controls(text: str) -> None:
     assert visible(shown) == shown
 
 
-@given(st.text())
-def test_lines_stay_lines(text: str) -> None:
-    assert visible_lines(text).count("\n") == max(0, len(text.splitlines()) - 1)
+@given(st.text(st.sampled_from("ab \t\n\r\x0b\x85\u2028\u2029é")))
+def test_lines_end_only_where_those_of_the_file_end(text: str) -> None:
+    ends = text.replace("\r\n", "\n").replace("\r", "\n")
+    assert visible_lines(text).count("\n") == ends.removesuffix("\n").count("\n")
+    assert fitting_rows(text)[0] == visible_lines(text)
 
 
 @given(st.text(st.sampled_from("ab \t\n\r\x0b\u2028\u202eé\xa0")))
 def test_a_text_is_shown_as_its_cells_are(text: str) -> None:
-    lines = text.splitlines()
+    lines = rows_of(text)
     assert visible_lines(text) == "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines)
 
 

@@ -86,6 +86,7 @@ the square of its length, on the GUI thread."""
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000
 _TIP_CHARS = 80
+_LINE_END = re.compile("\r\n|\r|\n")
 _MARKUP = re.compile(r"(<|&)(?=\S)")
 """Where Qt could see a tag or an entity; a joiner without width prevents it."""
 
@@ -97,11 +98,17 @@ def visible(text: str) -> str:
     return text.translate({ord(char): _escaped(char) for char in set(text) if _hides(char)})
 
 
+def rows_of(text: str) -> list[str]:
+    """Split a text where a text box of the window breaks it: at LF, CR LF and CR, and nowhere else."""
+    rows = _LINE_END.split(text)
+    return rows if rows[-1] else rows[:-1]
+
+
 def visible_lines(text: str) -> str:
-    """As `visible`, line by line: line breaks and tabs stay."""
+    """Escape what hides in a text as `visible` does; its line ends become `\\n`, tabs stay."""
     if text.replace("\n", " ").replace("\t", " ").isprintable():
         return text.removesuffix("\n")
-    return "\n".join("\t".join(visible(cell) for cell in line.split("\t")) for line in text.splitlines())
+    return "\n".join("\t".join(visible(cell) for cell in row.split("\t")) for row in rows_of(text))
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:

@@ -34,6 +34,7 @@ from reverie.ui.changes.rows import actor
 from reverie.ui.display_text import (
     as_tooltip,
     counted,
+    rows_of,
     short_age,
     shortened,
     tr,
@@ -206,7 +207,7 @@ class HunkView(ReadOnlyText):
         theme = self._start(lambda: self.show_text(text))
 
         def steps() -> Iterator[None]:
-            for line in text.splitlines()[:MOST_LINES]:
+            for line in rows_of(text)[:MOST_LINES]:
                 colour, back, _mark = _colours(theme, line[:1])
                 self.line(line, colour, back)
                 yield

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.memory.diff import InvisibleKind, invisible_in
 from reverie.ui.appearance import Theme, monospace, theme_of
-from reverie.ui.display_text import shortened, tr, visible_lines
+from reverie.ui.display_text import rows_of, shortened, tr, visible_lines
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
 _HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
@@ -58,9 +58,9 @@ def fitting_rows(text: str) -> tuple[str, bool]:
 
     Hidden characters are escaped.
     """
-    rows = text[:LIMIT].splitlines()
+    rows = rows_of(text[:LIMIT])
     fitting = visible_lines(
-        "\n".join(row[:LONGEST_ROW] + "…" * (len(row) > LONGEST_ROW) for row in rows[:MOST_ROWS])
+        "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
     )
     # Shorten again, because an escape is longer than its character.
     shown = "\n".join(shortened(row, LONGEST_ROW) for row in fitting.split("\n"))
@@ -260,7 +260,7 @@ def _first_rows(text: str) -> list[int]:
     found, row = [], 0
     for line in text.split("\n"):
         found.append(row)
-        row += max(1, len(line.splitlines()))
+        row += max(1, len(rows_of(line)))
     return found
 
 
@@ -271,7 +271,7 @@ def _rows(text: str, marked: tuple[int, ...]) -> list[int]:
     found: list[int] = []
     wanted, row = set(marked), 0
     for number, line in enumerate(text.split("\n"), 1):
-        count = max(1, len(line.splitlines()))
+        count = max(1, len(rows_of(line)))
         if number in wanted:
             found += range(row, row + count)
         row += count
