@@ -386,3 +386,25 @@ def test_memories_of_the_place_that_is_shown_come_first(windows: Windows, home: 
     driver.settle()
     after = [(hit.workspace_id, hit.project_path) for hit in driver.tab.search.list.results.hits]
     assert after == before, "looking at a hit of another place does not shuffle the list"
+
+
+def test_hits_name_their_workspace_and_filters_of_the_trees_wait_for_the_trees(
+    windows: Windows, home: Path
+) -> None:
+    place = home / f"sessions/{BACKFILL}/memory"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "dugong.md").write_text("a dugong\n")
+    driver = windows.open(home)
+    labels = {
+        workspace.id: workspace.label
+        for project in driver.session.info.contents.projects
+        for workspace in project.workspaces
+    }
+    search = driver.tab.search
+    typed(driver, "dugong")
+    (hit,) = search.list.results.hits
+    assert labels[BACKFILL] != hit.workspace_id == BACKFILL, "else this shows nothing"
+    assert labels[BACKFILL] in search.list.results.place_of(hit)
+    assert not driver.tab.chips.isEnabled()
+    search.field.clear()
+    assert driver.tab.chips.isEnabled()

@@ -80,9 +80,11 @@ class ResultModel(QAbstractListModel):
         super().__init__(parent)
         self.hits: tuple[SearchHit, ...] = ()
         self.several_homes = False
+        self.workspaces: Mapping[tuple[str, str], str] = {}
+        """What a workspace is called, by the ids of its home and itself."""
 
     def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
-        """Another answer. The same one again touches nothing, so that a row stays selected."""
+        """Show another answer. The same one again touches nothing, so that a row stays selected."""
         if hits == self.hits and several_homes == self.several_homes:
             return
         self.beginResetModel()
@@ -109,7 +111,8 @@ class ResultModel(QAbstractListModel):
         """Scope, and whose, in a few words."""
         whose = ""
         if hit.scope == "workspace":
-            whose = hit.workspace_id or ""
+            id_ = hit.workspace_id or ""
+            whose = self.workspaces.get((hit.home_id, id_), id_)
         elif hit.scope == "project":
             whose = (hit.project_path or "").rstrip("/").rpartition("/")[2]
         home = hit.home_label if self.several_homes else ""
@@ -351,9 +354,10 @@ class MemorySearchField(SearchField):
 
 class MemorySearch(QObject):
     """`opened(SearchHit)`: a person wants to edit it; `previewed(SearchHit)`: only to see it. `left()`: back
-    to the trees."""
+    to the trees. `turned(bool)`: the results stand in the trees' place, or do not any more."""
 
     opened = Signal(object)
+    turned = Signal(bool)
     previewed = Signal(object)
     left = Signal()
 
@@ -375,6 +379,7 @@ class MemorySearch(QObject):
         self.said = WrapLabel()
         self.said.setContentsMargins(GAP, UNIT, GAP, UNIT)
         self._found = pane(self.said, self.list, grows=self.list, gap=0)
+        self._tree = tree
         self.pages = stacked(tree, self._found)
         self.answer: SearchAnswer | None = None
         self._engine: EngineLink | None = None
@@ -469,7 +474,7 @@ class MemorySearch(QObject):
             self._growing.stop()
             self.answer = None
             self.list.show_hits((), several_homes=False)
-            self.pages.setCurrentIndex(0)
+            self._turn_to(self._tree)
             return
         if not self.showing:
             # Hits of another place show that one, and may not change places for it.
@@ -498,9 +503,20 @@ class MemorySearch(QObject):
         if answer.query != self.field.text():
             return
         self.answer = answer
+        self.list.results.workspaces = {
+            (session.info.id, workspace.id): workspace.label
+            for session in self._sessions
+            for project in session.info.contents.projects
+            for workspace in project.workspaces
+        }
         self.list.show_hits(answer.hits, several_homes=len(self._sessions) > 1)
         self._say(answer)
-        self.pages.setCurrentWidget(self._found)
+        self._turn_to(self._found)
+
+    def _turn_to(self, page: QWidget) -> None:
+        """Show the trees or the results."""
+        self.pages.setCurrentWidget(page)
+        self.turned.emit(self.showing)
 
     def _say(self, answer: SearchAnswer) -> None:
         said = [*answer.problems]
@@ -518,7 +534,7 @@ class MemorySearch(QObject):
 
     def _on_failed(self, error: UserError) -> None:
         self.said.say(str(error))
-        self.pages.setCurrentWidget(self._found)
+        self._turn_to(self._found)
 
     @Slot()
     def _on_chosen(self) -> None:
