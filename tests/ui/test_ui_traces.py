@@ -441,3 +441,12 @@ def test_what_a_trace_says_is_shown_and_not_obeyed(windows: Windows, home: Path)
     path.write_text(path.read_text().replace("overloaded_error", "<b>over</b>\\u202eloaded"))
     _driver, tab = opened(windows, home)
     assert "<b>over</b>\\u202eloaded" in tab.detail.verdict.text
+
+
+def test_that_there_are_no_traces_is_said_once_they_were_read(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    traces = driver.traces
+    assert traces.empty.title.text() == "Reading traces…"
+    driver.window.lazy_tabs.show_traces()
+    driver.until(lambda: traces.is_settled)
+    assert traces.empty.title.text() == "No traces yet"

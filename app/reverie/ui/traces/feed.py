@@ -125,9 +125,14 @@ class TraceFeed(QObject):
         return tuple(sorted(found, key=lambda line: (line.row.started_at, line.row.id), reverse=True))
 
     @property
+    def is_read(self) -> bool:
+        """Every home was read to its end at least once."""
+        return all(session.info.id in self._complete for session in self._sessions)
+
+    @property
     def is_complete(self) -> bool:
         """Every home was read to its end at least once, and nothing is being read."""
-        return all(session.info.id in self._complete for session in self._sessions) and not self.busy
+        return self.is_read and not self.busy
 
     @property
     def busy(self) -> bool:

@@ -320,13 +320,6 @@ class TracesTab(TabPage):
         self.checks = ChecksView(icons)
         self.log = LogView(icons, clock)
         self.empty = EmptyPage(icons, "runs")
-        self.empty.say(
-            self.tr("No traces yet"),
-            self.tr(
-                "A trace shows what a run asked, what it was given and what it did. Consolidations by a "
-                "model leave one; the memory writer leaves one when it fails."
-            ),
-        )
         self.compare: TraceCompare | None = None
         self.replay: ReplayDialog | None = None
         self.transcript: TranscriptDialog | None = None
@@ -343,6 +336,20 @@ class TracesTab(TabPage):
         for view in (self.checks, self.log):
             view.back.connect(self.show_runs)
         self._on_findings()
+        self._show_empty()
+
+    def _show_empty(self) -> None:
+        """Say on the page without a list that there are no traces, once that is known."""
+        if self.feed.is_read:
+            self.empty.say(
+                self.tr("No traces yet"),
+                self.tr(
+                    "A trace shows what a run asked, what it was given and what it did. Consolidations by a "
+                    "model leave one; the memory writer leaves one when it fails."
+                ),
+            )
+        else:
+            self.empty.say(self.tr("Reading traces…"), "")
 
     def _lay_out(self) -> None:
         self.nothing = WrapLabel()
@@ -405,7 +412,7 @@ class TracesTab(TabPage):
         if findings:
             answer = answer_of(findings, self.checks.place, can_replay=self._failed_run() is not None)
         elif self.checks.is_coming:
-            answer = Answer(self.tr("Checking…"))
+            answer = Answer(self.tr("Checking the settings…"))
         else:
             answer = Answer(self.tr("Why did nothing happen?"), self.tr("Select a workspace at the left."))
         self.answer.show_answer(answer, len(findings), busy=not self.checks.again.isEnabled())
@@ -448,10 +455,12 @@ class TracesTab(TabPage):
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
         self.feed.add(session)
+        self._show_empty()
 
     def remove_session(self, session: HomeSession) -> None:
         """A home was closed: its traces leave the list."""
         self.feed.remove(session)
+        self._show_empty()
 
     def follow_place(self, followed: Followed | None) -> None:
         """Another home or project is selected at the left; None: none is open."""
@@ -477,6 +486,7 @@ class TracesTab(TabPage):
     def _on_lines(self) -> None:
         lines = self.feed.lines
         self.pages.setCurrentWidget(self.splitter if lines else self.empty)
+        self._show_empty()
         self.list.show_lines(lines)
         self._follow()
         self._on_findings()
