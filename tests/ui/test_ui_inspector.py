@@ -86,3 +86,19 @@ def test_it_is_filled_when_it_is_asked_for_after_the_memory_was_opened(windows: 
     driver.do("view.inspector")
     assert "tokens" in control.inspector.room.lines[0].text()
     driver.until(lambda: control.inspector.history.lines[0].text().startswith("First seen"))
+
+
+def test_its_pin_is_that_of_the_open_memory_whatever_is_selected(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.window.resize(1500, 800)
+    driver.open(PATH)
+    driver.until(lambda: driver.tab.inspector.is_shown)
+    pin = driver.tab.inspector.inspector.pin
+    assert pin is not None
+    was = driver.file(PATH).file.usage.pinned
+    assert pin.isChecked() == was
+    driver.tree.setCurrentIndex(driver.tree.model().index(0, 0))
+    assert not driver.window.actions_["memory.pin"].isEnabled(), "no memory is selected"
+    pin.trigger()
+    driver.until(lambda: driver.file(PATH).file.usage.pinned != was)
+    driver.until(lambda: pin.isChecked() != was)

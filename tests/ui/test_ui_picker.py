@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QDir
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtCore import QDir, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMenu, QWidget
 from ui_windows import INGEST, Windows
 
 from reverie.agents.base import HomeContents, Orphan, Project, Workspace
@@ -167,3 +168,40 @@ def test_the_dialog_for_a_home_lists_directories_that_begin_with_a_dot_on_every_
     monkeypatch.setattr(QFileDialog, "exec", leave)
     assert ask_home(window) is None
     assert seen == [(True, True)], "a dialog of the system knows no such filter"
+
+
+def test_memories_that_are_dropped_on_a_place_stay_and_it_is_said_why(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.tab.undo_bar.clear()
+    data = driver.tab.model.mimeData([driver.tab.model.index_at("/memories/project/deploy.md")])
+    at = driver.window.picker.visualRect(driver.window.picker.currentIndex()).center()
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(at, Qt.DropAction.MoveAction, data, buttons, keys)
+    QApplication.sendEvent(driver.window.picker.viewport(), enter)
+    assert enter.isAccepted()
+    drop = QDropEvent(QPointF(at), Qt.DropAction.MoveAction, data, buttons, keys)
+    QApplication.sendEvent(driver.window.picker.viewport(), drop)
+    assert "between the scopes of one workspace" in driver.tab.undo_bar.text
+    assert drop.dropAction() is Qt.DropAction.IgnoreAction
+
+
+def test_what_was_done_in_a_place_is_not_told_over_the_next_one(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    driver.tab.undo_bar.say("Moved plan.md to Project")
+    driver.choose(INGEST)
+    driver.until(lambda: driver.tab.undo_bar.isHidden())
+
+
+def test_only_a_home_has_the_menu_of_a_home(
+    windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = windows.open(home)
+    picker = driver.window.picker
+    shown: list[str] = []
+    for index in list(picker.places.walk()):
+        picker.scrollTo(index)
+        place = picker.place(index)
+        assert place is not None
+        monkeypatch.setattr(QMenu, "popup", lambda _menu, _at, kind=place.kind: shown.append(kind))
+        picker.customContextMenuRequested.emit(picker.visualRect(index).center())
+    assert shown == ["home"]

@@ -72,3 +72,13 @@ def test_a_button_that_comes_with_the_second_sentence_stands_beside_it(below: QW
     assert toast.rect().contains(button.geometry())
     assert said.geometry().right() < button.geometry().left()
     assert said.height() >= said.sizeHint().height()
+
+
+def test_only_a_warning_stays_where_another_place_is_shown(below: QWidget) -> None:
+    toast = Toast(Icons(), "undo", below)
+    toast.say("Moved plan.md to Project", buttons=UNDO)
+    toast.leave()
+    assert toast.isHidden()
+    toast.say("A name is taken.", tone="warn")
+    toast.leave()
+    assert toast.isVisible()

@@ -428,6 +428,16 @@ class HandControl(QObject):
         elif not plan.clashes or self._keep_both(plan):
             self._move(numbered(plan, self._model.is_taken).targets)
 
+    @Slot()
+    def refuse_other_place(self) -> None:
+        """Say why memories that were dropped onto the list of homes stay where they are."""
+        self._refuse(
+            self.tr(
+                "Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its "
+                "text into a new note there."
+            )
+        )
+
     def _keep_both(self, plan: MovePlan) -> bool:
         return ask_keep_both(self._window, [path.rpartition("/")[2] for path in plan.clashes])
 
@@ -465,9 +475,16 @@ class HandControl(QObject):
         self.edits.apply(session, "delete memories", job, self._on_deleted_all)
 
     def toggle_pin(self) -> None:
-        """All that are selected become as the current one is not."""
+        """Pin all that are selected, or unpin them where the current one is pinned."""
+        self._toggle_pin([data for data in self._tree.selected_rows() if isinstance(data, FileData)])
+
+    @Slot(object)
+    def toggle_pin_of(self, data: FileData) -> None:
+        """Pin a memory, selected or not, or unpin it."""
+        self._toggle_pin([data])
+
+    def _toggle_pin(self, files: Sequence[FileData]) -> None:
         place = self._place_now()
-        files = [data for data in self._tree.selected_rows() if isinstance(data, FileData)]
         if place is None or not files:
             return
         (session, update), pinned = place, not files[0].file.usage.pinned

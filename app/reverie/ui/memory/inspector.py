@@ -100,9 +100,11 @@ class InspectorSection(QWidget):
 
 
 class Inspector(QWidget):
-    """`history_wanted()`; `jump(int)`: to a line, from 1, of the open memory."""
+    """`history_wanted()`; `pin_wanted()`: pin the open memory, or do not; `jump(int)`: to a line, from 1, of
+    it."""
 
     history_wanted = Signal()
+    pin_wanted = Signal()
     jump = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -115,6 +117,7 @@ class Inspector(QWidget):
         self.history.add(self.more)
         self.warnings = InspectorSection(self.tr("Warnings"))
         self._warnings: list[FitPushButton] = []
+        self.pin: QAction | None = None
         inside = QWidget()
         self._column = column(
             inside,
@@ -129,8 +132,13 @@ class Inspector(QWidget):
         column(self, scrolled(inside), margin=(1, 0, 0, 0), gap=0)
 
     def set_action(self, pin: QAction) -> None:
-        """The window's own Pin below what is known of its use."""
-        button = flat_button(pin)
+        """Add a Pin for the open memory below its use, named as the window's, which is for the selected
+        ones."""
+        self.pin = QAction(pin.icon(), pin.text(), self)
+        self.pin.setToolTip(pin.statusTip())
+        self.pin.setCheckable(True)
+        self.pin.triggered.connect(self.pin_wanted)
+        button = flat_button(self.pin)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.about.add(button)
 
@@ -188,7 +196,10 @@ class EditorAndInspector(QWidget):
 
 
 class InspectorControl(QObject):
-    """Follows the editor. `wanted`: a person wants to see it where there is room."""
+    """Follows the editor. `wanted`: a person wants to see it where there is room.
+    `pin_toggled(FileData)`: pin this memory, or do not."""
+
+    pin_toggled = Signal(object)
 
     def __init__(
         self,
@@ -217,6 +228,7 @@ class InspectorControl(QObject):
         model.warnings_changed.connect(self.update)
         model.loaded_changed.connect(self.update)
         self.inspector.jump.connect(self._jump)
+        self.inspector.pin_wanted.connect(self._on_pin_wanted)
 
     @property
     def is_shown(self) -> bool:
@@ -262,6 +274,7 @@ class InspectorControl(QObject):
         if data is None or file is None:
             return
         self.inspector.about.say(self._about(data))
+        self._show_pin(data)
         self.inspector.room.say([self._size(data, file.text)])
         self.inspector.show_warnings(self._model.findings_at(data.path))
         base = file.buffer.base
@@ -272,6 +285,17 @@ class InspectorControl(QObject):
                 self.inspector.show_history((), self._now())
             self._asked = asked
             self._soon.start()
+
+    def _show_pin(self, data: FileData) -> None:
+        if self.inspector.pin is not None:
+            self.inspector.pin.setChecked(data.file.usage.pinned)
+
+    @Slot()
+    def _on_pin_wanted(self) -> None:
+        data = self._data
+        if data is not None:
+            self._show_pin(data)  # until the sidecar was written
+            self.pin_toggled.emit(data)
 
     def _about(self, data: FileData) -> list[str]:
         usage = data.file.usage

@@ -517,6 +517,7 @@ class MemoryTab(QWidget):
         self.order.chosen.connect(self._on_order_chosen)
         self.search.left.connect(self._on_search_left)
         self.search.field.textChanged.connect(self._on_question)
+        self.search.turned.connect(self._on_search_turned)
 
     def _connect_controls(self) -> None:
         for changed in (
@@ -553,6 +554,7 @@ class MemoryTab(QWidget):
         self.order.set_actions(actions)
         self.pane.set_actions(actions)
         self.inspector.inspector.set_action(actions["memory.pin"])
+        self.inspector.pin_toggled.connect(self.hand.toggle_pin_of)
         for signal in (self.inspector.inspector.history_wanted, self.unseen.history_wanted):
             signal.connect(actions["memory.history"].trigger)
         for id_ in ("edit.find-next", "edit.find-previous"):
@@ -664,6 +666,8 @@ class MemoryTab(QWidget):
             self._greyed = False
             self.tree.setEnabled(True)
         self._shown.update = update
+        if update.other:
+            self.undo_bar.leave()
         self.model.set_view(update.view)
         self.tree.show_tree(update.tree, other=update.other)
         self.editor.follow(update)
@@ -783,6 +787,12 @@ class MemoryTab(QWidget):
     def _on_search_left(self) -> None:
         self._hit_when_there = None
         self.focus_tree()
+
+    @Slot(bool)
+    def _on_search_turned(self, is_shown: bool) -> None:
+        """Offer filters and the order where the trees are, which alone have them."""
+        for widget in (self.chips, self.order.button):
+            widget.setEnabled(not is_shown)
 
     @Slot(str)
     def _on_question(self, text: str) -> None:

@@ -216,6 +216,11 @@ class Toast(MessageBar):
         else:
             self._until.stop()
 
+    def leave(self) -> None:
+        """Hide a message when another place is shown; a warning stays until it is dismissed."""
+        if self._until.isActive():
+            self.clear()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.parentWidget() and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             self._place()

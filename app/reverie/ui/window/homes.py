@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 
 from reverie.agents.base import ANSWER_S, DiscoveredHomes, TroubledPlace, not_answering
@@ -37,6 +38,7 @@ from reverie.ui.jobs import JobControl, Lanes, Work, repeating
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeOpened, HomeSession, adopt_home, open_home
 from reverie.ui.traces.feed import Followed
+from reverie.ui.tree.model import PATHS_MIME
 from reverie.ui.tree.node_model import AnyIndex, NodeModel
 from reverie.ui.tree.row_look import RowLook
 from reverie.ui.tree.rows import RowNode, shared
@@ -217,10 +219,12 @@ class PickerModel(NodeModel):
 
 class Picker(QTreeView):
     """The list of homes. `picked(Place)`: a row was selected, by hand or by a `pick` method. `place_gone()`:
-    the home does not list the selected project or workspace any more."""
+    the home does not list the selected project or workspace any more. `memories_dropped()`: memories were
+    dragged here, where no place takes them."""
 
     picked = Signal(object)
     place_gone = Signal()
+    memories_dropped = Signal()
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -237,9 +241,27 @@ class Picker(QTreeView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setFrameShape(QTreeView.Shape.NoFrame)
+        self.setAcceptDrops(True)
         self.viewport().setAutoFillBackground(False)  # a side list, on the window's own background
         # Not the current row: Qt makes the first one that as soon as the list has the focus.
         self.selectionModel().selectionChanged.connect(self._on_selected)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self._hold(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        self._hold(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if self._hold(event):
+            self.memories_dropped.emit()
+
+    def _hold(self, event: QDropEvent) -> bool:
+        """Accept dragged memories, so that their drop can be answered; nothing is moved by that."""
+        is_memory = event.mimeData().hasFormat(PATHS_MIME)
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.setAccepted(is_memory)
+        return is_memory
 
     def show_homes(self, homes: Sequence[RowNode]) -> None:
         """The homes as they are now. New homes and projects start open, orphans closed."""
@@ -737,7 +759,8 @@ class HomeCloser(QObject):
         menu: QMenu,
         hosts: Callable[[str], bool],
     ) -> None:
-        """`menu`: the context menu of a row. `hosts`: whether the background services of a home run here."""
+        """`menu`: the context menu of a home's row. `hosts`: whether the background services of a home run
+        here."""
         super().__init__(picker)
         self._homes, self._picker, self._tab = homes, picker, tab
         self._unsaved, self._hosts = unsaved, hosts
@@ -821,7 +844,8 @@ class HomeCloser(QObject):
             picker.pick_home(home)
 
     def _show_menu(self, at: QPoint) -> None:
-        if self._picker.indexAt(at).isValid():
+        place = self._picker.place(self._picker.indexAt(at))
+        if place is not None and place.kind == "home":
             self.menu.popup(self._picker.viewport().mapToGlobal(at))
 
 

@@ -224,6 +224,7 @@ class MainWindow(QMainWindow):
         self.homes.listed.connect(self._on_listed)
         self.homes.none_found.connect(self._on_none_found)
         self.picker.picked.connect(self._on_picked)
+        self.picker.memories_dropped.connect(self.tab.hand.refuse_other_place)
         self.closer.status_message.connect(self.say)
         self.closer.none_left.connect(self.show_no_home)
         self.picker.place_gone.connect(self.closer.show_again)
