@@ -13,9 +13,14 @@ from ui_windows import Windows
 
 from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
+from reverie.agents.memory_index import Cut, IndexFinding, IndexReport
 from reverie.agents.scopes import Scope
 from reverie.jobs.notes.engine import current_template
+from reverie.services.memory_index import IndexCheck
+from reverie.ui.appearance import Icons
 from reverie.ui.memory.edit_dialogs import MoveDialog
+from reverie.ui.memory.findings import IndexPanel
+from reverie.values import replace
 
 BASE = "/memories/project"
 INDEX = (
@@ -228,3 +233,17 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     # What nothing leads to is renamed as ever.
     driver.tab.hand._rename(f"{BASE}/unlisted.md", "other.md")
     driver.until((memory / "other.md").exists)
+
+
+def test_each_button_asks_for_its_own_fix_of_the_chosen_problem(qtbot: Any) -> None:
+    panel = IndexPanel(Icons())
+    qtbot.addWidget(panel)
+    finding = IndexFinding("no-file", "MEMORY.md", 2, "gone.md")
+    report = IndexReport(Cut("", None, 0, 3, 100), (), (finding, replace(finding, line=3)))
+    panel.show_look(IndexCheck(f"{BASE}/MEMORY.md", BASE, None, report))
+    asked: list[str] = []
+    panel.fix_wanted.connect(lambda _finding, kind: asked.append(kind))
+    for button in panel.buttons.values():
+        button.click()
+    assert asked == list(panel.buttons)
+    assert not panel.buttons["drop-all"].isHidden()

@@ -12,7 +12,7 @@ Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` where some
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +43,7 @@ from reverie.services.edits import files_below
 from reverie.services.views import HandChange, Undo
 from reverie.values import Struct
 
-FixKind = Literal["add", "drop", "shorten", "raise", "respell"]
+FixKind = Literal["add", "drop", "drop-all", "shorten", "raise", "respell"]
 _FIXES: Mapping[str, tuple[FixKind, ...]] = {
     "unlisted": ("add",),
     "no-file": ("drop",),
@@ -66,7 +66,14 @@ class IndexCheck(Struct, frozen=True):
         """What one press can do about a finding of this look."""
         if finding.problem == "dangling" and finding.rel == INDEX:
             return ("drop",)
+        if finding.problem == "no-file" and len(self.dead_lines) > 1:
+            return ("drop", "drop-all")
         return _FIXES.get(finding.problem, ())
+
+    @property
+    def dead_lines(self) -> tuple[int, ...]:
+        """The lines, from 1, that name a file which does not exist."""
+        return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
 
     def path_of(self, finding: IndexFinding) -> str:
         """The memory path of the file a finding is in, or about."""
@@ -244,6 +251,8 @@ class IndexService:
         try:
             if kind == "drop":
                 return without_line(text, finding.line)
+            if kind == "drop-all":
+                return _without_lines(text, look.dead_lines)
             if kind == "shorten":
                 return with_shorter_line(text, finding.line)
             if kind == "raise":
@@ -265,6 +274,22 @@ class IndexService:
             raise StoreError(
                 "The index was not changed.", cause=str(error), next_step="Edit the text."
             ) from error
+
+
+def _without_lines(text: str, lines: Sequence[int]) -> str:
+    """Take lines, in ascending order, out of an index; those stay that name other files too.
+
+    Raises `IndexEditError` where all of them stay.
+    """
+    after, reason = text, None
+    for line in reversed(lines):
+        try:
+            after = without_line(after, line)
+        except IndexEditError as error:
+            reason = error
+    if after == text and reason is not None:
+        raise reason
+    return after
 
 
 class _Around(Struct, frozen=True):

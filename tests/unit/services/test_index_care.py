@@ -204,3 +204,17 @@ def test_a_line_below_the_cut_is_moved_up_and_a_link_spelled_as_its_file_by_one_
     fallen = next(each for each in look.report.findings if each.about == "t205.md")
     desk.bench.index_care.fix(desk.context, look, fallen, *look.fixes_for(fallen))
     assert "t205.md" not in {entry.target for entry in desk.look().report.fallen}
+
+
+def test_all_dead_lines_go_by_one_press_and_come_back_by_one(desk: Desk) -> None:
+    dead = "".join(f"- [Gone {number}](gone-{number}.md)\n" for number in range(240))
+    shared = "- [Deploy](deploy.md) and [lost](lost.md)\n"
+    before = f"# Memory\n\n- [Deploy](deploy.md) — how deploys go\n{dead}{shared}"
+    (desk.memory / "MEMORY.md").write_text(before, newline="")
+    look = desk.look()
+    found = next(each for each in look.report.findings if each.problem == "no-file")
+    assert look.fixes_for(found) == ("drop", "drop-all")
+    undo = desk.bench.index_care.fix(desk.context, look, found, "drop-all")
+    assert desk.index == before.replace(dead, "")
+    desk.bench.undo(undo)
+    assert desk.index == before

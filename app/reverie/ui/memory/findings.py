@@ -293,7 +293,7 @@ class LintControl(QObject):
 
 
 _INDEX_ROWS = 5
-_KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "shorten")
+_KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "drop-all", "shorten")
 
 
 class IndexPanel(QWidget):
@@ -326,9 +326,8 @@ class IndexPanel(QWidget):
         self.go = FitPushButton(self.tr("Sho&w it"))
         self.go.say(self.tr("Sho&w it"), self.tr("Go to the line, or open the memory"))
         self.go.clicked.connect(self._on_go)
-        self.buttons["add"].clicked.connect(self._add)
-        self.buttons["drop"].clicked.connect(self._drop)
-        self.buttons["shorten"].clicked.connect(self._shorten)
+        for kind, button in self.buttons.items():
+            button.clicked.connect(lambda _on=False, kind=kind: self._fix(kind))
         self._lay_out()
         self.hide()
 
@@ -409,18 +408,6 @@ class IndexPanel(QWidget):
     def _on_go(self) -> None:
         if self.current is not None:
             self.place_wanted.emit(self.current)
-
-    @Slot()
-    def _add(self) -> None:
-        self._fix("add")
-
-    @Slot()
-    def _drop(self) -> None:
-        self._fix("drop")
-
-    @Slot()
-    def _shorten(self) -> None:
-        self._fix("shorten")
 
     def _fix(self, kind: FixKind) -> None:
         if self.current is not None:
@@ -746,6 +733,7 @@ def fix_name(kind: str) -> str:
     return {
         "add": tr("&Add its line"),
         "drop": tr("&Drop the line"),
+        "drop-all": tr("Drop a&ll"),
         "shorten": tr("&Shorten the line"),
         "raise": tr("&Move it up"),
         "respell": tr("&Spell it as its file"),
@@ -758,6 +746,7 @@ def fix_tip(kind: str) -> str:
         "raise": tr("Move this line up, so that the agent loads it; the last one that it loads gives way"),
         "respell": tr("Write the link with the code points of the file's name; nothing else changes"),
         "drop": tr("Take this line out of the index; nothing else changes"),
+        "drop-all": tr("Take every line out of the index whose file does not exist; nothing else changes"),
         "shorten": tr("Cut this line at a word; its links stay, and nothing else changes"),
     }[kind]
 
@@ -766,6 +755,7 @@ def fix_done(kind: str) -> str:
     return {
         "add": tr("A line was added to the index"),
         "drop": tr("The line was taken out of the index"),
+        "drop-all": tr("The lines without a file were taken out of the index"),
         "shorten": tr("The line was shortened"),
         "raise": tr("The line was moved up"),
         "respell": tr("The link was spelled as its file"),
