@@ -29,7 +29,7 @@ from reverie.services.run_views import ChangeLogService, LoggedChange, LoggedFil
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
-from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, who
+from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, what, who
 from reverie.ui.display_text import left_pairs
 from reverie.ui.memory.footer import can_revert, conflict_words
 from reverie.ui.widgets.text_views import DiffView
@@ -110,6 +110,23 @@ def test_a_run_and_its_commit_are_one_row_and_a_first_import_was_seen() -> None:
     assert rows[0].change is not None
     assert [who(row) for row in rows] == ["Consolidation", "First seen"], "B36"
     assert who(ChangeRow("c", 1, change=logged("c", 1))) == "Another program"
+
+
+@pytest.mark.parametrize(
+    ("moved", "count", "said"),
+    [
+        ([("/memories/global/a.md", "/memories/global/b.md")], 2, "a.md → b.md"),
+        ([("/memories/global/a.md", "/memories/project/a.md")], 2, "global/a.md → project/a.md"),
+        ([("/memories/global/a.md", "/memories/project/a.md")] * 3, 6, "3 files"),
+        ([("/memories/global/a.md", "/memories/global/b.md")], 3, "2 files"),
+    ],
+)
+def test_a_file_that_moved_is_one_file(moved: list[tuple[str, str]], count: int, said: str) -> None:
+    paths = [path for pair in moved for path in pair]
+    places = [history_log.HistoryPlace("global", path.rpartition("/")[2]) for path in paths]
+    files = tuple(LoggedFile(path, place, "create") for path, place in zip(paths, places, strict=True))
+    (row,) = change_rows((), [logged("c1", 1, files=files, count=count, moved=tuple(moved))])
+    assert what(row) == said
 
 
 def test_a_preview_is_a_proposal_until_it_is_applied_discarded_or_overtaken() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -551,6 +551,8 @@ class LoggedChange(Struct, frozen=True):
     """At most `MOST_FILES`."""
     count: int
     """Of all its files."""
+    moved: tuple[tuple[str, str], ...] = ()
+    """Old and new path of each file that only has another place; both are among the files."""
     owner: str = ""
     """What people call the one project or workspace it changed; empty for several."""
     added: int = 0
@@ -568,6 +570,14 @@ class LoggedChange(Struct, frozen=True):
             return None
         gone = all(file.verb == "delete" for file in self.files)
         return State(self.parent if gone else self.id, self.place)
+
+
+def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
+    """Pair each file that went with one that came with the same content."""
+    gone = {step.before: step for step in steps if not step.after}
+    for step in steps:
+        if not step.before and step.after in gone:
+            yield gone.pop(step.after), step
 
 
 class ChangeLogPage(Struct, frozen=True):
@@ -654,6 +664,9 @@ class ChangeLogService:
                 for step in found.steps[:MOST_FILES]
             ),
             count=len(found.steps),
+            moved=tuple(
+                (named[old.place], named[new.place]) for old, new in _moved(found.steps[:MOST_FILES])
+            ),
             owner=owners.pop() if len(owners) == 1 else "",
             added=added,
             removed=removed,

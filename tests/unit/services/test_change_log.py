@@ -168,6 +168,7 @@ def test_a_memory_is_followed_and_a_version_of_it_is_found(
     changes = log.page(None, target).changes
     assert len(changes) == 2
     assert [file.path for file in changes[1].files] == [TESTING], "of many files only what is followed"
+    assert changes[0].moved == ((TESTING, "/memories/global/checks.md"),)
     renamed = log.review(changes[0])
     assert [file.verb for group in renamed.groups for file in group.files] == ["rename"]
     only = log.review(changes[1])

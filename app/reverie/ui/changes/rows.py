@@ -188,16 +188,30 @@ def actor(name: str) -> str:
 
 
 def what(row: ChangeRow) -> str:
-    """`bike-states.md, new`, `8 files · Card holds`."""
+    """Return the subject of a row: `bike-states.md, new`, `a.md → b.md`, `8 files · Card holds`."""
     change, paths = row.change, row.paths
     count = change.count if change is not None else len(paths)
     if not count:
         return state_words(row.run) if row.run is not None else ""
-    said = counted("1 file", "%n files", count) if count > 1 else visible(paths[0].rpartition("/")[2])
+    moved = change.moved if change is not None else ()
+    if moved and count == 2:
+        said = _move_words(*moved[0])
+    elif count > 1:
+        said = counted("1 file", "%n files", count - len(moved))
+    else:
+        said = visible(paths[0].rpartition("/")[2])
     if change is not None and count == 1 and change.files[0].verb != "edit":
         said += ", " + {"create": tr("new"), "delete": tr("deleted")}[change.files[0].verb]
     owner = visible(change.owner) if change is not None else ""
     return f"{said} · {owner}" if owner else said
+
+
+def _move_words(old: str, new: str) -> str:
+    """Name both places of a file: `a.md → b.md`, with their folders where the name stays."""
+    names = old.rpartition("/")[2], new.rpartition("/")[2]
+    if names[0] == names[1]:
+        names = old.removeprefix("/memories/"), new.removeprefix("/memories/")
+    return " → ".join(map(visible, names))
 
 
 def lines(change: LoggedChange | None) -> str:
