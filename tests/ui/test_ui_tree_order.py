@@ -67,6 +67,7 @@ def test_only_what_changed_keeps_what_was_read_meanwhile_and_says_so_when_nothin
     folder = find(tree.root, ("project", "d:d"))
     assert folder is not None
     assert folder.data.notes == 2
+    assert find(tree.root, ("project",)).data.notes == 1, "of a scope those that are shown"
     kept = Arrangement(show="changed", also=frozenset([f"{P}/a.md"]))
     assert rows(build_tree(view, tree, arrangement=kept).root) == ["f:a.md"]
     nothing = build_tree(view, tree, arrangement=Arrangement(show="changed")).root

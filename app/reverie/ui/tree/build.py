@@ -107,9 +107,10 @@ class _ScopeBuild:
             data = ScopeData(self.scope, 0, listing.unavailable, listing.problems)
             return shared(old, self.scope.value, data, (*beside, notice))
         content = self._content(listing)
+        notes = _count_files(content)
         if not content:
             content = (self._nothing(listing, old),)
-        data = ScopeData(self.scope, len(listing.files), "", listing.problems)
+        data = ScopeData(self.scope, notes, "", listing.problems)
         return shared(old, self.scope.value, data, (*beside, *content))
 
     def _nothing(self, listing: ScopeListing, old: RowNode | None) -> RowNode:
@@ -187,6 +188,11 @@ class _ScopeBuild:
 def _reuse(parent: RowNode | None, key: str, data: RowData) -> RowNode:
     children = parent.children if parent is not None else ()
     return shared(next((child for child in children if child.key == key), None), key, data)
+
+
+def _count_files(nodes: Iterable[RowNode]) -> int:
+    """Return the number of memories among some rows and below them."""
+    return sum(isinstance(node.data, FileData) + _count_files(node.children) for node in nodes)
 
 
 def _with_ancestors(rels: Iterable[str]) -> set[str]:

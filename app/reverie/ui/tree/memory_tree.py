@@ -41,6 +41,7 @@ class ScopeData(NamedTuple):
 
     scope: Scope
     notes: int
+    """The number of memories that are shown."""
     reason: str
     problems: tuple[str, ...] = ()
 
