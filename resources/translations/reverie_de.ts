@@ -1501,6 +1501,10 @@
         <translation>{what} nach {folder} verschoben</translation>
     </message>
     <message>
+        <source>Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its text into a new note there.</source>
+        <translation>Notizen lassen sich zwischen den Bereichen eines Workspace verschieben. Um eine anderswohin zu bringen, kopieren Sie ihren Text dort in eine neue Notiz.</translation>
+    </message>
+    <message>
         <source>Nothing was moved. {reason}</source>
         <translation>Nichts wurde verschoben. {reason}</translation>
     </message>
@@ -3790,8 +3794,8 @@
         <translation>Ein Trace zeigt, was ein Lauf gefragt hat, was er bekommen hat und was er getan hat. Konsolidierungen mit einem Modell hinterlassen einen; der Notizschreiber hinterlässt einen, wenn er scheitert.</translation>
     </message>
     <message>
-        <source>Checking…</source>
-        <translation>Wird geprüft …</translation>
+        <source>Checking the settings…</source>
+        <translation>Einstellungen werden geprüft…</translation>
     </message>
     <message>
         <source>Export the trace</source>
@@ -3812,6 +3816,10 @@
     <message>
         <source>No traces yet</source>
         <translation>Noch keine Traces</translation>
+    </message>
+    <message>
+        <source>Reading traces…</source>
+        <translation>Traces werden gelesen…</translation>
     </message>
     <message>
         <source>Select a trace.</source>
@@ -5685,6 +5693,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Budget dieses Homes verdoppeln</translation>
     </message>
     <message>
+        <source>Drop a&amp;ll</source>
+        <translation>A&amp;lle entfernen</translation>
+    </message>
+    <message>
         <source>Duration</source>
         <translation>Dauer</translation>
     </message>
@@ -7181,6 +7193,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
     </message>
     <message>
+        <source>Take every line out of the index whose file does not exist; nothing else changes</source>
+        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
+    </message>
+    <message>
         <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
         <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
     </message>
@@ -7463,6 +7479,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The line was taken out of the index</source>
         <translation>Die Zeile wurde aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>The lines without a file were taken out of the index</source>
+        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
     </message>
     <message>
         <source>The link was spelled as its file</source>
