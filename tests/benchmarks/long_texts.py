@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from ui_reviews import A, B, C, view
 
 from helpers.long_texts import long_texts
-from reverie.memory.diff import nearest_lines, unified, word_spans
+from reverie.memory.diff import unified, word_spans
+from reverie.memory.nearest_lines import nearest_lines
 from reverie.services.traces import MissedEdit
 from reverie.ui.changes.diff import HunkView, MergeView
 from reverie.ui.changes.review import Choices, ReviewPart

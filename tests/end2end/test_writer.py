@@ -20,7 +20,7 @@ from helpers.isolation import TEST_PROFILE
 from helpers.model_runs import MODEL, Wire, everything_below, serving, settle_on, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
-from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.mux.tail import TranscriptTail
 from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import open_parts

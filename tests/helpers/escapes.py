@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Scope
 from reverie.files.rooted import RootedDirectory
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.commands import MemoryCommands
-from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.store import MemoryStore
 
 SECRET = "the words outside the root"
 _NAMES = ("a", "b", "c", "d.md", "e.md", "...", "\u202e", "é", "🙂", " ", "a b", ".x")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reverie.agents.mux.config import project_dir_name
+from reverie.agents.mux.names import project_dir_name
 
 NOTE = "---\ndescription: How it is deployed\n---\n"
 

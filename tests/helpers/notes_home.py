@@ -9,7 +9,7 @@ from typing import Literal
 from helpers.claude_transcripts import SESSION, Chat
 from reverie.agents.base import Home, HomeContents, Project, WatchedPlace, Workspace, no_workspace
 from reverie.agents.capabilities import NotesPlace, SessionMeter
-from reverie.agents.claude import transcript
+from reverie.agents.claude import messages, session_counts, transcript
 from reverie.agents.claude.settings import Machine, keeps_no_notes
 from reverie.agents.scopes import Caps, Scope, ScopeContext, ScopeRoot
 from reverie.agents.transcripts import ReadableTranscript
@@ -68,13 +68,13 @@ class NotesHome(Home):
         return keeps_no_notes(self.root, "/home/dev/shop", Machine({}, self.root, self.root / "managed"))
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        return transcript.SessionScan(place.transcript)
+        return session_counts.SessionScan(place.transcript)
 
     def session_title(self, place: NotesPlace) -> str:
         return transcript.session_title(place.transcript)
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
-        return transcript.ClaudeReadable(place.transcript)
+        return messages.ClaudeReadable(place.transcript)
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
         path = self._sessions().get(session_id)

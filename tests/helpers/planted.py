@@ -8,7 +8,7 @@ import string
 import unicodedata
 from urllib.parse import quote
 
-from reverie.failures.crash import PrivatePlaces, redact_text
+from reverie.failures.redaction import PrivatePlaces, redact_text
 
 PLACES = PrivatePlaces(
     "/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus", "nightowl", "night-bus")

@@ -40,7 +40,7 @@ from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.model_work import FileDraft
-from reverie.memory import store as write_lock
+from reverie.memory import write_guard
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
@@ -506,7 +506,7 @@ def main() -> None:
     """See the module."""
     top, seed, count, *kinds = sys.argv[1:]
     # A person waits longer; what is locked here stays so.
-    fence._WAIT_S = history._LOCK_TIMEOUT_S = write_lock.OWN_PATIENCE_S = 0.05
+    fence._WAIT_S = history._LOCK_TIMEOUT_S = write_guard.OWN_PATIENCE_S = 0.05
     file_lock.__wrapped__.__kwdefaults__["timeout_s"] = 0.1  # type: ignore[attr-defined]
     steps = Steps()
     for name in kinds:

@@ -15,9 +15,9 @@ from helpers.claude_home import ClaudeHomeMaker
 from helpers.codex_home import CodexHomeMaker
 from reverie.agents.base import LostStore
 from reverie.agents.claude.locations import directory_of
-from reverie.agents.mux.config import project_dir_name
+from reverie.agents.mux.names import project_dir_name
 from reverie.agents.scopes import Scope
-from reverie.memory.diff import lost_lines, union
+from reverie.memory.union import lost_lines, union
 from reverie.services.views import (
     LiveProject,
     MatchEvidence,

@@ -16,10 +16,11 @@ from helpers.audit import problems
 from helpers.claude_transcripts import Chat
 from helpers.rollouts import Line, event, meta, result, said, shell, write_rollout
 from reverie.agents.base import TranscriptSource
-from reverie.agents.claude.transcript import ClaudeReadable
-from reverie.agents.codex.transcript import CodexReadable
-from reverie.agents.mux.transcript import MuxReadable
-from reverie.agents.transcripts import Message, ReadStatistics, ToolUse, is_prompt
+from reverie.agents.claude.messages import ClaudeReadable
+from reverie.agents.codex.messages import CodexReadable
+from reverie.agents.mux.messages import MuxReadable
+from reverie.agents.transcript_pages import is_prompt
+from reverie.agents.transcripts import Message, ReadStatistics, ToolUse
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.traces import TranscriptService

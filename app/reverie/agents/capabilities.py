@@ -233,7 +233,7 @@ class DumpPlaces(Struct, frozen=True):
 
 
 class AgentWriterConfig(Struct, frozen=True):
-    """The settings of its memory writer in the agent's own files."""
+    """The settings of the memory writer in an agent's own files."""
 
     enabled: bool = True
     interval: object = None
@@ -277,7 +277,7 @@ class ProviderInfo(Struct, frozen=True):
 
 
 class AgentDreamConfig(Struct, frozen=True):
-    """The settings of its consolidation in the agent's own files."""
+    """The settings for consolidations in an agent's own files."""
 
     model: str | None = None
     """`provider:model`."""

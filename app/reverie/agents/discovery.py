@@ -25,8 +25,8 @@ from reverie.agents.claude import locations as claude_names
 from reverie.agents.claude.settings import Machine, failed_imports
 from reverie.agents.codex import locations as codex_names
 from reverie.agents.loki import locations as loki_names
-from reverie.agents.mux import config as mux_location
 from reverie.agents.mux import home as mux
+from reverie.agents.mux import locations as mux_names
 from reverie.errors import Unavailable, UserError, user_error_from_os
 from reverie.files.directory import ask_each
 from reverie.values import Struct
@@ -95,10 +95,10 @@ KINDS: tuple[HomeKind, ...] = (
     ),
     HomeKind(
         mux.KIND,
-        mux_location.detect,
+        mux_names.detect,
         lambda root, _cache, _user: mux.MuxHome(root),
-        mux_location.existing_home_roots,
-        mux_location.usual_places,
+        mux_names.existing_home_roots,
+        mux_names.usual_places,
     ),
     # A project's directory stands for the store in it; `find_projects` finds these.
     HomeKind(

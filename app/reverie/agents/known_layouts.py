@@ -175,7 +175,7 @@ def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> t
 
     `elsewhere`: see `codex.threads.database_places`.
     """
-    from reverie.agents.codex.threads import database_places
+    from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
 
     found: list[str] = []

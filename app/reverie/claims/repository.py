@@ -25,7 +25,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reverie.agents.reading import Glob
+from reverie.agents.path_patterns import Glob
 from reverie.errors import Unavailable
 from reverie.files.directory import is_directory, is_file, is_there, read_regular
 from reverie.memory.history.repository import libgit2

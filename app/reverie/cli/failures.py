@@ -131,7 +131,7 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
     if not found and not is_there(memory / "memory.db"):
         return
     from reverie.compose import open_parts
-    from reverie.memory.store import ReadOnlyStore
+    from reverie.memory.write_guard import ReadOnlyStore
 
     try:
         parts = open_parts(project, session.profile, session.clock)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reverie.agents.base import Companion
-from reverie.agents.codex.store import (
+from reverie.agents.codex.prompt import (
     INSTRUCTIONS,
-    SUMMARY,
     SUMMARY_TOKENS,
     PromptSettings,
     instructions_text,
@@ -22,6 +21,7 @@ from reverie.agents.codex.store import (
     tokens_of,
     trimmed,
 )
+from reverie.agents.codex.store import SUMMARY
 from reverie.agents.scopes import Scope
 from reverie.context.facts import SCOPES, ContextFacts
 from reverie.context.marks import marked_lines, marks_in

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 from reverie.agents.base import Companion, Loading
 from reverie.agents.capabilities import FailedImport
-from reverie.agents.claude.transcript import LoadedFile
-from reverie.agents.codex.store import PromptSettings
+from reverie.agents.claude.attachments import LoadedFile
+from reverie.agents.codex.prompt import PromptSettings
 from reverie.agents.scopes import Caps, Scope, ScopeContext
 from reverie.failures.lessons import Retrieved
+from reverie.memory.hot_set import HotCandidate
 from reverie.memory.listing import IndexEntry, LintFinding, MemoryFile, ScopeListing, index_entries
-from reverie.memory.usage import HotCandidate
 from reverie.values import Struct, field
 
 

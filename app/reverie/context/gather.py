@@ -15,19 +15,20 @@ from pathlib import Path
 from reverie.agents.base import Home
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.store import SUMMARY, prompt_settings
+from reverie.agents.codex.prompt import prompt_settings
+from reverie.agents.codex.store import SUMMARY
 from reverie.agents.loki.home import LokiHome
 from reverie.agents.memory_index import INDEX
-from reverie.agents.reading import never_opened
+from reverie.agents.never_opened import never_opened
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.context.facts import SCOPES, UNREAD, ContextFacts, Stamp, Text, candidates
 from reverie.context.marks import marks_of
 from reverie.context.session_record import read_record
 from reverie.failures.lessons import SWITCH, is_on, retrieve
 from reverie.files.directory import is_file, is_link, read_regular
+from reverie.memory.hot_set import BUDGETS, ranked
 from reverie.memory.listing import MemoryFile, ScopeListing, is_gone, read_rel
 from reverie.memory.paths import memory_path
-from reverie.memory.usage import BUDGETS, ranked
 from reverie.values import replace
 
 COMPANION_BYTES = 4 << 20

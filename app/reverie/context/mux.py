@@ -21,9 +21,7 @@ from reverie.context.view import (
     State,
 )
 from reverie.memory.front_matter import description
-from reverie.memory.listing import IndexEntry, MemoryFile
-from reverie.memory.paths import memory_path
-from reverie.memory.usage import (
+from reverie.memory.hot_set import (
     BUDGETS,
     HotItem,
     HotSet,
@@ -35,6 +33,8 @@ from reverie.memory.usage import (
     ranked,
     unused,
 )
+from reverie.memory.listing import IndexEntry, MemoryFile
+from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens
 from reverie.values import replace
 

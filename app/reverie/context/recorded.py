@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from reverie.agents.claude.transcript import RECALL_BYTES, LoadedFile
+from reverie.agents.claude.attachments import RECALL_BYTES, LoadedFile
 from reverie.agents.memory_index import INDEX
 from reverie.agents.scopes import Scope
 from reverie.context.facts import ContextFacts, SessionRecord

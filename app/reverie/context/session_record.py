@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from reverie.agents.claude.attachments import LoadedContext, recorded
 from reverie.agents.claude.home import ClaudeHome
-from reverie.agents.claude.projects import running_sessions
-from reverie.agents.claude.transcript import LoadedContext, recorded
+from reverie.agents.claude.running_sessions import running_sessions
 from reverie.agents.scopes import ScopeContext
 from reverie.context.facts import SessionRecord
 from reverie.errors import UserError

@@ -28,7 +28,7 @@ from reverie.jobs.writer.state import coerced
 from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_reader import read_dump
 from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
-from reverie.memory.recording import WriteLog
+from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
 from reverie.settings import Settings
 from reverie.text.summaries import NOTHING, Phrase, phrase, plain
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
     from reverie.jobs.writer.state import Interval
-    from reverie.memory.store import WriteGuard
+    from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore
 

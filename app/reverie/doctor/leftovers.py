@@ -14,9 +14,9 @@ from reverie.doctor.facts import DoctorHome, Maker
 from reverie.errors import StoreError, UserError, user_error_from_os
 from reverie.files.atomic import atomic_write
 from reverie.files.directory import ensure_private, walk_paths
-from reverie.memory.recording import WriteLog
 from reverie.memory.scope_files import sha256_of_bytes
-from reverie.memory.store import write_locks
+from reverie.memory.write_guard import write_locks
+from reverie.memory.write_log import WriteLog
 
 _MOST_FILES = 10_000
 

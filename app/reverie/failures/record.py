@@ -13,7 +13,6 @@ Blocking, any thread. Failure: `UserError`; an unreadable crash record never blo
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -25,95 +24,15 @@ from typing import Any
 from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root, safe_name
 from reverie.agents.loki.records import LATEST_MS, read_object
 from reverie.errors import Unavailable, UserError, user_error_from_os
-from reverie.failures.crash import PrivatePlaces, minimal, newest_file, phase_of, redact_text, scrubbed
+from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
+from reverie.failures.git_remote import names_of, project_id_hash, remote_of
 from reverie.failures.lessons import error_entry, is_on
+from reverie.failures.redaction import PrivatePlaces, redact_text
 from reverie.files.atomic import replace_file
 from reverie.files.directory import Directory, SwappedError, is_directory, read_regular
 from reverie.files.locks import lock_beside
 from reverie.files.rooted import EscapesRoot, opened_below
 from reverie.values import Struct
-
-_LARGEST = 1 << 20
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_URL = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/:]*)(?::\d+)?/(.*)$", re.IGNORECASE)
-_WITH_USER = re.compile(r"^[^@]+@([^:]+):(.+)$")
-_WITH_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://([^/]+)(/.*)?$")
-_SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
-
-
-def remote_of(project: Path) -> str:
-    """Return the address of the remote `origin`, or else of the first; empty for none.
-
-    Only `.git/config` is read, without git; nothing raises, and an unreadable file has no remotes.
-    """
-    config = _git_directory(project) / "config"
-    try:
-        text = read_regular(config, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    found: dict[str, str] = {}
-    remote = None
-    for line in text.splitlines():
-        if section := _SECTION.match(line):
-            remote = (section[2] or "") if section[1].lower() == "remote" else None
-        elif remote is not None and (url := _URL.match(line)):
-            found.setdefault(remote, url[1].strip('"'))
-    return found.get("origin") or next(iter(found.values()), "")
-
-
-def normalised(remote: str) -> str:
-    """Return `host/path` of a remote, the host in lower case; empty for none.
-
-    Without scheme, user, port and `.git`.
-    """
-    match = _SCHEME.match(remote) or _SHORT.match(remote)
-    if match is None:
-        return remote.strip().removesuffix("/").removesuffix(".git")
-    path = match[2].strip("/").removesuffix(".git")
-    return f"{match[1].lower()}/{path}" if match[1] else path
-
-
-def project_id_hash(remote: str) -> str:
-    """Return the project id of crash records: SHA-256 of its remote as loki-mode spells it.
-
-    Without a remote, the hash is of `no-remote`. Unlike `normalised`, that spelling keeps user and port of an
-    address with a scheme.
-    """
-    return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()
-
-
-def _spelt(remote: str) -> str:
-    remote = remote.strip()
-    if match := _WITH_USER.match(remote):
-        remote = f"{match[1].lower()}/{match[2]}"
-    elif match := _WITH_SCHEME.match(remote):
-        remote = f"{match[1].lower()}{match[2] or ''}"
-    return remote.rstrip("/").removesuffix(".git").rstrip("/")
-
-
-def names_of(remote: str) -> tuple[str, ...]:
-    """Return names that may identify the repository: `owner/name`, and each of the two."""
-    path = [part for part in normalised(remote).split("/")[1:] if part]
-    if not path:
-        return ()
-    return tuple(dict.fromkeys(("/".join(path), *path)))
-
-
-def _git_directory(project: Path) -> Path:
-    """Return the directory of the repository's settings; for a worktree, that of its repository."""
-    git = project / ".git"
-    try:
-        told = read_regular(git, 4096).decode("utf-8", "replace")
-    except OSError:
-        return git
-    own = project / told.partition("gitdir:")[2].strip()
-    try:
-        common = read_regular(own / "commondir", 4096).decode("utf-8", "replace").strip()
-    except OSError:
-        return own
-    return own / common
-
 
 AGENT = "reverie"
 _GOAL_CHARS = 500

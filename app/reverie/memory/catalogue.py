@@ -22,311 +22,34 @@ import json
 import logging
 import os
 import sqlite3
-import stat
-import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import TypeVar
 
 from reverie.agents.base import Companion, Home, HomeContents
-from reverie.agents.reading import never_opened
 from reverie.agents.scopes import COMPANIONS, Caps, Scope, ScopeRoot
-from reverie.errors import NotRegularFileError, Unavailable, UserError, user_error_from_os
+from reverie.errors import UserError
 from reverie.files.directory import (
-    Directory,
     Stamp,
-    SwappedError,
-    at_rest,
-    ensure_private,
-    open_regular,
-    own_is_there,
-    real_path,
-    stamp_of,
 )
-from reverie.files.locks import file_lock
-from reverie.files.sqlite import make_private, refuse_irregular, use_wal, why
+from reverie.memory.catalogue_file import CatalogueDamaged, CatalogueFile
+from reverie.memory.catalogue_scan import (
+    SEARCHED_BYTES,
+    CatalogueScanner,
+    KnownVersion,
+    ReadFile,
+    read_below,
+    read_companion,
+)
 from reverie.memory.lint import CHECKED_BYTES, lint
-from reverie.memory.listing import NO_CAPS, Handle, LintFinding, ScopeScanner, dirty_rels, is_gone, read_entry
-from reverie.memory.search.query import index_parts, index_text
+from reverie.memory.listing import LintFinding, dirty_rels
+from reverie.memory.search.words import index_parts, index_text
 from reverie.text.summaries import readable_text
 from reverie.values import Struct, astuple
 
-_log = logging.getLogger("reverie.catalogue")
-
-
-# Increase with every change of the tables, of `memory.search.query`'s output, of the lint rules, or of the
-# files that are allowed in it: a catalogue of another version is removed whole.
-VERSION = 3
-_FORMER = "search.sqlite"
-"""The index of older versions, which may hold credentials that a file imported."""
-_BUSY_S = 5.0
-_LOCK_S = 120.0
-# Errors of the machine, not of the file.
-_MACHINE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_AUTH,
-    sqlite3.SQLITE_INTERRUPT,
-}
-# Contentless: the texts are on disk already. A changed file gets a new row; its old words stay in the word
-# lists until the next rebuild and lead to no row (deleting from a contentless table needs the old text, or a
-# newer SQLite than many systems have). Names are in a table of their own as well: a search for a common word
-# in one column would have to read the lists of all columns.
-_SCHEMA = f"""
-CREATE TABLE homes (home TEXT PRIMARY KEY, complete INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE files (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    home TEXT NOT NULL,
-    root TEXT NOT NULL,
-    rel BLOB NOT NULL,
-    scope TEXT NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    stamp TEXT NOT NULL,
-    read_ns INTEGER NOT NULL,
-    sha256 BLOB NOT NULL,
-    blob BLOB NOT NULL,
-    findings TEXT NOT NULL,
-    UNIQUE (home, root, rel)
-);
-CREATE INDEX files_by_time ON files (mtime_ns);
-CREATE VIRTUAL TABLE words USING fts5(
-    name, body, parts, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
-);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
-CREATE VIRTUAL TABLE names USING fts5(
-    name, content='', prefix='2 3', tokenize="unicode61 remove_diacritics 0 tokenchars '_'"
-);
-PRAGMA user_version = {VERSION};
-"""
-
-
-class CatalogueDamaged(Exception):
-    """The catalogue cannot be read and must be rebuilt."""
-
-
-class CatalogueFile:
-    """The database, one per profile, and its lock. Nothing is created before the first write."""
-
-    def __init__(self, path: Path, *, lock_dir: Path) -> None:
-        self.path = path
-        self._lock_dir = lock_dir
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection for queries; None where there is no catalogue (of this version) yet.
-
-        Raises `CatalogueDamaged`, `Unavailable`.
-        """
-        if not own_is_there(self.path):
-            yield None
-            return
-        with _database_errors(self.path), contextlib.closing(self._connect()) as connection:
-            # Nothing is ever written through this connection; only our own update creates the file.
-            connection.execute("PRAGMA query_only = ON")
-            yield connection if _version(connection) == VERSION else None
-
-    def state(self) -> tuple[int, ...]:
-        """Return a value that differs after each write, by any process."""
-        found: list[int] = []
-        for name in (self.path.name, f"{self.path.name}-wal"):
-            with contextlib.suppress(OSError):  # there is none now, which is a state as well
-                status = self.path.with_name(name).stat()
-                found += (status.st_ino, status.st_size, status.st_mtime_ns)
-        return tuple(found)
-
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open the one connection that writes, in manual transactions.
-
-        The file is created anew if it is missing or of another version. Raises `CatalogueDamaged`, `Busy`,
-        `Unavailable`.
-        """
-        ensure_private(self.path.parent)
-        with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S), _database_errors(self.path):
-            with contextlib.closing(self._connect()) as connection:
-                is_ours = _version(connection) == VERSION
-            if not is_ours:
-                self._remove()
-            with contextlib.closing(self._connect()) as connection:
-                use_wal(connection)
-                connection.execute("PRAGMA synchronous = NORMAL")
-                if not is_ours:
-                    connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-                yield connection
-
-    def remove(self) -> None:
-        """Delete the file; the next write creates it."""
-        with file_lock(self._lock_dir, self.path, timeout_s=_LOCK_S):
-            self._remove()
-
-    def _remove(self) -> None:
-        for name in (self.path.name, _FORMER):
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                try:
-                    self.path.with_name(name + suffix).unlink(missing_ok=True)
-                except OSError as error:
-                    title = "The damaged search index could not be removed."
-                    raise user_error_from_os(error, title) from error
-
-    def _connect(self) -> sqlite3.Connection:
-        refuse_irregular(self.path)
-        make_private(self.path)
-        return sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-@contextlib.contextmanager
-def _database_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        is_machine = code is not None and code & 0xFF in _MACHINE and code != sqlite3.SQLITE_IOERR_SHORT_READ
-        if not is_machine:
-            raise CatalogueDamaged(f"{path.name}: {error}") from error
-        cause, next_step = why(
-            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again.", path
-        )
-        title = "The search index cannot be used now."
-        raise Unavailable(title, cause=cause, next_step=next_step) from error
-
-
-# Maximum size of the searched part of a file. Text beyond an agent's own cap is shown to people, so it is
-# searched, too.
-SEARCHED_BYTES = 4 * 1024 * 1024
-
-
-class KnownVersion(NamedTuple):
-    """A file as it was last read. A named tuple, because there is one for each file of a home."""
-
-    stamp: Stamp
-    read_ns: int
-    """When it was read, in ns since the epoch; 0: it could not be read, so it is tried again."""
-    blob: bytes
-    """Git's raw id of its content; empty for a file that was not read whole."""
-
-    def still_holds(self, stamp: Stamp) -> bool:
-        """Return whether a file with this stamp certainly has the content that was read."""
-        return self.stamp == stamp and at_rest(stamp, self.read_ns)
-
-
-class ReadFile(Struct, frozen=True):
-    """A file that was read. `data`: its first bytes."""
-
-    rel: str
-    stamp: Stamp
-    read_ns: int
-    data: bytes
-
-    @property
-    def is_all(self) -> bool:
-        return self.stamp.size == len(self.data)
-
-    @property
-    def blob(self) -> bytes:
-        """The raw git id, as in `KnownVersion.blob`."""
-        if not self.is_all or not self.read_ns:
-            return b""
-        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()
-
-
-class CatalogueScanner(ScopeScanner):
-    """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
-
-    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; here a
-    file is read whole (up to a cap), and only if its row is no longer valid.
-    """
-
-    def __init__(
-        self,
-        root: ScopeRoot,
-        known: Mapping[str, KnownVersion],
-        take: Callable[[ReadFile], None],
-        *,
-        dirty: Container[str] = (),
-    ) -> None:
-        super().__init__(root, NO_CAPS, dirty=dirty)
-        self.seen: set[str] = set()
-        self._versions = known
-        self._give = take
-
-    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
-        stamp = stamp_of(entry.stat(follow_symlinks=False))
-        known = self._versions.get(rel)
-        if known is None or not known.still_holds(stamp) or rel in self._dirty:
-            now_ns = time.time_ns()
-            try:
-                status, data = read_entry(handle, entry.name, SEARCHED_BYTES)
-            except OSError as error:
-                if is_gone(error):
-                    return
-                # It cannot be read: its name is found, and it is tried again with every scan.
-                self._give(ReadFile(rel, stamp, 0, b""))
-            else:
-                self._give(ReadFile(rel, stamp_of(status), now_ns, data))
-        self.seen.add(rel)
-
-
-def read_below(
-    root: Path, rel: str, *, limit: int = SEARCHED_BYTES
-) -> ReadFile | Literal["directory"] | None:
-    """Read the file at `rel`, or return "directory"; None if neither exists.
-
-    Follows no symlink below `root`. Raises OSError if the state is unknown.
-    """
-    *folders, name = rel.split("/")
-    try:
-        with contextlib.ExitStack() as open_:
-            directory = open_.enter_context(Directory.open(root))
-            for folder in folders:
-                directory = open_.enter_context(directory.child(folder))
-            status = directory.lstat(name)
-            if stat.S_ISDIR(status.st_mode):
-                return "directory"
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            now_ns = time.time_ns()
-            try:
-                return ReadFile(rel, stamp_of(status), now_ns, directory.read(name, limit))
-            except PermissionError:
-                return ReadFile(rel, stamp_of(status), 0, b"")
-    except (FileNotFoundError, NotADirectoryError, SwappedError, NotRegularFileError):
-        return None
-
-
-def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
-    """Read a companion's file, following symlinks as its agent does.
-
-    None if it is missing, or must never be opened. Raises OSError if that is unknown.
-    """
-    real = Path(real_path(path))
-    if never_opened(path, real):
-        return None
-    now_ns, flags = time.time_ns(), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        with os.fdopen(open_regular(real, flags), "rb") as file:
-            return ReadFile(str(path), stamp_of(os.fstat(file.fileno())), now_ns, file.read(limit))
-    except PermissionError:
-        return ReadFile(str(path), stamp_of(real.stat()), 0, b"")
-    except (NotRegularFileError, IsADirectoryError):
-        return None
-    except OSError as error:
-        if is_gone(error):
-            return None
-        raise
-
-
 _BATCH = 500
+_log = logging.getLogger("reverie.catalogue")
 # SQLite counts up to here: the year 2262.
 _LATEST_NS = 2**63 - 1
 _INSERT = (

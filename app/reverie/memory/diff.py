@@ -1,4 +1,4 @@
-"""Comparison of versions of one file: a unified diff, blame, and the union of two versions.
+"""Comparison of versions of one file: differing words and lines, a unified diff, and blame.
 
 The diff is git's format and can be fed to `git apply`, except where a file is binary or not valid UTF-8
 (shown with U+FFFD: this is for reading; restoring takes bytes from the history).
@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Generic, Literal, TypeVar, get_args
 
-from reverie.memory.front_matter_rules import block_of
 from reverie.text.matching import differing, matching, ratio
 from reverie.values import Struct
 
@@ -297,156 +295,3 @@ def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
     for offset in range(len(old) - at_old):
         kept[at_new + offset] = at_old + offset
     return kept
-
-
-_BOM = "\ufeff"
-OTHER_FRONT_MATTER = "Front matter of the other version:"
-
-
-def text_of(data: bytes) -> str | None:
-    """Return the text of a note, None where it is no UTF-8 or holds a NUL."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def union(first: bytes, second: bytes) -> bytes | None:
-    """Merge two versions of a note into one with every line of both.
-
-    Common lines appear once; where the versions differ, the lines of the first come before those of the
-    second. The front matter stays the first version's; lines that only the second's has follow at the end, as
-    text. Lines are compared without their endings, and added lines get those of the first version. Returns
-    `first` itself where it has every line of `second` in the same order, and None for bytes that are not
-    text. `lost_lines` proves that no line is missing.
-    """
-    one, two = text_of(first), text_of(second)
-    if one is None or two is None:
-        return None
-    newline = "\r\n" if one.count("\r\n") * 2 > one.count("\n") else "\n"
-    bom = _BOM if one.startswith(_BOM) else ""
-    head, body = _parts(one.removeprefix(_BOM))
-    other_head, other_body = _parts(two.removeprefix(_BOM))
-    if not head:
-        # A note without front matter gets that of the other.
-        head, other_head = _with_endings(other_head, newline), ""
-    if head and (body or other_body):
-        head = "".join(_with_last_ending([head], newline))
-    kept = Counter(_content(text_lines(head)))
-    left = [line for line in _content(text_lines(other_head)) if _missing_once(kept, line)]
-    merged = _merged(text_lines(body), text_lines(other_body), newline)
-    if any(line.strip() for line in left):
-        head = "".join(_with_last_ending([head], newline))
-        merged = _with_last_ending(merged, newline)
-        merged += [newline, OTHER_FRONT_MATTER + newline, newline, *(line + newline for line in left)]
-    return (bom + head + "".join(merged)).encode("utf-8")
-
-
-def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
-    """Return the non-blank lines of `versions` that occur in `result` less often than in one of them."""
-    there = Counter(_content(text_lines(result.decode("utf-8", "replace").removeprefix(_BOM))))
-    lost: list[str] = []
-    for version in versions:
-        wanted = Counter(_content(text_lines(version.decode("utf-8", "replace").removeprefix(_BOM))))
-        lost += [line for line, count in wanted.items() if line.strip() and there[line] < count]
-    return tuple(lost)
-
-
-def _parts(text: str) -> tuple[str, str]:
-    """Split a text into front matter with its fences, and the rest."""
-    block = block_of(text) if not text.startswith(_BOM) else None
-    at = block.body_start if block is not None else 0
-    return text[:at], text[at:]
-
-
-def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[str]:
-    merged: list[str] = []
-    at = 0
-    for span in changed_spans(_content(first), _content(second)):
-        merged += first[at : span.old_end]
-        new = second[span.new_start : span.new_end]
-        if new:
-            merged = _with_last_ending(merged, newline)
-            merged += [_with_endings(line, newline) for line in new]
-        at = span.old_end
-    rest = list(first[at:])
-    return (_with_last_ending(merged, newline) if rest else merged) + rest
-
-
-def _with_last_ending(lines: list[str], newline: str) -> list[str]:
-    """Return the lines with an ending on the last one."""
-    if lines and not lines[-1].endswith("\n"):
-        return [*lines[:-1], lines[-1] + newline]
-    return lines
-
-
-def _with_endings(text: str, newline: str) -> str:
-    return text.replace("\r\n", "\n").replace("\n", newline)
-
-
-def text_lines(text: str) -> list[str]:
-    """Split into lines with their endings.
-
-    Only `\\n` ends a line, as for the agents, and for diff and merge.
-    """
-    *whole, last = text.split("\n")
-    return [line + "\n" for line in whole] + ([last] if last else [])
-
-
-def _content(lines: Iterable[str]) -> list[str]:
-    return [line.removesuffix("\n").removesuffix("\r") for line in lines]
-
-
-def _missing_once(kept: Counter[str], line: str) -> bool:
-    """Return whether `line` is missing from `kept`; if it is there, use up one of it."""
-    if kept[line] > 0:
-        kept[line] -= 1
-        return False
-    return True
-
-
-_LEAST_NEAR = 55.0
-_PART = 0.9
-"""Minimum likeness of near lines, in percent; and the weight of a likeness to a part of them."""
-_MOST_NEAR = 200
-_LONGEST_PART = 2_000
-MOST_PAIRS = 10_000_000_000
-"""Maximum number of pairs of characters to compare in all; `rapidfuzz` does 64 of them in one step."""
-
-
-def nearest_lines(text: str, wanted: str) -> str:
-    """Find the lines of `text` most like `wanted`, as many in a row as `wanted` has.
-
-    Empty where none are near, or where none of the first are and comparing more would take too long.
-    """
-    # Late: most traces have no such edit.
-    from rapidfuzz import fuzz
-
-    lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
-    if not wanted.strip() or count > _MOST_NEAR:
-        return ""
-    best, found, left = _LEAST_NEAR, "", MOST_PAIRS
-    for start in range(max(1, len(lines) - count + 1)):
-        window = "\n".join(lines[start : start + count])
-        left -= _pairs_compared(wanted, window)
-        if left < 0:
-            break
-        score = fuzz.ratio(wanted, window, score_cutoff=best)
-        if _is_short(wanted, window):
-            # Compared as a part as well, because omitted words change a short line most.
-            score = max(score, _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART))
-        if score > best:
-            best, found = score, window
-    return found
-
-
-def _pairs_compared(wanted: str, window: str) -> int:
-    """Estimate the pairs of characters that `nearest_lines` compares for one place."""
-    whole = len(wanted) * len(window) + len(window) + 1_000
-    return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
-
-
-def _is_short(wanted: str, window: str) -> bool:
-    """Return whether the two are also compared in parts, which takes the cube of their length."""
-    return max(len(wanted), len(window)) <= _LONGEST_PART

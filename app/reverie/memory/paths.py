@@ -7,10 +7,8 @@ on disk is enforced by `files.rooted`; both together are the security envelope o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
-from reverie.agents.scopes import COMPANIONS, Scope
+from reverie.agents.scopes import Scope
 from reverie.errors import PathRuleError
 from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
@@ -116,94 +114,3 @@ def utf16_key(text: str) -> bytes:
 def _refused(text: str, problem: str) -> PathRuleError:
     shown = text if len(text) <= 200 else text[:200] + "…"
     return PathRuleError(f"Invalid memory path {shown!r}:", cause=f"{problem}.", next_step=_NEXT_STEP)
-
-
-class MovePlan(Struct, frozen=True):
-    """The new path of each memory that would move, by its old path.
-
-    `clashes` are the old paths whose new place is taken; `refused` is the reason why nothing can move, empty
-    if something can.
-    """
-
-    targets: Mapping[str, str]
-    clashes: tuple[str, ...] = ()
-    refused: str = ""
-
-
-def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
-    """Plan moving `paths` into `folder` (memory paths); nothing raises.
-
-    A path inside a folder that moves too goes with it; a path that is there already stays.
-    """
-    chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
-    if any(folder == path or folder.startswith(path + "/") for path in chosen):
-        return MovePlan({}, refused="A folder cannot be moved into itself.")
-    moving = [path for path in chosen if path.rpartition("/")[0] != folder]
-    if not moving:
-        return MovePlan({}, refused="It is there already.")
-    targets: dict[str, str] = {}
-    clashes = []
-    for path in moving:
-        target = f"{folder}/{path.rpartition('/')[2]}"
-        if taken(target) or target in targets.values():
-            clashes.append(path)
-        targets[path] = target
-    return MovePlan(targets, tuple(clashes))
-
-
-def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
-    """Return the plan with a number in the name of each path that would clash."""
-    targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
-    for path in plan.clashes:
-        targets[path] = free_path(
-            plan.targets[path], lambda candidate: taken(candidate) or candidate in targets.values()
-        )
-    return MovePlan({path: targets[path] for path in plan.targets})
-
-
-def free_path(path: str, taken: Callable[[str], bool]) -> str:
-    """Return `notes 2.md` for `notes.md`, or the next number that is free."""
-    folder, slash, name = path.rpartition("/")
-    stem, dot, suffix = name.rpartition(".")
-    if not stem:
-        stem, dot, suffix = name, "", ""
-    number = 2
-    while taken(candidate := f"{folder}{slash}{stem} {number}{dot}{suffix}"):
-        number += 1
-    return candidate
-
-
-def _inside_another(path: str, paths: Sequence[str]) -> bool:
-    return any(path.startswith(other + "/") for other in paths)
-
-
-_OUTSIDE = f"{COMPANIONS}@"
-
-
-class CompanionPlace(Struct, frozen=True):
-    """The place of a companion in the history: `rel` below `directory`, kept under `key`."""
-
-    key: str
-    directory: Path
-    rel: str
-
-
-def companion_place(home_root: Path, path: Path) -> CompanionPlace:
-    """Return the place of one companion of a home in the history.
-
-    Companions in the home share one key. Those outside belong to a project and have a key for each directory,
-    because the history outlives a project that is moved, and no file's place may depend on the project it was
-    reached through. A companion outside is the entry in its own directory; a symlink that leads out of it is
-    not followed.
-    """
-    if path.is_relative_to(home_root):
-        return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
-    import hashlib  # late: it loads a library that the names are painted without
-
-    directory = str(path.parent).encode("utf-8", "surrogateescape")
-    return CompanionPlace(f"{_OUTSIDE}{hashlib.sha256(directory).hexdigest()[:16]}", path.parent, path.name)
-
-
-def is_of_companions(key: str) -> bool:
-    """Return whether a key of the history belongs to companions, in the home or outside."""
-    return key == COMPANIONS or key.startswith(_OUTSIDE)

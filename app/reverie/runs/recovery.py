@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from reverie.clock import Clock
 from reverie.errors import Busy, Unavailable, UserError
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, ops_of
 from reverie.runs.record import RunRecord, RunStore, not_applied

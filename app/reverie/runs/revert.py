@@ -25,7 +25,7 @@ from reverie.errors import Conflict, StoreError, UserError
 from reverie.memory.diff import lines_of
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange, in_order, sha256_of_bytes
-from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes
+from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes
 from reverie.runs.journal import FileIntent, Journal
 from reverie.runs.parts import (
     Parts,

@@ -35,8 +35,8 @@ from reverie.errors import Busy, Conflict, UserError
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
-from reverie.memory.store import WriteGuard
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import WriteGuard
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Journal, UsageDelta
 from reverie.runs.record import (

@@ -44,8 +44,9 @@ from reverie.files.atomic import checkpoint, make_mark, refuse_write_protected, 
 from reverie.files.directory import SwappedError, own_is_there
 from reverie.files.rooted import RootedDirectory, opened_below
 from reverie.memory.paths import is_hidden, memory_path
-from reverie.memory.scope_files import FileChange, RecordFiles, ScopeFiles, in_order, sha256_of_bytes
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.record_files import RecordFiles
+from reverie.memory.scope_files import FileChange, ScopeFiles, in_order, sha256_of_bytes
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.fence import fenced
 from reverie.runs.journal import Contents, FileIntent, Journal, UsageDelta, load_journal, save_journal
 from reverie.values import Struct, replace

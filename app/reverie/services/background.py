@@ -40,7 +40,8 @@ from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, c
 from reverie.jobs.writer.service import WriterDependencies, WriterService
 from reverie.jobs.writer.state import OwnMarks
 from reverie.llm.trace_store import Dumps
-from reverie.memory.recording import AGENT, OUTSIDE
+from reverie.memory.recording import AGENT
+from reverie.memory.write_log import OUTSIDE
 from reverie.services.container import HomeContainer
 from reverie.services.models import AUTO, RULES, ModelChoice, Models, own_instructions
 from reverie.settings import System1Settings, load_settings

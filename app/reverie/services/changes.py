@@ -39,8 +39,10 @@ from reverie.memory.history.roots import FileVersion
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.recording import why_not_kept
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
-from reverie.memory.store import MemoryStore, ReadOnlyStore, refuse_untouchable, write_locks
+from reverie.memory.store import MemoryStore
+from reverie.memory.store_refusals import refuse_untouchable
 from reverie.memory.usage_rules import UNUSED, MemoryUsage, written
+from reverie.memory.write_guard import ReadOnlyStore, write_locks
 from reverie.runs.journal import FileIntent, Journal, UsageDelta, load_journal
 from reverie.runs.revert import taken_back
 from reverie.runs.transaction import Recovered, Transaction

@@ -26,7 +26,7 @@ from reverie.jobs.notes.service import NotesOutcome
 from reverie.jobs.writer.service import WriterOutcome
 from reverie.memory.listing import MemoryFile, ScopeListing
 from reverie.memory.paths import memory_path, utf16_key
-from reverie.memory.store import rule_under
+from reverie.memory.write_guard import rule_under
 from reverie.runs.card import ReportCard
 from reverie.runs.parts import Parts
 from reverie.runs.record import RunRecord, RunResult

@@ -32,10 +32,13 @@ from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.history.history import History
-from reverie.memory.recording import DiskChangeListener, Snapshots, WriteLog
-from reverie.memory.scope_files import ScopeFiles, run_files
-from reverie.memory.store import PERMISSIONS, MemoryStore, WriteGuard, write_locks
+from reverie.memory.record_files import run_files
+from reverie.memory.recording import DiskChangeListener, Snapshots
+from reverie.memory.scope_files import ScopeFiles
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
+from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
+from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
 from reverie.runs.activity import Activity
 from reverie.runs.journal import Images

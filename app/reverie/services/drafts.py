@@ -42,8 +42,8 @@ from reverie.files.directory import ensure_private, read_regular
 from reverie.files.locks import ProcessId, is_alive, process_id, this_process
 from reverie.memory.history.repository import merge_versions
 from reverie.memory.paths import memory_path, parse_memory_path
-from reverie.memory.recording import WriteLog
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
 from reverie.services.views import DRAFT_NAME, Draft, FileText, LostSave, Offer, Offers, draft_name
 from reverie.values import Struct, replace

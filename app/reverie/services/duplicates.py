@@ -31,10 +31,10 @@ from reverie.jobs.consolidate.rules.similarity import (
     said_lines,
     split_text,
 )
-from reverie.memory.diff import lost_lines, union
 from reverie.memory.listing import NameScanner, no_check, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.union import lost_lines, union
 from reverie.memory.usage_rules import UNUSED
 from reverie.runs.retention import line_key
 from reverie.services.changes import ChangeSet

@@ -33,11 +33,13 @@ from reverie.files.directory import Directory, SwappedError, is_link, real_path
 from reverie.files.locks import file_lock
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_sources import WatchTarget
-from reverie.memory.paths import MemoryPath, companion_place, memory_path, parse_memory_path
+from reverie.memory.companion_places import companion_place
+from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.recording import never_kept
 from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_text
-from reverie.memory.store import MemoryStore, ReadOnlyStore
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.resources import resource
 from reverie.runs.journal import Journal
 from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path

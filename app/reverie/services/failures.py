@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AntiPattern
-from reverie.agents.loki.anti_patterns import repeated, united
+from reverie.agents.loki.duplicates import repeated, united
 from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
     anti_patterns_of,

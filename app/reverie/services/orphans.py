@@ -27,10 +27,10 @@ from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.directory import is_directory
 from reverie.files.rooted import DirectoryEntry, RootedDirectory
 from reverie.files.sidecar import Sidecar
-from reverie.memory.diff import lost_lines, text_of, union
 from reverie.memory.listing import no_check
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.union import lost_lines, text_of, union
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
 from reverie.services.views import (

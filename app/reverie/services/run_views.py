@@ -43,10 +43,12 @@ from reverie.jobs.consolidate.review import (
 )
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.writer.service import writer_lease_name
-from reverie.memory.diff import WordSpans, invisible_differences, is_binary, text_lines, word_spans
+from reverie.memory.companion_places import is_of_companions
+from reverie.memory.diff import WordSpans, invisible_differences, is_binary, word_spans
 from reverie.memory.history.reader import CommitSteps, Cursor, FileStep, HistoryPlace
-from reverie.memory.paths import ROOT, is_of_companions, memory_path
+from reverie.memory.paths import ROOT, memory_path
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.union import text_lines
 from reverie.runs.activity import ActivityEntry
 from reverie.runs.card import ReportCard, card_from_json, sentence
 from reverie.runs.parts import Parts, hunk_count

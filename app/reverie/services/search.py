@@ -26,28 +26,17 @@ from typing import TYPE_CHECKING
 from reverie.agents.scopes import COMPANIONS, Scope, ScopeRoot
 from reverie.errors import UserError
 from reverie.files.watch import Changes
-from reverie.memory.catalogue import (
-    SEARCHED_BYTES,
-    CatalogueDamaged,
-    FileCatalogue,
-    UpdateObserver,
-    UpdateStopped,
-    companion_rel,
-    read_companion,
-)
+from reverie.memory.catalogue import FileCatalogue, UpdateObserver, UpdateStopped, companion_rel
+from reverie.memory.catalogue_file import CatalogueDamaged
+from reverie.memory.catalogue_scan import SEARCHED_BYTES, read_companion
 from reverie.memory.listing import is_gone, read_rel, scope_usage
 from reverie.memory.paths import memory_path
-from reverie.memory.recording import OUTSIDE
-from reverie.memory.search.index import WHOLE, Doc, Group, Loose, SearchLimits, find, find_loose, passage
-from reverie.memory.search.query import (
-    SearchQuery,
-    Snippet,
-    parse_query,
-    regex_hits,
-    snippet,
-    snippet_of,
-    term_hits,
-)
+from reverie.memory.search.hits import regex_hits, term_hits
+from reverie.memory.search.index import WHOLE, Doc, Loose, SearchLimits, find, find_loose
+from reverie.memory.search.loose import Group, passage
+from reverie.memory.search.query import SearchQuery, parse_query
+from reverie.memory.search.snippets import Snippet, snippet, snippet_of
+from reverie.memory.write_log import OUTSIDE
 from reverie.services.container import shown_contexts
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.text.summaries import readable_text

@@ -18,18 +18,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, UserError
+from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.memory.diff import blame, is_binary, unified
 from reverie.memory.history.reader import Cursor, HistoryPlace, LogEntry
 from reverie.memory.history.repository import Commit, libgit2
 from reverie.memory.listing import no_check
-from reverie.memory.paths import (
-    ROOT,
-    companion_place,
-    is_of_companions,
-    memory_path,
-    parse_memory_path,
-    utf16_key,
-)
+from reverie.memory.paths import ROOT, memory_path, parse_memory_path, utf16_key
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.runs.record import RunKind
 from reverie.services.container import rooted_files, roots_of

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import Transcripts, TranscriptSource
 from reverie.agents.capabilities import AgentJob
-from reverie.agents.transcripts import (
+from reverie.agents.transcript_pages import (
     PAGE_CHARS,
     PAGE_MESSAGES,
     Page,
@@ -61,8 +61,9 @@ from reverie.llm.trace_reader import Dump, dump_of, read_dump
 from reverie.llm.trace_timeline import Timeline, timeline_of
 from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
 from reverie.llm.vault import Vault
-from reverie.memory.diff import WordSpans, nearest_lines, unified, word_spans
+from reverie.memory.diff import WordSpans, unified, word_spans
 from reverie.memory.listing import no_check
+from reverie.memory.nearest_lines import nearest_lines
 from reverie.services.views import ConsentView, ReplayRequest
 from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct, replace

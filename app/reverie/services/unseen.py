@@ -22,14 +22,16 @@ from reverie.files.directory import Directory
 from reverie.files.sidecar import Sidecar
 from reverie.files.watch import Changes
 from reverie.files.watch_sources import WatchTarget
-from reverie.memory.diff import changed_spans, text_lines, text_of
+from reverie.memory.companion_places import companion_place
+from reverie.memory.diff import changed_spans
 from reverie.memory.history.history import History
 from reverie.memory.history.reader import HistoryPlace, LogEntry
 from reverie.memory.history.repository import Commit
 from reverie.memory.history.roots import LARGEST_BYTES, VersionChange
-from reverie.memory.paths import companion_place
-from reverie.memory.recording import AGENT, WriteLog
+from reverie.memory.recording import AGENT
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.union import text_lines, text_of
+from reverie.memory.write_log import WriteLog
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer, rooted_files, roots_of
 from reverie.services.edits import companion_targets

@@ -22,7 +22,7 @@ from reverie.jobs.consolidate.review import GroupKind, MergedLine, Review
 from reverie.memory.diff import InvisibleKind, WordSpans
 from reverie.memory.listing import LintFinding, ScopeListing
 from reverie.memory.scope_files import sha256_of_text
-from reverie.memory.search.query import Snippet
+from reverie.memory.search.snippets import Snippet
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.card import CardCounts, ReportCard
 from reverie.runs.journal import Journal

@@ -36,11 +36,12 @@ from campaign.agents.claude_program import (
     writes_memory,
 )
 from helpers.context_homes import view_at
+from reverie.agents.claude.attachments import RECALL_BYTES, recorded
 from reverie.agents.claude.consolidation import read_lock
 from reverie.agents.claude.home import ClaudeHome
 from reverie.agents.claude.locations import LOCK_NAME
+from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.claude.settings import Machine
-from reverie.agents.claude.transcript import RECALL_BYTES, ClaudeReadable, recorded
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.clock import DAY_MS
 

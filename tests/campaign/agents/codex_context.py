@@ -26,7 +26,8 @@ from campaign.agents.codex_program import (
     make_project,
 )
 from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.store import memory_pieces, trimmed, version_in_use
+from reverie.agents.codex.prompt import memory_pieces, trimmed
+from reverie.agents.codex.store import version_in_use
 from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.compose import open_parts
 from reverie.context.gather import gather

@@ -526,7 +526,7 @@ def codex_holds(at: World) -> Outcome:
 
 def we_hold(at: World) -> Outcome:
     """While a write of ours holds the lock, Codex leaves its job waiting, and does it at the next start."""
-    from reverie.memory.store import write_locks
+    from reverie.memory.write_guard import write_locks
 
     problems: list[str] = []
     at.model.consolidation = Consolidation()

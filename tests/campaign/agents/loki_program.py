@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from reverie.failures import crash
+from reverie.failures.git_remote import project_id_hash
 from reverie.failures.lessons import retrieve
-from reverie.failures.record import project_id_hash
 
 from .base import Outcome, Programs
 

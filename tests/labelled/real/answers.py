@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from labelled.real.extract import Half, RealNote, half_of
-from reverie.agents.mux.config import project_dir_name
+from reverie.agents.mux.names import project_dir_name
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labelled.real.extract import Half, RealNote
-from reverie.memory.lint import hidden_characters, instruction_lines, spelled_by_tags, without_invisible
+from reverie.memory.hidden_characters import hidden_characters, spelled_by_tags, without_invisible
+from reverie.memory.instruction_lines import instruction_lines
 from reverie.text.redact import find_secrets, marked_secrets, redact
 
 _HERE = Path(__file__).parent

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from helpers.claude_transcripts import Chat
-from reverie.agents.claude.transcript import MOST_BYTES, ClaudeReadable, LoadedContext, recorded
+from reverie.agents.claude.attachments import MOST_BYTES, LoadedContext, recorded
+from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.transcripts import Message, ReadStatistics, without_escapes
 from reverie.errors import Unavailable
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.claude_home import newer_topic, topic
-from reverie.agents.claude.home import comparable_text
+from reverie.agents.claude.comparable import comparable_text
 
 BODY = "A fact.\n"
 SAYS = f"---\ndescription: what it says\n---\n{BODY}"

@@ -14,17 +14,12 @@ from hypothesis import strategies as st
 from helpers.claude_transcripts import SESSION, Chat, jsonl, name_of, use
 from helpers.isolation import TEST_PROFILE
 from helpers.profiles import examples
+from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.claude.projects import listed
-from reverie.agents.claude.transcript import (
-    ClaudeReadable,
-    SessionScan,
-    Usage,
-    entries,
-    entry_of,
-    session_head,
-    usage_of,
-)
-from reverie.agents.transcripts import Message, ReadStatistics, decoded_rows, rows_of
+from reverie.agents.claude.session_counts import SessionScan
+from reverie.agents.claude.transcript import Usage, entries, entry_of, session_head, usage_of
+from reverie.agents.transcript_lines import decoded_rows, rows_of
+from reverie.agents.transcripts import Message, ReadStatistics
 from reverie.errors import Unavailable
 
 

@@ -40,8 +40,9 @@ from reverie.agents.transcripts import ReadStatistics
 from reverie.compose import open_parts
 from reverie.errors import StoreError, Unavailable
 from reverie.files.rooted import RootedDirectory
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.listing import names_only, scan_scope
-from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.store import MemoryStore
 from reverie.profile import Profile
 
 GONE = "/projects/demo"

@@ -15,25 +15,19 @@ import pytest
 
 from helpers.rollouts import call, event, line, meta, result, said, write_rollout
 from reverie.agents.codex.home import CodexHome
+from reverie.agents.codex.messages import CodexReadable, cited
 from reverie.agents.codex.threads import rollout_finder
 from reverie.agents.codex.transcript import (
     MOST_SEGMENTS,
-    CodexReadable,
-    cited,
     history_of,
     is_typed,
     rollout_head,
     rollout_id_of,
     thread_id_of,
 )
-from reverie.agents.transcripts import (
-    Citation,
-    Message,
-    PagedTranscript,
-    ReadStatistics,
-    says,
-    transcript_lines,
-)
+from reverie.agents.transcript_lines import transcript_lines
+from reverie.agents.transcript_pages import PagedTranscript, says
+from reverie.agents.transcripts import Citation, Message, ReadStatistics
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "codex-rollouts"
 CODEX_SAYS: dict[str, Any] = json.loads((SAMPLES / "said-by-codex.json").read_text(encoding="utf-8"))

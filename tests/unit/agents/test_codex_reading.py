@@ -22,8 +22,11 @@ from helpers.rollouts import (
     stamp,
     write_rollout,
 )
-from reverie.agents.codex.transcript import CodexReadable, record_of, rollout_head, thread_id_of
-from reverie.agents.transcripts import HELD, LINE_BYTES, SHOWN_CHARS, Message, ReadStatistics
+from reverie.agents.codex.messages import CodexReadable
+from reverie.agents.codex.transcript import record_of, rollout_head, thread_id_of
+from reverie.agents.tool_pairing import HELD
+from reverie.agents.transcript_lines import LINE_BYTES
+from reverie.agents.transcripts import SHOWN_CHARS, Message, ReadStatistics
 from reverie.errors import Unavailable
 
 THREAD = "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"

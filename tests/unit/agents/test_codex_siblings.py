@@ -8,7 +8,7 @@ import pytest
 
 from helpers.codex_home import NOW_S, CodexHomeMaker
 from reverie.agents.codex.home import CodexHome
-from reverie.agents.codex.store import MOST_DIRECTORIES, MOST_FILES, READ_ONLY, sibling_names
+from reverie.agents.codex.siblings import MOST_DIRECTORIES, MOST_FILES, READ_ONLY, sibling_names
 from reverie.compose import open_parts
 from reverie.errors import StoreError
 from reverie.profile import Profile

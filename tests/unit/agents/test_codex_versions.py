@@ -41,7 +41,7 @@ from reverie.memory.commands import MemoryCommands
 from reverie.memory.lint import lint
 from reverie.memory.listing import names_only, scan_scope
 from reverie.memory.scope_files import FileChange
-from reverie.memory.store import PATIENCE_S, ReadOnlyStore, refuse_while_agent_writes, write_locks
+from reverie.memory.write_guard import PATIENCE_S, ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.runs.transaction import Recovered, Transaction

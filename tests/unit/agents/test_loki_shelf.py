@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, record_of, record_text
+from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text
+from reverie.agents.loki.record_text import record_of, record_text
 from reverie.errors import StoreError
 
 SHELF = AntiPatternRecords()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import Home, HomeContents
-from reverie.agents.mux.config import project_dir_name
 from reverie.agents.mux.home import MuxHome
+from reverie.agents.mux.names import project_dir_name
 from reverie.agents.scopes import ProjectGap, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import Unavailable
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.ordinary_user import without_power
 from helpers.samples import copy_sample
-from reverie.agents.mux.config import detect, existing_home_roots, resolve_home_root
+from reverie.agents.mux.locations import detect, existing_home_roots, resolve_home_root
 
 DEV = {"NODE_ENV": "development"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helpers.samples import SAMPLES
-from reverie.agents.mux.config import dream_enabled, dream_model
+from reverie.agents.mux.models import dream_enabled, dream_model
 
 OWN, HOME, WORKSPACE, APP = "openai:own", "anthropic:home", "ollama:qwen3:8b", "openrouter:a/app"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.agents.mux.config import (
+from reverie.agents.mux.names import (
     base_name,
     is_plain_component,
     js_trim,

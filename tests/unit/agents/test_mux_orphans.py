@@ -10,8 +10,8 @@ import pytest
 
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import LostStore
-from reverie.agents.mux.config import project_dir_name
 from reverie.agents.mux.home import MuxHome
+from reverie.agents.mux.names import project_dir_name
 from reverie.agents.scopes import ProjectGap, Scope, ScopeContext
 from reverie.errors import Unavailable
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.mux.transcript import MuxReadable
+from reverie.agents.mux.messages import MuxReadable
 from reverie.agents.transcripts import Message, ReadStatistics
 
 

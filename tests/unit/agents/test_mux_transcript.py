@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reverie.agents.transcripts as transcript_lines
+import reverie.agents.transcript_lines as transcript_lines
 from helpers.profiles import examples
 from helpers.samples import copy_sample
 from reverie.agents.mux.transcript import MuxTranscript

@@ -9,15 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.transcripts import (
-    PAGE_CHARS,
-    Message,
-    PagedTranscript,
-    ReadStatistics,
-    ToolUse,
-    is_prompt,
-    says,
-)
+from reverie.agents.transcript_pages import PAGE_CHARS, PagedTranscript, is_prompt, says
+from reverie.agents.transcripts import Message, ReadStatistics, ToolUse
 
 
 class Made:

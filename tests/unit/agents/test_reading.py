@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.reading import Glob, directory_names, file_names, read_json
+from reverie.agents.path_patterns import Glob
+from reverie.agents.reading import directory_names, file_names, read_json
 from reverie.files.directory import read_regular
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from helpers.chats import Chat, chat_row
 from helpers.profiles import examples
-from reverie.agents.mux import transcript as tail_module
-from reverie.agents.mux.transcript import TranscriptTail, newest_rows
+from reverie.agents.mux import tail as tail_module
+from reverie.agents.mux.tail import TranscriptTail, newest_rows
 from reverie.agents.transcripts import TailPosition
 from reverie.errors import UserError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.agents.reading import never_opened
+from reverie.agents.never_opened import never_opened
 
 CREDENTIALS = [
     "/u/.env", "/u/shop/.env.local", "/u/shop/.env.production", "/u/prod.env", "/u/.envrc", "/u/.netrc",

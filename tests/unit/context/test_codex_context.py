@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.codex_home import CodexHomeMaker
 from helpers.samples import snapshot
-from reverie.agents.codex.store import (
+from reverie.agents.codex.prompt import (
     PIECE_BYTES,
     loaded_summary,
     memory_pieces,
@@ -21,8 +21,8 @@ from reverie.agents.codex.store import (
     tokens_of,
     trimmed,
     truncated_in_the_middle,
-    version_in_use,
 )
+from reverie.agents.codex.store import version_in_use
 from reverie.compose import open_parts
 from reverie.context.gather import gather
 from reverie.context.recipes import assemble

@@ -56,7 +56,7 @@ from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.watch import Changes
 from reverie.llm.provider import ProviderError
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.services import service_made_by
 from reverie.services.views import LostSave
 

@@ -12,8 +12,9 @@ import pytest
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker
 from helpers.samples import copy_sample, snapshot
 from reverie.failures import crash
-from reverie.failures.crash import PrivatePlaces
-from reverie.failures.record import capture, names_of, normalised, places_of, project_id_hash, remote_of
+from reverie.failures.git_remote import names_of, normalised, project_id_hash, remote_of
+from reverie.failures.record import capture, places_of
+from reverie.failures.redaction import PrivatePlaces
 
 PLACES = PrivatePlaces("/srv/work/night-bus", "/srv/people/ada", ("nightowl/night-bus",))
 PYTHON_STACK = """Traceback (most recent call last):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.agents.loki.anti_patterns import repeated
+from reverie.agents.loki.duplicates import repeated
 from reverie.services.failures import merged
 
 SAME = {"pattern": "Avoid: IterationError", "category": "anti-pattern"}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from helpers.planted import PLACES, many_survivors, survivors, survivors_in_disguise
 from helpers.profiles import examples
-from reverie.failures.crash import PrivatePlaces, redact_text, redact_value, scrubbed
+from reverie.failures.crash import scrubbed
+from reverie.failures.redaction import PrivatePlaces, redact_text, redact_value
 
 A20, A30, A40 = (
     "abcdefghij0123456789",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from helpers.benches import NOW, Time, sample_parts, workspace
-from reverie.agents.mux.transcript import newest_memory_calls
+from reverie.agents.mux.memory_calls import newest_memory_calls
 from reverie.errors import StoreError
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer

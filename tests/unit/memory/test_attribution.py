@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from helpers.expect_log import ExpectLog
-from reverie.memory.recording import OUTSIDE, WriteLog
+from reverie.memory.write_log import OUTSIDE, WriteLog
 
 
 def test_a_content_is_attributed_to_who_announced_it_last(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.diff import InvisibleKind, invisible_differences, invisible_in, nearest_lines, unified
+from reverie.memory.diff import InvisibleKind, invisible_differences, invisible_in, unified
+from reverie.memory.nearest_lines import nearest_lines
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="the git command is not installed")
 

@@ -11,8 +11,9 @@ from helpers.foreign_home import ForeignHome, make_foreign_home
 from reverie.agents.scopes import FileRule, Scope
 from reverie.errors import StoreError
 from reverie.files.rooted import RootedDirectory
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.scope_files import sha256_of_text
-from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.store import MemoryStore
 
 MADE = FileRule("generated", "The agent makes this file anew.")
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from reverie.clock import fixed_clock
 from reverie.errors import StoreError
 from reverie.files.directory import stamp_of
-from reverie.memory.catalogue import KnownVersion
+from reverie.memory.catalogue_scan import KnownVersion
 from reverie.memory.history.history import History, SnapshotSource
 
 NOW_MS = 1_784_000_000_000

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.usage import (
+from reverie.memory.hot_set import (
     BUDGETS,
     HALF_LIFE_MS,
     Budgets,

@@ -11,8 +11,9 @@ from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict
 from reverie.files.directory import Directory
 from reverie.files.rooted import RootedDirectory
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.scope_files import sha256_of_text
-from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.store import MemoryStore
 
 PATH = "/memories/global/own.md"
 THEIRS = "an agent wrote this\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.memory import front_matter as frontmatter
-from reverie.memory.diff import OTHER_FRONT_MATTER, lost_lines, union
+from reverie.memory.union import OTHER_FRONT_MATTER, lost_lines, union
 
 line = st.sampled_from(["", "a", "b", "b ", "# t", "---", "description: x", "k: 1", "é", "\ufeffz", "\r"])
 ending = st.sampled_from(["\n", "\r\n"])

@@ -10,7 +10,8 @@ from helpers.profiles import examples
 from helpers.samples import SAMPLES
 from reverie.agents.claude.home import CAPS as CLAUDE_CAPS
 from reverie.agents.scopes import Caps
-from reverie.memory.lint import MAX_SHOWN_PER_KIND, instruction_lines, lint
+from reverie.memory.instruction_lines import instruction_lines
+from reverie.memory.lint import MAX_SHOWN_PER_KIND, lint
 from reverie.memory.listing import LintFinding
 from reverie.values import astuple, replace
 

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.benches import sample_parts
 from reverie.files.directory import stamp_of
-from reverie.memory import catalogue as module
+from reverie.memory import catalogue_scan
 from reverie.memory.lint import lint
 from reverie.memory.listing import with_reason
 from reverie.services.container import HomeContainer
@@ -88,7 +88,7 @@ def test_times_of_any_size_are_known(parts: HomeContainer) -> None:
 def test_a_file_that_was_not_read_whole_has_no_hash_of_git(
     parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SEARCHED_BYTES", 10)
+    monkeypatch.setattr(catalogue_scan, "SEARCHED_BYTES", 10)
     note = directory(parts) / "note.md"
     note.write_text("longer than ten bytes")
     feed(parts)
@@ -171,7 +171,7 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(parts: HomeContainer) -> 
 def test_the_history_reads_a_file_that_the_catalogue_did_not_read_whole(
     parts: HomeContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SEARCHED_BYTES", 10)
+    monkeypatch.setattr(catalogue_scan, "SEARCHED_BYTES", 10)
     (directory(parts) / "note.md").write_text("longer than ten bytes")
     feed(parts)
     settle(parts)

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.benches import sample_parts, workspace
 from reverie.agents.scopes import ScopeContext
-from reverie.memory.usage import FILE, MOST_GONE, Tally
+from reverie.memory.own_uses import FILE, MOST_GONE, Tally
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits

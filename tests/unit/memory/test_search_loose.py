@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.memory.search.index import Group, loose_words, passage, stem
-from reverie.memory.search.query import folded, parse_query
+from reverie.memory.search.loose import Group, loose_words, passage, stem
+from reverie.memory.search.query import parse_query
+from reverie.memory.search.words import folded
 
 
 def words(text: str) -> list[str]:

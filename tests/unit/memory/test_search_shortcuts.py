@@ -17,8 +17,10 @@ from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Scope
 from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.search import index as search_index
+from reverie.memory.search.hits import term_hits
 from reverie.memory.search.index import Doc, SearchLimits, find
-from reverie.memory.search.query import SearchToken, Term, folded, parse_query, parts, term_hits, tokens
+from reverie.memory.search.query import Term, parse_query
+from reverie.memory.search.words import SearchToken, folded, parts, tokens
 
 DAY_NS = 24 * 3_600_000_000_000
 NOW_NS = 20_000 * DAY_NS

@@ -11,19 +11,9 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.agents.scopes import Scope
-from reverie.memory.search.query import (
-    WIDTH,
-    Changed,
-    SearchQuery,
-    folded,
-    index_parts,
-    index_text,
-    parse_query,
-    parts,
-    regex_problem,
-    snippet,
-    tokens,
-)
+from reverie.memory.search.query import Changed, SearchQuery, parse_query, regex_problem
+from reverie.memory.search.snippets import WIDTH, snippet
+from reverie.memory.search.words import folded, index_parts, index_text, parts, tokens
 
 DAY_NS = 24 * 3_600_000_000_000
 HAN = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x4E40), min_size=1, max_size=8)

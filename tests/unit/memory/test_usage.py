@@ -22,7 +22,8 @@ from helpers.foreign_home import make_foreign_home
 from helpers.profiles import examples
 from helpers.samples import copy_sample, snapshot
 from reverie.agents.base import Home
-from reverie.agents.mux.home import MuxHome, MuxStores
+from reverie.agents.mux.home import MuxHome
+from reverie.agents.mux.stores import MuxStores
 from reverie.errors import Conflict, Unavailable, UserError
 from reverie.files.atomic import set_observer
 from reverie.memory.usage import LEDGER, UsageLog

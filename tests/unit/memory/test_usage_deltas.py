@@ -11,19 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.usage import LedgerFile
-from reverie.memory.usage_rules import (
-    MAX_AGE_MS,
-    MAX_DELTAS,
-    UNUSED,
-    Delta,
-    Ledger,
-    MemoryUsage,
-    put,
-    put_back,
-    usage_of,
-)
-from reverie.memory.usage_rules import judged as left_of
+from reverie.memory.ledger import MAX_AGE_MS, MAX_DELTAS, Delta, Ledger, put_back
+from reverie.memory.ledger import judged as left_of
+from reverie.memory.ledger_file import LedgerFile
+from reverie.memory.usage_rules import UNUSED, MemoryUsage, put, usage_of
 from reverie.values import replace
 
 NOW = 1_787_300_000_000

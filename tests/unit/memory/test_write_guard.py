@@ -11,7 +11,7 @@ from reverie.agents.base import Home
 from reverie.agents.mux.home import MuxHome
 from reverie.agents.scopes import Refusal, Scope, ScopeRoot
 from reverie.errors import StoreError
-from reverie.memory.store import ReadOnlyStore, WriteGuard
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard
 from reverie.values import replace
 
 OF_HOME = Refusal("unknown-layout", "", "Nothing was written.", "config.json has version 2.", "Ask first.")

@@ -19,7 +19,7 @@ from reverie.agents.base import Companion
 from reverie.agents.scopes import COMPANIONS
 from reverie.compose import open_parts
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
-from reverie.memory.paths import companion_place, is_of_companions
+from reverie.memory.companion_places import companion_place, is_of_companions
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import CompanionFiles, companion_targets

@@ -12,7 +12,7 @@ from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.errors import Conflict, StoreError, Unavailable
 from reverie.jobs.consolidate.rules.similarity import same_body
-from reverie.memory.diff import lost_lines
+from reverie.memory.union import lost_lines
 from reverie.services.container import HomeContainer
 from reverie.services.duplicates import DuplicateFile, DuplicateGroup, DuplicateProgress, DuplicateService
 

@@ -13,7 +13,7 @@ from helpers.benches import NOW, again, sample_parts
 from helpers.expect_log import ExpectLog
 from helpers.turns import append_rows, chat_row, say_turns
 from helpers.watching import wait_until
-from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.mux.tail import TranscriptTail
 from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.compose import open_parts
 from reverie.errors import StoreError

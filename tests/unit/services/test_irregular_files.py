@@ -15,8 +15,9 @@ from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.llm.trace_store import TraceStore
 from reverie.memory.history.repository import DamagedHistoryError, Repository, create
-from reverie.memory.usage import LedgerFile, OwnUses
-from reverie.memory.usage_rules import Ledger
+from reverie.memory.ledger import Ledger
+from reverie.memory.ledger_file import LedgerFile
+from reverie.memory.own_uses import OwnUses
 from reverie.profile import Profile
 from reverie.runs.journal import Images, load_journal
 from reverie.runs.record import RunStore

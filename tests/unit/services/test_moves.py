@@ -9,7 +9,7 @@ import pytest
 from helpers.benches import contents, sample_parts, workspace
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import StoreError, UserError
-from reverie.memory.paths import free_path, numbered, plan_moves
+from reverie.memory.moves import free_path, numbered, plan_moves
 from reverie.services.container import HomeContainer
 from reverie.services.edits import Moves, UserEdits
 

@@ -16,7 +16,7 @@ from reverie.agents.base import Identity, LostStore
 from reverie.agents.scopes import Scope
 from reverie.claims.identity import read_identity, remote_key
 from reverie.errors import Conflict, StoreError
-from reverie.memory.diff import lost_lines
+from reverie.memory.union import lost_lines
 from reverie.profile import Profile
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits

@@ -7,7 +7,7 @@ from pathlib import Path
 from helpers.loki_home import NOON, LokiMaker, error
 from reverie.compose import open_parts
 from reverie.files.watch import Changes
-from reverie.memory.catalogue import SEARCHED_BYTES
+from reverie.memory.catalogue_scan import SEARCHED_BYTES
 from reverie.profile import Profile
 from reverie.services.search import SearchService
 

@@ -13,7 +13,7 @@ import pytest
 from helpers.benches import sample_parts
 from helpers.samples import SAMPLES, copy_sample, snapshot
 from reverie.agents.base import TranscriptSource
-from reverie.agents.mux.home import dump_places, watched_dumps
+from reverie.agents.mux.dumps import dump_places, watched_dumps
 from reverie.cli.main import main
 from reverie.errors import Ambiguous, StoreError
 from reverie.services.traces import TraceService, TranscriptService

@@ -11,8 +11,8 @@ from helpers.benches import Time
 from helpers.rollouts import Line, meta, said, write_rollout
 from helpers.samples import copy_sample
 from reverie.agents.base import TranscriptSource
-from reverie.agents.codex.transcript import CodexReadable
-from reverie.agents.transcripts import Page, PagedTranscript, is_prompt, says
+from reverie.agents.codex.messages import CodexReadable
+from reverie.agents.transcript_pages import Page, PagedTranscript, is_prompt, says
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.process import inline_channel

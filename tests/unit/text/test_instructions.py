@@ -7,7 +7,7 @@ import time
 import pytest
 
 from labelled.real.measure import LEAST_INJECTIONS, is_instruction, labelled
-from reverie.memory.lint import instruction_lines
+from reverie.memory.instruction_lines import instruction_lines
 
 _WORK = (
     "Never run a command without asking the user first.",

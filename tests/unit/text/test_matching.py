@@ -18,7 +18,8 @@ from reverie.jobs.consolidate.review import merged_lines
 from reverie.jobs.consolidate.rules.merge import merged_body
 from reverie.jobs.consolidate.rules.reading import split_sentences
 from reverie.jobs.consolidate.rules.wording import read_wording
-from reverie.memory.diff import MOST_PAIRS, changed_spans, nearest_lines, word_spans
+from reverie.memory.diff import changed_spans, word_spans
+from reverie.memory.nearest_lines import MOST_PAIRS, nearest_lines
 from reverie.text.matching import differing, matching
 from reverie.ui.editor.text_merge import merge
 

@@ -21,27 +21,24 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.capabilities import AgentCheck, LockBefore, StatusLine
-from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED, SCANNED, TEAM
-from reverie.agents.claude.settings import MemorySettings
+from reverie.agents.capabilities import LockBefore
+from reverie.agents.claude.locations import LOCK_NAME
 from reverie.agents.codex.transcript import timestamp_ms
-from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
-from reverie.agents.scopes import Scope
-from reverie.agents.transcripts import decoded_row, opened_transcript
+from reverie.agents.transcript_lines import decoded_row, opened_transcript
 from reverie.clock import HOUR_MS
 from reverie.errors import Busy, Conflict, UserError, user_error_from_os
-from reverie.files.directory import open_regular, walk_paths
+from reverie.files.directory import walk_paths
 from reverie.files.locks import is_running
-from reverie.text.summaries import phrase, plain, plural, together
 from reverie.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
@@ -290,252 +287,3 @@ def _state(
     ended = has_ended(holder, at, now_ms)
     running = not ended and now_ms - at < STALE_MS
     return LockState(at, holder, alive=True, running=running, ended=ended)
-
-
-# Status lines (sections 5 and 12.1.8): when a memory was consolidated last, whether Claude Code loads it,
-# and whether it looks through all of it. The lock says when, not who: Claude Code and Reverie leave the
-# same file, but for the process in it. What cannot be read counts as never.
-
-
-_LABEL = "Consolidation by Claude Code or Reverie"
-_SLACK_MS = 60_000
-_COUNTED = 10_000
-
-
-def status_lines(
-    directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
-) -> tuple[StatusLine, ...]:
-    """Return the lines about a memory directory, under the settings in effect there.
-
-    `has_ended`: see `agents.claude.consolidation`.
-    """
-    lock = directory / LOCK_NAME
-    state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
-    found = [_of(state, now_ms)]
-    if settings.off:
-        text = f"Switched off ({settings.off}). The files stay, and are not loaded."
-        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
-    if settings.refused:
-        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", settings.refused, "warn"))
-    elif settings.directory is not None:
-        whose = "The project's own settings put" if settings.by_project else "Settings put"
-        text = f"{whose} this memory in {settings.directory} ({settings.source})."
-        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text))
-    closed: list[str] = []
-    memories = _memories(directory, closed)
-    if closed:
-        text = f"Not looked into: {', '.join(closed)}."
-        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
-    if memories > MOST_SCANNED:
-        text = (
-            f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
-            " others by the index only."
-        )
-        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
-    return tuple(found)
-
-
-def _memories(directory: Path, closed: list[str]) -> int:
-    """Count, up to a bound, the files that the agent searches, without following links to directories.
-
-    Folders that cannot be read are added to `closed`.
-    """
-    count = 0
-
-    def not_listed(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            closed.append(f"{error.filename} ({error.strerror})")
-
-    for folder, _folders, names in walk_paths(directory, onerror=not_listed):
-        count += sum(_is_scanned(rel) for rel in _rels(directory, folder, names))
-        if count > _COUNTED:
-            break
-    return count
-
-
-def _rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
-    inside = os.path.relpath(folder, directory)
-    return (name if inside == "." else f"{inside}/{name}" for name in names)
-
-
-def _is_scanned(rel: str) -> bool:
-    return re.fullmatch(SCANNED, rel) is not None
-
-
-def _of(lock: LockState, now_ms: int) -> StatusLine:
-    if lock.at is None:
-        return StatusLine(Scope.PROJECT, _LABEL, "Never.")
-    if lock.at > now_ms + _SLACK_MS:
-        text = "The recorded time is in the future, so a clock was wrong."
-        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
-    if lock.running:
-        return StatusLine(Scope.PROJECT, _LABEL, "Running now.", "running", lock.at)
-    if lock.ended:
-        text = "Done by Claude Code; its session is still open."
-        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
-    if lock.alive:
-        text = "Started over an hour ago. Treated as finished, although the program is still open."
-        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
-    if lock.holder is not None:
-        text = "Started by a program that has closed; its end is not recorded."
-        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
-    return StatusLine(Scope.PROJECT, _LABEL, "Done.", "ok", lock.at)
-
-
-# What the doctor says of a project. It only reads.
-
-
-_INDEX_BYTES = 4 << 20
-_MOST_FILES = 10_000
-
-
-class _MemoryFacts(Struct, frozen=True):
-    """The facts that the doctor's checks of one project's memory use."""
-
-    off: str
-    """The reason why the memory is off, in words; empty where it is on."""
-    cut: Cut | None
-    """The loaded part of the index; None where there is no index, or it cannot be read."""
-    problem: str
-    """Why the index cannot be read; empty where it can, or does not exist."""
-    memories: int
-    """Number of memories that the index covers: not those of the team or of a folder with an index of its
-    own."""
-    unlisted: int
-    """Number of memories that no line of the index names."""
-    dangling: int
-    """Number of links in the index that lead to no file."""
-    lock: StatusLine | None
-    """Time of the last consolidation."""
-    closed: tuple[str, ...] = ()
-    """Its folders that cannot be read, and why; their files are not counted."""
-
-
-def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
-    """Return the checks of one project's memory.
-
-    `off`: why it is off, in words; `status`: the agent's status lines about it, the lock first.
-    """
-    facts = _facts(directory, off, status[0] if status else None)
-    return _index(facts), _lock(facts)
-
-
-def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the index, and why it cannot be read; None and empty where there is no index."""
-    path = directory / INDEX
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return None, f"{INDEX} is no regular file, so Reverie does not read it."
-        # No link that takes its place in between is followed.
-        with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-            return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
-    except FileNotFoundError:
-        return None, ""
-    except OSError as error:
-        return None, f"{INDEX} cannot be read: {error.strerror or error}."
-
-
-def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
-    text, problem = _index_text(directory)
-    cut = None if text is None else cut_of(text)
-    there: set[str] = set()
-    indexed: set[str] = {TEAM}
-    closed: dict[str, str] = {}
-
-    def not_listed(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            closed[os.path.relpath(error.filename, directory)] = error.strerror or str(error)
-
-    for folder, _folders, files in walk_paths(directory, onerror=not_listed):
-        there.update(rel for rel in _rels(directory, folder, files) if rel.endswith(".md"))
-        if INDEX in files and folder != str(directory):
-            indexed.add(os.path.relpath(folder, directory))
-        if len(there) > _MOST_FILES:
-            break
-    memories = {rel for rel in there if _is_scanned(rel) and not _is_below(rel, indexed)}
-    named = {link.rel for link in links(text or "") if link.rel is not None}
-    return _MemoryFacts(
-        off,
-        cut,
-        problem,
-        len(memories),
-        len(memories - named) if cut is not None else 0,
-        sum(rel.endswith(".md") and rel not in there and not _is_below(rel, closed) for rel in named),
-        lock,
-        tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
-    )
-
-
-def _is_below(rel: str, folders: Iterable[str]) -> bool:
-    return any(folder == "." or rel.startswith(f"{folder}/") for folder in folders)
-
-
-def _index(facts: _MemoryFacts) -> AgentCheck:
-    check = "claude-index"
-    loaded = phrase("Claude Code loads the memories of this project")
-    partly = phrase("Claude Code does not load every memory of this project")
-    none = phrase("Claude Code loads no memory of this project")
-    if facts.off:
-        evidence = phrase("Auto memory is off: {reason}. The files stay.", reason=facts.off)
-        return AgentCheck(check, none, "warn", evidence)
-    if facts.problem:
-        return AgentCheck(check, none, "fail", plain(facts.problem))
-    closed = phrase("Not looked into: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
-    if facts.cut is None and closed:
-        return AgentCheck(check, none, "warn", closed)
-    if facts.cut is None and not facts.memories:
-        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("Nothing to load."))
-    if facts.cut is None:
-        kept = plural(
-            "There is 1 memory and no {index}, so it is not loaded.",
-            "There are %n memories and no {index}, so none is loaded.",
-            facts.memories,
-            index=INDEX,
-        )
-        return AgentCheck(check, none, "warn", kept)
-    size = phrase(
-        "{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.",
-        index=INDEX,
-        lines=facts.cut.lines,
-        most_lines=MOST_LINES,
-        chars=facts.cut.chars,
-        most_chars=MOST_CHARS,
-    )
-    parts = []
-    if facts.cut.line is not None:
-        cut = phrase(
-            "It stops reading {index} at line {line}; shorten or remove lines.",
-            index=INDEX,
-            line=facts.cut.line,
-        )
-        parts.append(cut)
-    if facts.unlisted:
-        unlisted = plural(
-            "1 memory without a line in {index}.",
-            "%n memories without a line in {index}.",
-            facts.unlisted,
-            index=INDEX,
-        )
-        parts.append(unlisted)
-    if facts.dangling:
-        dangling = plural(
-            "1 line of {index} without a file.",
-            "%n lines of {index} without a file.",
-            facts.dangling,
-            index=INDEX,
-        )
-        parts.append(dangling)
-    parts += [closed] if closed else []
-    return AgentCheck(check, partly if parts else loaded, "warn" if parts else "pass", together(size, *parts))
-
-
-def _lock(facts: _MemoryFacts) -> AgentCheck:
-    check, free = "claude-lock", phrase("Nothing else consolidates these memories")
-    line = facts.lock
-    if line is None:
-        return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
-    evidence = phrase("{label}: {text}", label=line.label, text=line.text)
-    if line.state == "running":
-        title = phrase("Something else consolidates these memories")
-        return AgentCheck(check, title, "warn", evidence, at=line.at)
-    return AgentCheck(check, free, "warn" if line.state == "warn" else "pass", evidence, at=line.at)

@@ -14,10 +14,8 @@ Failure: as `agents.base` says.
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -48,50 +46,33 @@ from reverie.agents.capabilities import (
     SessionMeter,
     StatusLine,
 )
-from reverie.agents.claude.consolidation import ClaudeLock, Ended, memory_checks, status_lines
+from reverie.agents.claude.checks import memory_checks
+from reverie.agents.claude.consolidation import ClaudeLock, Ended
 from reverie.agents.claude.locations import (
     DAILY_LOG,
     DIRECTORY,
     KIND,
     LOCK_NAME,
-    LONGEST,
-    MOST_SCANNED,
-    SCANNED,
     SESSION,
     TEAM,
-    TEMPORARY,
-    existing_directory,
 )
-from reverie.agents.claude.projects import (
-    NOTES,
-    NOTES_FILE,
-    ClaudeSessions,
-    ProjectCache,
-    ProjectDirectory,
-    StoredSession,
-    older_sources,
-    running_sessions,
-    side_sources,
-)
+from reverie.agents.claude.messages import ClaudeReadable
+from reverie.agents.claude.projects import NOTES, NOTES_FILE, ProjectCache, ProjectDirectory, StoredSession
+from reverie.agents.claude.running_sessions import running_sessions
+from reverie.agents.claude.session_counts import SessionScan
+from reverie.agents.claude.sessions import ClaudeSessions
 from reverie.agents.claude.settings import (
     Checkouts,
     Machine,
-    MemorySettings,
     companions,
     failed_imports,
     keeps_no_notes,
     loads_nothing,
-    memory_base,
-    memory_settings,
     settings_problems,
 )
-from reverie.agents.claude.transcript import (
-    ClaudeReadable,
-    SessionScan,
-    session_head,
-    session_title,
-    title_by_hand,
-)
+from reverie.agents.claude.status import status_lines
+from reverie.agents.claude.subagents import older_sources, side_sources
+from reverie.agents.claude.transcript import session_head, session_title, title_by_hand
 from reverie.agents.known_layouts import claude_root, refusals
 from reverie.agents.memory_index import INDEX, follow, is_conflict_copy
 from reverie.agents.reading import directory_names, entries_in
@@ -108,205 +89,14 @@ from reverie.agents.scopes import (
 )
 from reverie.agents.transcripts import ReadableTranscript, without_escapes
 from reverie.clock import DAY_MS
-from reverie.errors import Unavailable, UserError
+from reverie.errors import UserError
 from reverie.files.directory import is_directory
 from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.agents.claude.consolidation import HasEnded
-
-
-_BLOCK = re.compile(r"(\ufeff?---\r?\n)(.*?\r?\n)(---(?:\r?\n|\Z))", re.DOTALL)
-_KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[A-Za-z_][\w-]*):(?P<value>[^\n]*)")
-_COMMENT = re.compile(r"\s#.*")
-_OF_THE_FILE = frozenset({"name", "metadata", "node_type", "type", "originSessionId", "modified"})
-_KINDS = frozenset({"user", "feedback", "project", "reference"})
-
-
-def comparable_text(text: str) -> ComparableText:
-    """Return the parts of a memory that a merge must preserve (section 4): the text without file metadata.
-
-    Every memory has a name of its own and a session it comes from, so these neither distinguish two memories
-    nor are lost with one of them. `kind` is one of the agent's four, or empty; it is compared, and stays that
-    of the remaining memory.
-    """
-    block = _BLOCK.match(text)
-    if block is None:
-        return ComparableText(text)
-    kept, kind, top = [], "", ""
-    for line in block[2].splitlines(keepends=True):
-        key = _KEY.match(line)
-        if key is not None and not key["indent"]:
-            top = key["key"]
-        if key is not None and key["key"] == "type" and top in ("type", "metadata"):
-            said = _COMMENT.sub("", key["value"]).strip().strip("\"'")
-            kind = said if said in _KINDS else kind
-        dropping = top in _OF_THE_FILE
-        if not dropping:
-            kept.append(line)
-    head = block[1] + "".join(kept) + block[3] if "".join(kept).strip() else ""
-    return ComparableText(head + text[block.end() :], kind)
-
-
-_NOTES = "For session notes; Claude Code of today does not read them."
-
-
-class ClaudeStores:
-    """The scope roots of one home (sections 3, 4, 6 and 9).
-
-    The usual places are below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-    A project is identified as `ClaudeHome` does: by its directory, or by its directory in `projects/` where
-    only that is known.
-    """
-
-    def __init__(self, config: Path, machine: Machine, known: ProjectCache, checkouts: Checkouts) -> None:
-        self.projects = config / "projects"
-        self._root = config
-        self._machine = machine
-        self._known = known
-        self._checkouts = checkouts
-
-    def global_root(self) -> ScopeRoot:
-        """Return the root of the memories of sub-agents, which every project sees."""
-        return ScopeRoot(Scope.GLOBAL, "global", self._root / "agent-memory", "global:", without=TEMPORARY)
-
-    def memory_base(self) -> Path:
-        """Return the directory of all project memories, unless a project's settings override it."""
-        return memory_base(self._root, self._machine) / "projects"
-
-    def memory_root(self, name: str) -> ScopeRoot:
-        """Return the memory of the project with this directory name; it need not exist."""
-        key = f"project/{name}"
-        directory = self.memory_base() / name / "memory"
-        return ScopeRoot(
-            Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, scanned=SCANNED, without=TEMPORARY
-        )
-
-    def notes_root(self, place: str, session_id: str) -> ScopeRoot:
-        """Return the root of the notes of one session in the project directory `place`."""
-        key = f"workspace/{session_id}"
-        directory = self.projects / place / session_id / NOTES
-        return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
-
-    def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
-        """Return the memory of a project: that of its checkout, or where the settings put it.
-
-        `cwd`: the working directory whose settings count, where it is not the checkout itself. Raises
-        `Unavailable`.
-        """
-        checkout = self.checkout(project_path)
-        if checkout is None:
-            return self.store(Path(project_path).name)
-        moved = self.settings_of(cwd or checkout).directory
-        return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
-
-    def settings_of(self, cwd: str | None) -> MemorySettings:
-        """Return the memory settings of a working directory; None: those that apply to any.
-
-        Settings in the project itself move its memory only if this home has worked there: a person who names
-        any other directory must not choose which files Reverie reads.
-        """
-        found = memory_settings(self._root, cwd, self._machine)
-        if found.by_project and cwd not in self._working_directories():
-            return replace(memory_settings(self._root, None, self._machine), off=found.off)
-        return found
-
-    def root_of(self, cwd: str) -> str:
-        """Return the checkout of a working directory, also of a removed worktree."""
-        return self._checkouts.root(cwd)
-
-    def has_memory(self, name: str) -> bool:
-        """Return whether the memory with this directory name exists."""
-        return is_directory(self.memory_root(name).directory)
-
-    def memories(self, problems: list[str]) -> Iterator[str]:
-        """Yield the directory names of projects with a memory; adds what cannot be read to `problems`."""
-        for name in directory_names(self.memory_base(), problems):
-            if DIRECTORY.fullmatch(name) and self.has_memory(name):
-                yield name
-
-    def memory_directories(self) -> tuple[Path, ...]:
-        """Return every existing memory directory of a project."""
-        usual = (self.memory_root(name).directory for name in self.memories([]))
-        moved = (root.directory for root in self.moved() if is_directory(root.directory))
-        return tuple(dict.fromkeys((*usual, *moved)))
-
-    def moved(self) -> tuple[ScopeRoot, ...]:
-        """Return the memories that settings put elsewhere, of all projects with a known directory."""
-        found = (each.directory for each in self._settings())
-        return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
-
-    def refusals(self) -> tuple[str, ...]:
-        """Return a sentence for each setting that Reverie does not follow."""
-        return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
-
-    def _settings(self) -> Iterator[MemorySettings]:
-        found: tuple[str | None, ...] = (None, *self._working_directories())
-        return (memory_settings(self._root, each, self._machine) for each in found)
-
-    def _working_directories(self) -> tuple[str, ...]:
-        """Return every known working directory, and their checkouts."""
-        found: dict[str, None] = {}
-        for name in directory_names(self.projects, []):
-            for path in self._known.paths(name):
-                found[self.root_of(path)] = None
-                found[path] = None
-        return tuple(found)
-
-    def store(self, key: str) -> ScopeRoot:
-        """Return the root with this `ScopeRoot.key`.
-
-        Raises `Unavailable`.
-        """
-        name = key.removeprefix("project/")
-        if DIRECTORY.fullmatch(name):
-            return self.memory_root(name)
-        for root in self.moved():
-            if root.key == key:
-                return root
-        raise Unavailable(
-            f"{name[:80]!r} is no memory of Claude Code.", cause="Its name is not one that the agent gives."
-        )
-
-    def checkout(self, path: str) -> str | None:
-        """Return the directory of a project, or None if it is unknown."""
-        return None if Path(path).parent == self.projects else path
-
-    def directory_of(self, path: str) -> str:
-        """Return the directory name of a path: the existing one, or else the agent's name for a new one."""
-        # The limit counts UTF-16 units; a character may be two of them.
-        names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
-        return existing_directory(names, path)
-
-
-def _moved_root(directory: Path) -> ScopeRoot:
-    # No name in `projects/` begins with `@`; the path itself may be too long for a name.
-    key = f"project/@{hashlib.sha256(str(directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-    return ScopeRoot(
-        Scope.PROJECT, key, directory, f"{key}:", newest=MOST_SCANNED, scanned=SCANNED, without=TEMPORARY
-    )
-
-
-def no_session(session_id: str) -> ScopeUnavailable:
-    """Return the error for an unknown session id."""
-    return ScopeUnavailable(
-        Scope.WORKSPACE,
-        None,
-        "There are no session notes here.",
-        cause=f"The home has no session {session_id}.",
-        next_step="Choose another session.",
-    )
-
-
-def refuse_hostile_id(session_id: str) -> None:
-    """Raise `Unavailable` for an id that is no UUID, before it becomes part of a path."""
-    if not SESSION.fullmatch(session_id):
-        raise Unavailable(
-            f"There is no session {session_id[:80]!r}.",
-            cause="A session is called by its UUID.",
-            next_step="Use an id as `reverie homes` shows it.",
-        )
-
+from reverie.agents.claude.comparable import comparable_text
+from reverie.agents.claude.stores import ClaudeStores, no_session, refuse_hostile_id
 
 CAPS = Caps(
     file_bytes=4 << 20,

@@ -25,7 +25,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.base import TranscriptSource
 from reverie.agents.claude.locations import (
     DIRECTORY,
     LONGEST,
@@ -35,58 +34,14 @@ from reverie.agents.claude.locations import (
     may_be_of,
     todays_name,
 )
+from reverie.agents.claude.running_sessions import running_sessions
 from reverie.agents.claude.transcript import first_cwd, session_head
-from reverie.agents.reading import directory_names, entries_in, read_json
-from reverie.agents.transcripts import opened_transcript
+from reverie.agents.reading import read_json
+from reverie.agents.transcript_lines import opened_transcript
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write
-from reverie.files.directory import is_directory, is_file, leads_to_directory
+from reverie.files.directory import leads_to_directory
 from reverie.values import Struct, field
-
-# Sessions that run now, or were killed: `sessions/<pid>.json` (sections 12.1.1 and 12.3). A killed process
-# leaves its file. `<pid>.<hex>.key` beside it is a secret that is never opened, so only names of digits
-# with `.json` are read.
-
-
-SESSIONS_DIRECTORY = "sessions"
-_NAME = re.compile(r"[0-9]{1,10}\.json")
-_BYTES = 64 << 10
-_MOST = 200
-
-
-class RunningSession(Struct, frozen=True):
-    """One process of the program, from its file."""
-
-    pid: int
-    session_id: str
-    cwd: str
-    """The working directory in which the session runs."""
-    status: str = ""
-    """`idle` or `busy`; empty where the file has neither."""
-
-
-def running_sessions(config: Path) -> tuple[RunningSession, ...]:
-    """Return the sessions in `<config>/sessions`, by process id, without checking whether they still run."""
-    found = []
-    names = (entry.name for entry in entries_in(config / SESSIONS_DIRECTORY) if _NAME.fullmatch(entry.name))
-    for name in sorted(names, key=lambda each: int(each.removesuffix(".json")))[:_MOST]:
-        one = _read(config / SESSIONS_DIRECTORY / name)
-        if one is not None:
-            found.append(one)
-    return tuple(found)
-
-
-def _read(path: Path) -> RunningSession | None:
-    try:
-        data = read_json(path, _BYTES, follow=False)
-    except (OSError, ValueError):
-        return None
-    match data:
-        case {"pid": int(pid), "sessionId": str(session_id), "cwd": str(cwd)}:
-            status = data.get("status")
-            return RunningSession(pid, session_id, cwd, status if isinstance(status, str) else "")
-    return None
-
 
 _HISTORY_BYTES = 8 << 20
 _CACHE_BYTES = 16 << 20
@@ -410,131 +365,3 @@ def _entries(directory: Path, problems: list[str]) -> Iterator[os.DirEntry[str]]
         return
     except OSError as error:
         problems.append(f"{directory} could not be listed: {error.strerror or error}.")
-
-
-# Which directory in `projects/` a session belongs to, where it is in two of them. Found places are
-# remembered, and checked again each time.
-
-
-class ClaudeSessions:
-    """The sessions of one home, and the directory that each one belongs to if it is in two.
-
-    `projects` is the home's directory of project directories. Found places are remembered, and checked again
-    each time.
-    """
-
-    def __init__(self, projects: Path) -> None:
-        self._projects = projects
-        self._places: dict[str, str] = {}
-
-    def lies_in(self, session: StoredSession, one: ProjectDirectory) -> bool:
-        """Return whether this is the directory that counts for a listed session."""
-        return self._places.get(session.id) == one.name
-
-    def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories (of `only`) with their sessions, and remember where each session belongs.
-
-        Problems while reading are added to `problems`.
-        """
-        found = listed(self._projects, problems, only)
-        for one in found:
-            for session in one.sessions:
-                # For a session in two directories, the one with notes counts, then the last used one.
-                place = self._places.get(session.id)
-                if place is None or (place != one.name and self._is_better(session, place)):
-                    self._places[session.id] = one.name
-        return found
-
-    def _is_better(self, session: StoredSession, place: str) -> bool:
-        other = self._projects / place
-        if not _holds(other, session.id):
-            return True
-        return session.notes and not is_directory(other / session.id / NOTES)
-
-    def newest_first(self, directories: Iterable[ProjectDirectory] | None = None) -> list[StoredSession]:
-        """Return every session once, the last used one first."""
-        found = [
-            session
-            for one in (self.listed([]) if directories is None else directories)
-            for session in one.sessions
-            if self.lies_in(session, one)
-        ]
-        return sorted(found, key=lambda session: (-session.updated_at, session.id))
-
-    def place_of(self, session_id: str) -> str | None:
-        """Return the directory of a session; None: no such session.
-
-        It is remembered and checked again each time, since callers ask for thousands.
-        """
-        place = self._places.get(session_id)
-        if place is not None and _holds(self._projects / place, session_id):
-            return place
-        self._places.pop(session_id, None)
-        found = [
-            name
-            for name in directory_names(self._projects, [])
-            if DIRECTORY.fullmatch(name) and _holds(self._projects / name, session_id)
-        ]
-        found.sort(key=lambda name: not is_directory(self._projects / name / session_id / NOTES))
-        if found:
-            self._places[session_id] = found[0]
-        return found[0] if found else None
-
-
-def _holds(directory: Path, session_id: str) -> bool:
-    return is_file(directory / f"{session_id}.jsonl") or is_directory(directory / session_id / NOTES)
-
-
-# Transcripts of sub-agents: beside the session's notes (`<session>/subagents/*.jsonl`, section 1) or, from
-# older versions, beside its transcript (`agent-*.jsonl`, section 8), where only their text says whose they
-# are.
-
-
-_PLACE = "subagents"
-_ENDING = ".jsonl"
-
-
-def side_sources(projects: Path, session: StoredSession, owner: str) -> Iterator[TranscriptSource]:
-    """Yield the sub-agent transcripts of one session, newest first, without opening a file.
-
-    `owner`: the project of the session.
-    """
-    try:
-        with os.scandir(projects / session.directory / session.id / _PLACE) as entries:
-            found = [
-                _source(Path(entry.path), entry.stat(), session.id, owner) for entry in entries if _is(entry)
-            ]
-    except OSError:
-        return
-    yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
-
-
-def older_sources(one: ProjectDirectory, owner: str) -> Iterator[TranscriptSource]:
-    """Yield the sub-agent transcripts beside those of sessions in a directory, newest first.
-
-    `owner`: the project of the directory.
-    """
-    found = [_source(path, status, "", owner, one.name) for path, status in one.sidechains]
-    yield from sorted(found, key=lambda each: (-(each.updated_at or 0), each.id))
-
-
-def _is(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(_ENDING) and entry.is_file(follow_symlinks=False)
-
-
-def _source(
-    path: Path, status: os.stat_result, session_id: str, owner: str, directory: str = ""
-) -> TranscriptSource:
-    # Named by its file: a better title would have to be read from it.
-    name = path.name.removesuffix(_ENDING)
-    return TranscriptSource(
-        f"{session_id or directory}/{name}",
-        "sub-agent",
-        path,
-        name,
-        owner,
-        updated_at=status.st_mtime_ns // 1_000_000,
-        size=status.st_size,
-        state="sub-agent",
-        under=session_id,
-    )

@@ -48,15 +48,9 @@ from reverie.agents.claude.instruction_text import (
     mentions_in,
     why_not_imported,
 )
-from reverie.agents.reading import (
-    CREDENTIAL,
-    UNAPPROVED,
-    Glob,
-    file_names,
-    may_be_named,
-    never_opened,
-    read_json,
-)
+from reverie.agents.never_opened import CREDENTIAL, UNAPPROVED, may_be_named, never_opened
+from reverie.agents.path_patterns import Glob
+from reverie.agents.reading import file_names, read_json
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.files.atomic import atomic_write

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
 
 from reverie.agents.base import (
     Companion,
@@ -45,6 +43,8 @@ from reverie.agents.capabilities import (
     WriteLock,
 )
 from reverie.agents.codex import store as codex_store
+from reverie.agents.codex.checks import CodexFacts, Standing, checks, due_of, makes_memories, standings
+from reverie.agents.codex.databases import database_places
 from reverie.agents.codex.locations import (
     BUCKET,
     KIND,
@@ -55,26 +55,14 @@ from reverie.agents.codex.locations import (
     normalised_cwd,
     thread_of_trace,
 )
-from reverie.agents.codex.store import project_companions, project_files, sibling_names, siblings, was_reset
-from reverie.agents.codex.threads import (
-    Books,
-    CodexFacts,
-    MemoryBooks,
-    Standing,
-    checks,
-    database_places,
-    due_of,
-    jobs_of,
-    makes_memories,
-    read_books,
-    read_memory_books,
-    rollout_finder,
-    source_of,
-    standings,
-    status_lines,
-    threads,
-)
-from reverie.agents.codex.transcript import CodexReadable, rollout_head
+from reverie.agents.codex.memory_jobs import MemoryBooks, jobs_of, read_memory_books, status_lines
+from reverie.agents.codex.messages import CodexReadable
+from reverie.agents.codex.models import model_services, named_model
+from reverie.agents.codex.project_files import project_files
+from reverie.agents.codex.prompt import project_companions, was_reset
+from reverie.agents.codex.siblings import sibling_names, siblings
+from reverie.agents.codex.threads import Books, read_books, rollout_finder, source_of, threads
+from reverie.agents.codex.transcript import rollout_head
 from reverie.agents.known_layouts import CODEX_MEMORIES, codex_databases, codex_memories, codex_root, refusals
 from reverie.agents.reading import directory_names, file_names
 from reverie.agents.scopes import (
@@ -594,68 +582,3 @@ def _name(path: str, bucket: str) -> str:
     if bucket and own.name == bucket:
         return f"unknown directory {bucket[:8]}…"
     return own.name or path
-
-
-_USUAL_PROVIDER = "openai"
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_VARIABLE = re.compile(r"[A-Za-z0-9_]{0,200}")
-_ADDRESS = re.compile(r"https?://\S+")
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
-_WIRES: Mapping[str, Literal["openai", "openai-responses"]] = {
-    "responses": "openai-responses",
-    "chat": "openai",
-}
-"""`wire_api`; programs of today accept only the first, and use it as the default."""
-_OUT_OF_REACH = ("query_params", "auth", "env_http_headers", "aws")
-"""Settings of a service that Reverie does not support."""
-_LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
-
-
-def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
-    """Return the model that `[memories]` names for one of the two phases, as `provider:model`, or None.
-
-    Only the written setting counts: without it Codex uses models that its versions do not agree on (section
-    4).
-    """
-    data, _problem = config(root)
-    memories = data.get("memories")
-    model = _word(memories.get(name)) if isinstance(memories, dict) else ""
-    provider = _word(data.get("model_provider")) or _USUAL_PROVIDER
-    return f"{_LOCAL.get(provider, provider)}:{model}" if model and ":" not in provider else None
-
-
-def model_services(root: Path) -> tuple[ModelService, ...]:
-    """Return the services of `[model_providers]` that Reverie can use, by name.
-
-    Left out are services that need Codex's own login, a command that makes tokens, parameters in the address,
-    or an unknown wire format. A token in the settings is never used, and `auth.json` never opened (section
-    4).
-    """
-    told = config(root)[0].get("model_providers")
-    entries = told.items() if isinstance(told, dict) else ()
-    found = (_service(name, entry) for name, entry in sorted(entries) if isinstance(entry, dict))
-    return tuple(service for service in found if service is not None)
-
-
-def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
-    address, variable = entry.get("base_url"), entry.get("env_key", "")
-    if entry.get("requires_openai_auth") is True or any(entry.get(key) for key in _OUT_OF_REACH):
-        return None
-    if not _NAME.fullmatch(name) or not isinstance(address, str) or not _ADDRESS.fullmatch(address):
-        return None
-    named = entry.get("wire_api", "responses")
-    wire = _WIRES.get(named) if isinstance(named, str) else None
-    if wire is None or not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
-        return None
-    headers = entry.get("http_headers")
-    plain = {
-        key: value
-        for key, value in (headers.items() if isinstance(headers, dict) else ())
-        if _HEADER.fullmatch(key) and isinstance(value, str) and value.isprintable() and value.isascii()
-    }
-    return ModelService(name, address, wire, variable, plain)
-
-
-def _word(value: object) -> str:
-    """Return a name without white space; empty for anything else."""
-    return value if isinstance(value, str) and value and not any(map(str.isspace, value)) else ""

@@ -13,9 +13,8 @@ Threading: blocking. Failure: as `agents.base` says; an odd record hides no othe
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +27,18 @@ from reverie.agents.capabilities import (
     RootChange,
     StatusLine,
 )
-from reverie.agents.claude.transcript import ClaudeReadable
+from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
 from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, index_updates
+from reverie.agents.loki.database import database_patterns, rendered_database
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
 from reverie.agents.loki.records import (
-    episode_files,
     moment,
-    parse_record,
-    patterns_of,
     read_object,
-    read_record,
     text_of,
 )
 from reverie.agents.loki.rendering import rendered
-from reverie.agents.reading import directory_names, file_names
+from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
     EDITABLE,
     Caps,
@@ -55,7 +51,6 @@ from reverie.agents.scopes import (
     ScopeUnavailable,
 )
 from reverie.agents.transcripts import ReadableTranscript
-from reverie.errors import UserError
 from reverie.files.directory import is_directory, is_file
 
 CAPS = Caps(
@@ -294,127 +289,3 @@ def _nowhere(scope: Scope, title: str) -> ScopeUnavailable:
     return ScopeUnavailable(
         scope, None, title, cause="loki-mode keeps all memories of a project in that project, and no others."
     )
-
-
-# The SQLite store.
-
-
-DATABASE = "memory.db"
-_BESIDE_DATABASE = ("memory.db-wal", "memory.db-shm")
-_TABLES = ("episodes", "patterns", "skills", "timeline_actions")
-_MOST = 20_000
-
-
-def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
-    """Return the records of each table, unchanged, oldest row first.
-
-    Raises `Unavailable`.
-    """
-    from reverie.files.sqlite import Database  # late: sqlite3 comes with it
-
-    database = Database(path, cache / "databases", otherwise="; the files beside it are read all the same")
-    return {table: [_record(row) for row in database.rows(table, _COLUMNS, limit=_MOST)] for table in _TABLES}
-
-
-def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
-    """Return the patterns that are in the database and in no file."""
-    path = memory / DATABASE
-    if cache is None or not is_file(path):
-        return ()
-    try:
-        found = database_records(path, cache)["patterns"]
-    except UserError as error:
-        problems.append(f"{path}: {error}")
-        return ()
-    known = _ids(patterns_of(read_record(memory / "semantic" / "patterns.json", [])))
-    return tuple(
-        each for each in found if isinstance(each, dict) and text_of(each.get("id")) not in known - {""}
-    )
-
-
-def rendered_database(path: Path, cache: Path | None) -> str:
-    """Render the contents of the database as Markdown."""
-    if path.name in _BESIDE_DATABASE:
-        return f"# {path.name}\n\nThis file is part of {DATABASE}. Open that to see its contents.\n"
-    if cache is None:
-        return f"# {DATABASE}\n\nReverie reads it through a copy, and has nowhere to put one now.\n"
-    try:
-        found = database_records(path, cache)
-    except UserError as error:
-        return f"# {DATABASE}\n\n{error}\n"
-    return "\n".join(_lines(path.parent, found)).rstrip() + "\n"
-
-
-_COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome", "created_at")
-
-
-def _record(row: Any) -> Any:
-    """Return the record in a row: its `data`, or else its columns."""
-    data = row.get("data")
-    if isinstance(data, str | bytes):
-        try:
-            return parse_record(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
-        except ValueError:
-            return data if isinstance(data, str) else data.decode("utf-8", "replace")
-    return {key: value for key, value in row.items() if value is not None}
-
-
-def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
-    yield f"# {DATABASE}"
-    yield ""
-    yield "The store that some builds of loki-mode keep beside the files. It is only read."
-    if not any(found.values()):
-        yield from ("", "It holds nothing so far.")
-        return
-    files = _in_files(memory)
-    for table, records in found.items():
-        also = [each for each in records if isinstance(each, dict) and _same(each, files.get(table, {}))]
-        own = [each for each in records if each not in also]
-        if records:
-            yield from ("", f"# {table.replace('_', ' ').capitalize()}", "")
-        if also:
-            same = "is identical to a record" if len(also) == 1 else "are identical to records"
-            yield f"{len(also)} of these {same} in the files and shown there."
-        if table == "patterns" and own:
-            yield from ("", _below_heading(_rendered_record("semantic/patterns.json", {"patterns": own})))
-        elif table == "timeline_actions" and own:
-            yield from ("", _below_heading(_rendered_record("timeline.json", {"recent_actions": own})))
-        else:
-            folder = "skills/x.json" if table == "skills" else "episodic/x/y.json"
-            for each in own:
-                yield from ("", _rendered_record(folder, each))
-
-
-def _rendered_record(rel: str, record: Any) -> str:
-    """Render a record as the file `rel` would be, with its headings one level deeper."""
-    text = rendered(rel, json.dumps(record).encode()) or ""
-    return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
-
-
-def _below_heading(text: str) -> str:
-    """Return a text without its first heading, which the table's own heading replaces."""
-    return text.partition("\n")[2].strip("\n")
-
-
-def _in_files(memory: Path) -> dict[str, dict[str, Any]]:
-    """Return the records in files, by table and id."""
-    problems: list[str] = []
-    skills = memory / "skills"
-    names = (name for name in file_names(skills, problems) if name.endswith(".json"))
-    return {
-        "episodes": _by_id(read_object(path, problems) for _day, path in episode_files(memory)),
-        "patterns": _by_id(patterns_of(read_record(memory / "semantic" / "patterns.json", problems))),
-        "skills": _by_id(read_object(skills / name, problems) for name in names),
-    }
-
-
-def _by_id(records: Any) -> dict[str, Any]:
-    return {text_of(each.get("id")): each for each in records if each and each.get("id")}
-
-
-def _ids(records: tuple[dict[str, Any], ...]) -> set[str]:
-    return {text_of(each.get("id")) for each in records}
-
-
-def _same(record: dict[str, Any], files: dict[str, Any]) -> bool:
-    return bool(record.get("id")) and files.get(text_of(record["id"])) == record

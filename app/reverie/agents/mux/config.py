@@ -1,209 +1,30 @@
-"""Locations and configuration of mux homes.
+"""mux's `config.json` as values: projects and workspaces (formats/mux.md sections 2 and 3).
 
-Finds and recognises homes, names files and directories, and reads `config.json` as values: projects and
-workspaces, the model of a consolidation, the settings of the memory writer (formats/mux.md sections 1, 2, 3,
-8, 10 and 14).
+Reverie never writes `config.json`, so nothing here can lose a field. One bad entry never hides the others;
+each skipped one leaves a sentence in `problems`. Needed before the first paint, so it imports little.
 
-The environment and the user's home directory are arguments; the disk is only read. Needed before the first
-paint, so it imports little. Reverie never writes `config.json`, so nothing here can lose a field. One bad
-entry never hides the others; each skipped one leaves a sentence in `problems`.
-
-Threading: any thread; the configuration is pure, JSON in and values out. Failure: files that cannot be read
-count as missing, and no content raises.
+Pure, JSON in and values out; any thread. Failure: no content raises.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import math
-import ntpath
-import os
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reverie.agents.base import Project, Workspace
-from reverie.agents.known_layouts import MUX_WRITER_STATE
-from reverie.agents.reading import as_text, read_json
-from reverie.files.directory import is_directory, is_file, read_regular
-from reverie.text.summaries import JS_SPACE
+from reverie.agents.mux.names import (
+    MULTI_PROJECT_BUCKET,
+    SCRATCH_BUCKET,
+    base_name,
+    is_plain_component,
+    js_trim,
+    strip_trailing_separators,
+)
+from reverie.agents.reading import as_text
 from reverie.values import Struct
-
-if TYPE_CHECKING:
-    from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
-
-
-SCRATCH_BUCKET = "_scratch"
-MULTI_PROJECT_BUCKET = "_multi"
-
-_WINDOWS = os.name == "nt"
-_BASE_CHARS = 40
-_ID_CHARS = 32
-_NAME_BYTES = 255
-_SEPARATOR = re.compile(r"[/\\\0]")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def js_trim(text: str) -> str:
-    """Trim a text as JavaScript's `String.prototype.trim` does."""
-    return text.strip(JS_SPACE)
-
-
-def strip_trailing_separators(path: str) -> str:
-    """Return a project path as the agent keys it: without trailing `/` and `\\`."""
-    return path.rstrip("/\\")
-
-
-def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return the text after the last `/` (on Windows also `\\`); may be empty."""
-    cut = path.rfind("/")
-    if windows:
-        cut = max(cut, path.rfind("\\"))
-    return path[cut + 1 :]
-
-
-@functools.lru_cache(4096)
-def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return `<base>-<hash12>`, the directory of a project's memories (section 3).
-
-    The path is hashed exactly as config.json has it: no realpath, no case folding. Not to be confused with
-    `project_id`.
-    """
-    base = base_name(project_path, windows=windows) or "unknown"
-    mapped = "".join(
-        char if char.isascii() and (char.isalnum() or char in "._-") else "_" * _utf16_units(char)
-        for char in base[:_BASE_CHARS]
-    )
-    return f"{mapped[:_BASE_CHARS]}-{hashlib.sha256(_node_utf8(project_path)).hexdigest()[:12]}"
-
-
-def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return `<base>-<hash8>`, the name (without `.md`) of a project's file in the older one-file store."""
-    normal = _normalised(project_path, windows=windows)
-    base = (js_trim(base_name(normal, windows=windows)) or "project").lower()
-    base = re.sub("-+", "-", re.sub("[^a-z0-9_-]+", "-", base)).strip("-_")[:_ID_CHARS] or "project"
-    return f"{base}-{hashlib.sha1(_node_utf8(normal), usedforsecurity=False).hexdigest()[:8]}"
-
-
-def is_plain_component(name: str) -> bool:
-    """Return whether `name` can be exactly one directory or file name below its parent, on this system."""
-    if name in ("", ".", "..") or _SEPARATOR.search(name):
-        return False
-    if _WINDOWS and (":" in name or name != name.rstrip(" .")):
-        return False
-    try:
-        return len(os.fsencode(name)) <= _NAME_BYTES
-    except UnicodeEncodeError:
-        return False
-
-
-def _utf16_units(char: str) -> int:
-    return 2 if ord(char) > 0xFFFF else 1
-
-
-def _node_utf8(text: str) -> bytes:
-    # Node hashes a lone surrogate as U+FFFD; Python would refuse to encode it.
-    return _LONE_SURROGATE.sub("\ufffd", text).encode()
-
-
-def _normalised(path: str, *, windows: bool) -> str:
-    if windows:
-        return ntpath.normpath(path)
-    # POSIX lets Python keep two leading slashes; Node folds them.
-    return re.sub("^//+", "/", posixpath.normpath(path))
-
-
-CONFIG = "config.json"
-ACTIVITY = "extensionMetadata.json"
-USAGE = "memory-meta.json"
-COVERAGE = "memory-consolidation.json"
-CONFIG_BYTES = 64 << 20
-
-_MARKER_BYTES = 64
-_USUAL = (".xum", ".xum-dev", ".mux", ".mux-dev", ".cmux")
-
-
-def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
-    """Return the directory that the agent uses under this environment; it need not exist.
-
-    `home_dir` is the user's.
-    """
-    explicit = _explicit(env)
-    if explicit:
-        return Path(explicit)
-    suffix = "-dev" if env.get("NODE_ENV") == "development" else ""
-    canonical = home_dir / f".xum{suffix}"
-    if is_directory(canonical) and _has_entries(canonical):
-        return canonical
-    marked = _marked_fallback(home_dir, suffix)
-    candidates = [*([marked] if marked else []), canonical, home_dir / f".mux{suffix}"]
-    if not suffix:
-        candidates.append(home_dir / ".cmux")
-    return next((path for path in candidates if is_directory(path)), canonical)
-
-
-def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return where a home may be, without reading the disk: from the environment, then the usual places."""
-    explicit = _explicit(env)
-    named = (Path(explicit),) if explicit else ()
-    return tuple(dict.fromkeys((*named, *(home_dir / name for name in _USUAL))))
-
-
-def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return every home worth offering: the agent's own choice first, then other usual ones that exist."""
-    usual = (home_dir / name for name in _USUAL)
-    found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
-    return tuple(found)
-
-
-def detect(root: Path) -> bool:
-    """Return whether a directory is a home of this agent, judged by its contents."""
-    if any(is_file(root / name) for name in (USAGE, COVERAGE, ACTIVITY)):
-        return True
-    if any(is_directory(root / "memory" / scope) for scope in ("global", "project")):
-        return True
-    try:
-        config = read_json(root / CONFIG, CONFIG_BYTES)
-    except OSError:
-        return False
-    except ValueError:
-        config = None
-    if isinstance(config, dict) and (
-        isinstance(config.get("projects"), list)
-        or any(isinstance(config.get(key), dict) for key in ("taskSettings", "migrations"))
-    ):
-        return True
-    # A damaged config, or one without projects, is still accepted if the rest fits no other agent.
-    return is_directory(root / "sessions") and not is_directory(root / "projects")
-
-
-def _explicit(env: Mapping[str, str]) -> str | None:
-    # An empty XUM_ROOT hides MUX_ROOT and then counts as unset itself.
-    return env.get("XUM_ROOT", env.get("MUX_ROOT"))
-
-
-def _has_entries(directory: Path) -> bool:
-    try:
-        with os.scandir(directory) as entries:
-            return next(entries, None) is not None
-    except OSError:
-        return True  # locked, but somebody's home
-
-
-def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
-    """Return the older home that a marker beside the canonical one names; only known names count."""
-    try:
-        content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)
-    except OSError:
-        return None
-    name = js_trim(content.decode("utf-8", "replace"))
-    known = (f".mux{suffix}",) if suffix else (".mux", ".cmux")
-    return home_dir / name if name in known else None
-
 
 MetadataId = Callable[[str], str | None]
 """Returns the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
@@ -453,96 +274,3 @@ def _time(value: object) -> float:
 
 def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")
-
-
-_DREAM = "dream"
-_MODEL = re.compile(r"[^\s:]+:\S+")
-
-
-def dream_model(
-    config: object, workspace_id: str | None, metadata_id: MetadataId = lambda _name: None
-) -> str | None:
-    """Return the model that mux itself would consolidate with (section 10), or None.
-
-    The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's model,
-    the home's default model. A value of the wrong type counts as absent.
-    """
-    return next(
-        (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None
-    )
-
-
-def dream_enabled(config: object) -> bool:
-    """Return whether the home lets its dream agent run; the default is true."""
-    return below(config, "agentAiDefaults", _DREAM).get("enabled") is not False
-
-
-def _candidates(config: object, workspace_id: str | None, metadata_id: MetadataId) -> Iterator[str | None]:
-    entry: Mapping[str, Any] = {}
-    if workspace_id is not None:
-        entry = find_entry(config, workspace_id, metadata_id) or {}
-    yield model_string(below(entry, "aiSettingsByAgent", _DREAM).get("model"))
-    yield model_string(below(config, "agentAiDefaults", _DREAM).get("modelString"))
-    yield model_string(below(entry, "aiSettings").get("model"))
-    yield model_string(below(config).get("defaultModel"))
-
-
-def below(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the object at `keys`, empty where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
-def model_string(value: object) -> str | None:
-    """Return `value` as a model string, or None."""
-    if not isinstance(value, str) or not _MODEL.fullmatch(value.strip()):
-        return None
-    return value.strip()
-
-
-AGENT = "system1_memory_writer"
-INTERVAL = "memoryWriterIntervalMessages"
-_INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
-
-
-def writer_place(
-    root: Path, workspace_id: str, project_path: str | None, listed: Workspace | None
-) -> WriterPlace:
-    """Return the files of the memory writer, System 1, for a workspace (section 14).
-
-    `workspace_id` is a plain directory name.
-    """
-    from reverie.agents.capabilities import WriterPlace  # late: no name that is listed needs it
-
-    identity = project_id(project_path) if project_path else ""
-    # Where the agent works first; the project's own directory for one that was never checked out.
-    checkouts = [Path(path) for path in (listed.path if listed else "", project_path or "") if path]
-    return WriterPlace(
-        state_file=root / "sessions" / workspace_id / MUX_WRITER_STATE,
-        dump_directory=root / "debug_obj" / workspace_id / AGENT,
-        memory_file=root / "memories" / f"{identity}.md" if identity else None,
-        memory_id=identity,
-        instructions=tuple(root / name for name in _INSTRUCTIONS),
-        context_instructions=tuple(path / name for path in checkouts for name in _INSTRUCTIONS),
-    )
-
-
-def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
-    """Return the config's settings of the memory writer for this workspace, its own before the defaults.
-
-    A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
-    the scheduler can report what is wrong with it.
-    """
-    from reverie.agents.capabilities import AgentWriterConfig  # late, as above
-
-    entry: Mapping[str, Any] = find_entry(config, workspace_id, metadata_id) or {}
-    defaults = below(config, "agentAiDefaults", AGENT)
-    own = model_string(below(entry, "aiSettingsByAgent", AGENT).get("model"))
-    usual = model_string(below(entry, "aiSettings").get("model"))
-    return AgentWriterConfig(
-        enabled=defaults.get("enabled") is not False,
-        interval=below(config, "taskSettings").get(INTERVAL),
-        model=own or model_string(defaults.get("modelString")),
-        default_model=usual or model_string(below(config).get("defaultModel")),
-    )

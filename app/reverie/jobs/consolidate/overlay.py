@@ -35,22 +35,17 @@ from reverie.jobs.consolidate.rules.plan import Note
 from reverie.llm.provider import ToolOutcome
 from reverie.llm.tools import FunctionTool, tool_spec
 from reverie.memory import front_matter
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.front_matter import description
 from reverie.memory.front_matter_rules import block_of
+from reverie.memory.hot_set import escaped
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
-from reverie.memory.scope_files import (
-    FileChange,
-    OverlayFiles,
-    RecordFiles,
-    Savepoint,
-    ScopeFiles,
-    in_order,
-    run_files,
-)
-from reverie.memory.store import MemoryStore, NoChangeListener
-from reverie.memory.usage import UsageLog, escaped
+from reverie.memory.record_files import RecordFiles, run_files
+from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles, in_order
+from reverie.memory.store import MemoryStore
+from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.retention import folded_words

@@ -33,7 +33,7 @@ from reverie.jobs.consolidate.coverage import CoverageLog, Trigger
 from reverie.jobs.consolidate.engine import Engine
 from reverie.jobs.consolidate.overlay import DreamOverlay, NoticedPair
 from reverie.jobs.model_work import costs_of
-from reverie.memory.store import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
+from reverie.memory.write_guard import ReadOnlyStore, WriteGuard, refuse_while_agent_writes, write_locks
 from reverie.runs.activity import Activity
 from reverie.runs.card import ReportCard
 from reverie.runs.guard import Guard

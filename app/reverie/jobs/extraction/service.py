@@ -56,8 +56,8 @@ from reverie.jobs.extraction.state import (
 from reverie.jobs.model_work import costs_of
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
-from reverie.memory.store import ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.memory.usage_rules import MemoryUsage
+from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
 from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunDependencies, RunEnd, Thought, recover
 from reverie.runs.stops import RunLimits, stop_of

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from reverie.agents.codex.messages import planned
 from reverie.agents.codex.transcript import (
     ITEMS,
     Record,
@@ -23,7 +24,6 @@ from reverie.agents.codex.transcript import (
     content_text,
     is_typed,
     message_text,
-    planned,
     records,
 )
 from reverie.agents.reading import as_object, as_text, texts_of

@@ -35,10 +35,11 @@ from reverie.llm.client import Account, no_end
 from reverie.llm.loop import AgentLimits
 from reverie.llm.memory_tool import memory_spec, memory_tool
 from reverie.llm.prompts import prompt_words
+from reverie.memory.change_listener import NoChangeListener
 from reverie.memory.commands import MUTATING, MemoryCommands, normalise, paths_of
 from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
 from reverie.memory.scope_files import FileChange, OverlayFiles
-from reverie.memory.store import MemoryStore, NoChangeListener
+from reverie.memory.store import MemoryStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.runs.guard import Guard, Rails
 from reverie.runs.stops import StopCheck

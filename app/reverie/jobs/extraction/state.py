@@ -26,7 +26,7 @@ from reverie.agents.transcripts import ReadStatistics
 from reverie.errors import Busy, Unavailable, UserError
 from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import is_busy, refuse_irregular, why
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.text.redact import redact

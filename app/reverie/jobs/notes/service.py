@@ -54,7 +54,7 @@ from reverie.jobs.notes.engine import (
 )
 from reverie.llm.client import EngineResult
 from reverie.memory.scope_files import FileChange, sha256_of_bytes
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunResult
 from reverie.runs.run import (
     CANCELLED,

@@ -48,7 +48,7 @@ from reverie.jobs.writer.state import (
     target_of,
 )
 from reverie.llm.trace_store import Dumps
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import Run, RunDependencies

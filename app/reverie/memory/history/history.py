@@ -28,7 +28,7 @@ from typing import Any
 from reverie.clock import Clock
 from reverie.files.atomic import checkpoint, shown
 from reverie.files.locks import file_lock
-from reverie.memory.catalogue import KnownVersion
+from reverie.memory.catalogue_scan import KnownVersion
 from reverie.memory.history.reader import HistoryReader, in_words
 from reverie.memory.history.repository import (
     FILE_MODE,

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from reverie.errors import StoreError, user_error_from_os
 from reverie.files.atomic import shown
+from reverie.memory.companion_places import is_of_companions
 from reverie.memory.history.repository import (
     Commit,
     DamagedHistoryError,
@@ -40,7 +41,7 @@ from reverie.memory.history.roots import (
     key_of,
     rel_of,
 )
-from reverie.memory.paths import is_of_companions, utf16_key
+from reverie.memory.paths import utf16_key
 from reverie.values import Struct, field
 
 COMMITS_A_PAGE = 1_000

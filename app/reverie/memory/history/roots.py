@@ -32,7 +32,7 @@ from reverie.files.directory import (
     stamp_of,
 )
 from reverie.files.rooted import RootedDirectory
-from reverie.memory.catalogue import KnownVersion
+from reverie.memory.catalogue_scan import KnownVersion
 from reverie.memory.history.repository import (
     EXECUTABLE_MODE,
     FILE_MODE,

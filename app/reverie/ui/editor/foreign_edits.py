@@ -5,19 +5,14 @@ Threading: GUI thread (QTextDocument). Failure: none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtGui import QTextCursor, QTextDocument
 
 from reverie.text.summaries import utf16_length
+from reverie.ui.editor.buffer import Buffer
 from reverie.ui.editor.line_breaks import smallest_edit
 from reverie.ui.editor.text_merge import MERGE_CHARS, hunks
 from reverie.ui.widgets.text_boxes import text_of
 from reverie.values import Struct
-
-if TYPE_CHECKING:
-    pass
-from reverie.ui.editor.buffer import Buffer
 
 MOST_EDITS = 50
 

@@ -6,15 +6,10 @@ Threading: GUI thread. Failure: none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
 from reverie.ui.appearance import Theme
-
-if TYPE_CHECKING:
-    pass
-
 
 LIMIT = 200_000
 

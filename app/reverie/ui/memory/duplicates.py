@@ -29,7 +29,8 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.memory.diff import changed_spans, lost_lines, word_spans
+from reverie.memory.diff import changed_spans, word_spans
+from reverie.memory.union import lost_lines
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
 from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, scaled, theme_of

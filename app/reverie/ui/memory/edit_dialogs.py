@@ -24,7 +24,8 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from reverie.agents.scopes import Scope
-from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
+from reverie.memory.moves import MovePlan, numbered, plan_moves
+from reverie.memory.paths import ROOT
 from reverie.ui.appearance import GAP, MARGIN, theme_of
 from reverie.ui.display_text import scope_name, things, tr, visible
 from reverie.ui.tree.memory_tree import name_problem

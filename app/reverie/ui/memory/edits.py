@@ -20,7 +20,8 @@ from PySide6.QtWidgets import QWidget
 from reverie.agents.scopes import Scope, ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
-from reverie.memory.paths import ROOT, MovePlan, numbered, plan_moves
+from reverie.memory.moves import MovePlan, numbered, plan_moves
+from reverie.memory.paths import ROOT
 from reverie.ui.display_text import things, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.jobs import Work

@@ -49,7 +49,8 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.engine.channel import Event, IndexChanged
 from reverie.errors import UserError
-from reverie.memory.search.query import parse_query, tokens
+from reverie.memory.search.query import parse_query
+from reverie.memory.search.words import tokens
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
 from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, icon_size, readable, theme_of, two_line_height
 from reverie.ui.display_text import as_tooltip, counted, scope_name, visible

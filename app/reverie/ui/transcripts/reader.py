@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from reverie.agents.transcripts import Page, Stamp, TranscriptStatistics, weight
+from reverie.agents.transcript_pages import Page, Stamp, TranscriptStatistics, weight
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Icons

@@ -31,7 +31,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.agents.base import TranscriptSource
-from reverie.agents.transcripts import Citation, Message, ToolUse, TranscriptStatistics, is_prompt
+from reverie.agents.transcript_pages import TranscriptStatistics, is_prompt
+from reverie.agents.transcripts import Citation, Message, ToolUse
 from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import counted, tr, visible, visible_lines, when
 from reverie.ui.widgets.text_boxes import PlainTextBox

@@ -24,7 +24,7 @@ from PySide6.QtCore import (
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
 from reverie.memory.paths import ROOT
-from reverie.memory.store import rule_under
+from reverie.memory.write_guard import rule_under
 from reverie.ui.display_text import (
     as_tooltip,
     human_size,

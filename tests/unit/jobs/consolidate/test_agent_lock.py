@@ -12,7 +12,7 @@ from reverie.agents.claude.locations import LOCK_NAME
 from reverie.errors import Busy
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
-from reverie.memory.store import ReadOnlyStore
+from reverie.memory.write_guard import ReadOnlyStore
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer, HomeKey

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.jobs.consolidate.review import apply_hunks, bytes_of, split_hunks
-from reverie.memory.diff import text_lines
+from reverie.memory.union import text_lines
 from reverie.runs.parts import hunk_count, version_without
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d", "\u2028e\n", "\udcff\n"]), max_size=12)

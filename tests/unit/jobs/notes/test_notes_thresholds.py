@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.profiles import examples
-from reverie.agents.claude.transcript import SessionFacts, SessionScan
+from reverie.agents.claude.session_counts import SessionFacts, SessionScan
 from reverie.jobs.notes.service import Measured, SessionCounters, Thresholds, decide, succeeded
 
 DUE = "due"

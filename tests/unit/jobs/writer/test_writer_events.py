@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.chats import Chat
-from reverie.agents.mux.transcript import newest_rows
+from reverie.agents.mux.tail import newest_rows
 from reverie.jobs.writer.engine import LEFT_OUT, TRUNCATED, clamped, events_of, json_of, trimmed
 from reverie.text.summaries import utf16_length
 

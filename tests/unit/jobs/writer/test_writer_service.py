@@ -14,7 +14,7 @@ import pytest
 
 from helpers.benches import Time, again, sample_parts
 from helpers.chats import Chat
-from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.mux.tail import TranscriptTail
 from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.errors import StoreError
 from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced

@@ -1,0 +1,207 @@
+"""Attachments in transcripts of Claude Code: loaded instructions, recalled memories, the model's setup.
+
+See formats/claude-code.md sections 12.1.3, 12.1.4 and 12.1.14. `recorded` reads one transcript for the
+present context of the session. The program records whole files. A list without `changed` holds everything
+that is loaded and replaces earlier lists (a start, a compaction). One with `changed` (a resumed session)
+holds only files that are new or differ, and names removed ones in `removed`. Only lines that name one of
+these attachments are decoded, and at most `MOST_BYTES` of a transcript are read.
+
+Threading, failure: as `agents.transcripts` says; values may have any type, and one of another shape is
+ignored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.codex.transcript import timestamp_ms
+from reverie.agents.reading import as_list, as_text, texts_of
+from reverie.agents.transcript_lines import (
+    decoded_row,
+    reading_transcript,
+)
+from reverie.resources import resource_table
+from reverie.values import Struct, field
+
+INSTRUCTIONS = "instructions"
+RECALLED = "relevant_memories"
+NESTED = "nested_memory"
+AUTO_MEMORY = "AutoMem"
+"""The kind of a loaded file that is the index of the project's memory."""
+RECALL_BYTES = 4096
+"""Maximum size of a recalled memory that reaches the model."""
+MOST_BYTES = 64 << 20
+"""Maximum size of one transcript that `recorded` reads; beyond it the record counts as incomplete."""
+
+SET_UP: Mapping[str, str] = resource_table("transcripts.toml")["claude"]["set_up"]
+"""The parts of the agent's setup in words, by the attachment that records them."""
+QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
+"""Attachments without content for a reader: the program's own prompt and tools, reminders to the model."""
+
+
+class LoadedFile(Struct, frozen=True):
+    """One file as the program loaded it."""
+
+    path: str
+    kind: str
+    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty where the record has none."""
+    text: str
+
+
+class Instructions(Struct, frozen=True):
+    """One `instructions` attachment."""
+
+    files: tuple[LoadedFile, ...]
+    """In the order in which the model gets them."""
+    changed: bool = False
+    """Whether these are only the files that are new or differ."""
+    removed: tuple[str, ...] = ()
+    """With `changed`: the files that are no longer loaded."""
+
+
+class Recalled(Struct, frozen=True):
+    """One memory that the program chose for a prompt and put before the model."""
+
+    path: str
+    text: str
+
+
+class LoadedContext(Struct):
+    """The recorded context of one session, at the end of its transcript."""
+
+    files: dict[str, LoadedFile] = field(default_factory=dict)
+    """The files that the session has loaded, in order, by path."""
+    at: int | None = None
+    """When the last list was recorded, UTC ms."""
+    lists: int = 0
+    """Number of recorded lists; 0: this version of the program records none, or no prompt was sent yet."""
+    recalled: dict[str, int] = field(default_factory=dict)
+    """Number of recalls of each memory, by path."""
+    nested: tuple[str, ...] = ()
+    """Files of subdirectories that were loaded when the agent entered them."""
+    complete: bool = True
+    """False where the transcript is too large, so that its end was not read."""
+
+    @property
+    def loads_index(self) -> bool:
+        """Whether the index of the project's memory is among the loaded files."""
+        return any(each.kind == AUTO_MEMORY for each in self.files.values())
+
+    def take(self, attachment: Mapping[str, Any], at: int | None) -> None:
+        """Apply one attachment."""
+        instructions = instructions_in(attachment)
+        if instructions is not None:
+            self.lists += 1
+            self.at = at if at is not None else self.at
+            if not instructions.changed:
+                self.files.clear()
+            for path in instructions.removed:
+                self.files.pop(path, None)
+            # A known file keeps its place and gets the new text.
+            self.files.update((each.path, each) for each in instructions.files)
+        for memory in recalled_in(attachment):
+            self.recalled[memory.path] = self.recalled.get(memory.path, 0) + 1
+        path = nested_in(attachment)
+        if path and path not in self.nested:
+            self.nested = (*self.nested, path)
+
+
+def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
+    """Return the instructions that an attachment records; None for any other attachment."""
+    if attachment.get("type") != INSTRUCTIONS:
+        return None
+    return Instructions(
+        tuple(_files(attachment.get("files"))),
+        attachment.get("changed") is True,
+        texts_of(attachment.get("removed")),
+    )
+
+
+def recalled_in(attachment: Mapping[str, Any]) -> tuple[Recalled, ...]:
+    """Return the memories that an attachment recalls; none for any other attachment."""
+    if attachment.get("type") != RECALLED:
+        return ()
+    return tuple(Recalled(each.path, each.text) for each in _files(attachment.get("memories")))
+
+
+def nested_in(attachment: Mapping[str, Any]) -> str:
+    """Return the file of a subdirectory that an attachment loads; empty for any other attachment."""
+    return as_text(attachment.get("path")) if attachment.get("type") == NESTED else ""
+
+
+def recorded(path: Path) -> LoadedContext:
+    """Read the recorded context from a transcript.
+
+    Raises `FileNotFoundError`, `Unavailable`.
+    """
+    found = LoadedContext()
+    with reading_transcript(path) as file:
+        found.complete = os.fstat(file.fileno()).st_size <= MOST_BYTES
+        left = MOST_BYTES
+        while left > 0 and (line := file.readline(left)):
+            left -= len(line)
+            if not _may_count(line):
+                continue
+            row = decoded_row(line) or {}
+            attachment = row.get("attachment")
+            own = row.get("type") == "attachment" and row.get("isSidechain") is not True
+            if own and isinstance(attachment, dict):
+                found.take(attachment, timestamp_ms(row.get("timestamp")))
+    return found
+
+
+_MARKS = tuple(f'"{kind}"'.encode() for kind in (INSTRUCTIONS, RECALLED, NESTED))
+
+
+def _may_count(line: bytes) -> bool:
+    """Return whether a line may hold one of the attachments; most lines do not, and some are very long."""
+    head = line[:1000]
+    return b'"attachment"' in head and any(mark in head for mark in _MARKS)
+
+
+def _files(value: object) -> Iterator[LoadedFile]:
+    for each in as_list(value):
+        match each:
+            case {"path": str(path), "content": str(text)}:
+                yield LoadedFile(path, as_text(each.get("type")), text)
+
+
+def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
+    """Describe an attachment with files in one sentence with their names.
+
+    Names are relative to `cwd` where they lie below it. `config`: the agent's home. Empty for any other
+    attachment.
+    """
+    instructions = instructions_in(attachment)
+    if instructions is not None:
+        loaded = _names((each.path for each in instructions.files), cwd, config)
+        gone = _names(instructions.removed, cwd, config)
+        if not instructions.changed:
+            return f"Loaded into the context: {loaded}." if loaded else "No instructions were loaded."
+        parts = [f"Loaded anew, as they changed: {loaded}." if loaded else ""]
+        parts.append(f"No longer loaded: {gone}." if gone else "")
+        return " ".join(filter(None, parts))
+    memories = recalled_in(attachment)
+    if memories:
+        return f"Recalled from memory: {_names((each.path for each in memories), cwd, config)}."
+    nested = nested_in(attachment)
+    return f"Loaded for the files at hand: {_names([nested], cwd, config)}." if nested else ""
+
+
+def _names(paths: Iterable[str], cwd: str, config: str) -> str:
+    return ", ".join(_name(path, cwd, config) for path in paths)
+
+
+def _name(path: str, cwd: str, config: str) -> str:
+    """Return a file's name for a sentence: relative to the working directory, or enough to be unique."""
+    if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    parts = path.replace("\\", "/").split("/")
+    if "memory" in parts[:-1]:
+        return "/".join(parts[parts.index("memory") :])
+    if config.endswith("/.claude") and path.startswith(f"{config}/"):
+        return f"~/.claude/{path[len(config) + 1 :]}"
+    return path

@@ -1,0 +1,175 @@
+"""The doctor's checks of the memory of one project of Claude Code: its index, and the lock.
+
+Only reads (formats/claude-code.md sections 4, 5 and 12). Threading: any thread but the GUI's. Failure: parts
+that cannot be read are a sentence of the check.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reverie.agents.capabilities import AgentCheck, StatusLine
+from reverie.agents.claude.locations import TEAM
+from reverie.agents.claude.status import is_scanned, rels
+from reverie.agents.memory_index import INDEX, MOST_CHARS, MOST_LINES, Cut, cut_of, links
+from reverie.files.directory import open_regular, walk_paths
+from reverie.text.summaries import phrase, plain, plural, together
+from reverie.values import Struct
+
+_INDEX_BYTES = 4 << 20
+_MOST_FILES = 10_000
+
+
+class _MemoryFacts(Struct, frozen=True):
+    """The facts that the doctor's checks of one project's memory use."""
+
+    off: str
+    """The reason why the memory is off, in words; empty where it is on."""
+    cut: Cut | None
+    """The loaded part of the index; None where there is no index, or it cannot be read."""
+    problem: str
+    """Why the index cannot be read; empty where it can, or does not exist."""
+    memories: int
+    """Number of memories that the index covers: not those of the team or of a folder with an index of its
+    own."""
+    unlisted: int
+    """Number of memories that no line of the index names."""
+    dangling: int
+    """Number of links in the index that lead to no file."""
+    lock: StatusLine | None
+    """Time of the last consolidation."""
+    closed: tuple[str, ...] = ()
+    """Its folders that cannot be read, and why; their files are not counted."""
+
+
+def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
+    """Return the checks of one project's memory.
+
+    `off`: why it is off, in words; `status`: the agent's status lines about it, the lock first.
+    """
+    facts = _facts(directory, off, status[0] if status else None)
+    return _index(facts), _lock(facts)
+
+
+def _index_text(directory: Path) -> tuple[str | None, str]:
+    """Return the index, and why it cannot be read; None and empty where there is no index."""
+    path = directory / INDEX
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None, f"{INDEX} is no regular file, so Reverie does not read it."
+        # No link that takes its place in between is followed.
+        with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, f"{INDEX} cannot be read: {error.strerror or error}."
+
+
+def _facts(directory: Path, off: str, lock: StatusLine | None) -> _MemoryFacts:
+    text, problem = _index_text(directory)
+    cut = None if text is None else cut_of(text)
+    there: set[str] = set()
+    indexed: set[str] = {TEAM}
+    closed: dict[str, str] = {}
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed[os.path.relpath(error.filename, directory)] = error.strerror or str(error)
+
+    for folder, _folders, files in walk_paths(directory, onerror=not_listed):
+        there.update(rel for rel in rels(directory, folder, files) if rel.endswith(".md"))
+        if INDEX in files and folder != str(directory):
+            indexed.add(os.path.relpath(folder, directory))
+        if len(there) > _MOST_FILES:
+            break
+    memories = {rel for rel in there if is_scanned(rel) and not _is_below(rel, indexed)}
+    named = {link.rel for link in links(text or "") if link.rel is not None}
+    return _MemoryFacts(
+        off,
+        cut,
+        problem,
+        len(memories),
+        len(memories - named) if cut is not None else 0,
+        sum(rel.endswith(".md") and rel not in there and not _is_below(rel, closed) for rel in named),
+        lock,
+        tuple(f"{name} ({why})" for name, why in sorted(closed.items()) if name != "." or not problem),
+    )
+
+
+def _is_below(rel: str, folders: Iterable[str]) -> bool:
+    return any(folder == "." or rel.startswith(f"{folder}/") for folder in folders)
+
+
+def _index(facts: _MemoryFacts) -> AgentCheck:
+    check = "claude-index"
+    loaded = phrase("Claude Code loads the memories of this project")
+    partly = phrase("Claude Code does not load every memory of this project")
+    none = phrase("Claude Code loads no memory of this project")
+    if facts.off:
+        evidence = phrase("Auto memory is off: {reason}. The files stay.", reason=facts.off)
+        return AgentCheck(check, none, "warn", evidence)
+    if facts.problem:
+        return AgentCheck(check, none, "fail", plain(facts.problem))
+    closed = phrase("Not looked into: {folders}.", folders=", ".join(facts.closed)) if facts.closed else None
+    if facts.cut is None and closed:
+        return AgentCheck(check, none, "warn", closed)
+    if facts.cut is None and not facts.memories:
+        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("Nothing to load."))
+    if facts.cut is None:
+        kept = plural(
+            "There is 1 memory and no {index}, so it is not loaded.",
+            "There are %n memories and no {index}, so none is loaded.",
+            facts.memories,
+            index=INDEX,
+        )
+        return AgentCheck(check, none, "warn", kept)
+    size = phrase(
+        "{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.",
+        index=INDEX,
+        lines=facts.cut.lines,
+        most_lines=MOST_LINES,
+        chars=facts.cut.chars,
+        most_chars=MOST_CHARS,
+    )
+    parts = []
+    if facts.cut.line is not None:
+        cut = phrase(
+            "It stops reading {index} at line {line}; shorten or remove lines.",
+            index=INDEX,
+            line=facts.cut.line,
+        )
+        parts.append(cut)
+    if facts.unlisted:
+        unlisted = plural(
+            "1 memory without a line in {index}.",
+            "%n memories without a line in {index}.",
+            facts.unlisted,
+            index=INDEX,
+        )
+        parts.append(unlisted)
+    if facts.dangling:
+        dangling = plural(
+            "1 line of {index} without a file.",
+            "%n lines of {index} without a file.",
+            facts.dangling,
+            index=INDEX,
+        )
+        parts.append(dangling)
+    parts += [closed] if closed else []
+    return AgentCheck(check, partly if parts else loaded, "warn" if parts else "pass", together(size, *parts))
+
+
+def _lock(facts: _MemoryFacts) -> AgentCheck:
+    check, free = "claude-lock", phrase("Nothing else consolidates these memories")
+    line = facts.lock
+    if line is None:
+        return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
+    evidence = phrase("{label}: {text}", label=line.label, text=line.text)
+    if line.state == "running":
+        title = phrase("Something else consolidates these memories")
+        return AgentCheck(check, title, "warn", evidence, at=line.at)
+    return AgentCheck(check, free, "warn" if line.state == "warn" else "pass", evidence, at=line.at)

@@ -1,0 +1,239 @@
+"""Transcripts of Claude Code as messages for a person.
+
+Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.claude.attachments import QUIET, SET_UP, sentence_of
+from reverie.agents.claude.transcript import (
+    TranscriptEntry,
+    abandoned,
+    block_text,
+    blocks_of,
+    entries,
+    is_typed,
+    message_text,
+    result_text,
+)
+from reverie.agents.reading import as_object, as_shown, as_text, texts_of
+from reverie.agents.tool_pairing import Pairing
+from reverie.agents.transcripts import Message, MessageKind, ReadStatistics, Speaker, ToolUse, shortened
+from reverie.values import replace
+
+_QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
+"""System records without content for a reader of the conversation."""
+
+
+_SET_UP_WITH = "What the agent was set up with: "
+
+
+class ClaudeReadable:
+    """Implements `agents.transcripts.ReadableTranscript` for one transcript file, including a sub-agent's.
+
+    One answer of the model takes several lines and becomes one message; text that nobody typed is `context`,
+    a compaction an event, a sub-agent's text `side`, text abandoned by a rewind `undone` (section 8). Two
+    passes: the first finds the current branch, the second makes the messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def messages(self, reading: ReadStatistics) -> Iterator[Message]:
+        with contextlib.suppress(FileNotFoundError):
+            is_abandoned = abandoned(self._path)
+            makes = _Messages(_config_of(self._path))
+            for entry in entries(self._path, reading):
+                yield from makes.of(entry, undone=is_abandoned(entry))
+            yield from makes.rest()
+
+
+def _config_of(path: Path) -> str:
+    """Return the agent's home that a transcript lies in; empty for none."""
+    above = next((each.parent for each in path.parents if each.name == "projects"), None)
+    return "" if above is None else str(above)
+
+
+class _Messages:
+    """A converter of entries into messages, in order. The words of an answer wait for the rest of it."""
+
+    def __init__(self, config: str) -> None:
+        self._config = config
+        self._pairing = Pairing()
+        self._words: Message | None = None
+        self._forked = False
+        self._set_up: Message | None = None
+        self._loaded: list[Message] = []
+
+    def of(self, entry: TranscriptEntry, *, undone: bool) -> Iterator[Message]:
+        words = self._words
+        if words is not None and (entry.kind != "assistant" or words.id != entry.response):
+            yield from self._flush()
+        about = entry.row.get("attachment") if entry.kind == "attachment" else None
+        if isinstance(about, dict) and self._is_attached(entry, about, undone):
+            return
+        yield from self._flush_attached()
+        yield from self._fork(entry)
+        if entry.kind == "assistant":
+            yield from self._answer(entry, undone)
+        elif entry.kind == "user":
+            yield from self._user(entry, undone)
+        else:
+            kind, text = _said_by_system(entry)
+            yield from self._put(_message(entry, "system", kind, text, undone))
+
+    def rest(self) -> Iterator[Message]:
+        yield from self._flush()
+        yield from self._flush_attached()
+        yield from self._pairing.rest()
+
+    def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
+        """Store an attachment of the program; return whether it was one.
+
+        It is combined with the attachments beside it.
+        """
+        kind = as_text(about.get("type"))
+        if kind in QUIET:
+            return True
+        if kind in SET_UP:
+            before = self._set_up
+            if before is None:
+                self._set_up = _message(entry, "system", "context", f"{_SET_UP_WITH}{SET_UP[kind]}", undone)
+            else:
+                self._set_up = replace(before, text=f"{before.text}, {SET_UP[kind]}")
+            return True
+        sentence = sentence_of(about, as_text(entry.row.get("cwd")), self._config)
+        if sentence:
+            self._loaded.append(_message(entry, "system", "context", sentence, undone))
+        return bool(sentence)
+
+    def _flush_attached(self) -> Iterator[Message]:
+        set_up, loaded = self._set_up, self._loaded
+        self._set_up, self._loaded = None, []
+        for message in (set_up, *loaded):
+            if message is not None:
+                yield from self._put(message)
+
+    def _fork(self, entry: TranscriptEntry) -> Iterator[Message]:
+        origin = entry.row.get("forkedFrom")
+        if isinstance(origin, dict) and not self._forked:
+            self._forked = True
+            told = f"The session continues a copy of {as_text(origin.get('sessionId')) or 'another one'}."
+            yield from self._put(_message(entry, "system", "event", told, False))
+
+    def _answer(self, entry: TranscriptEntry, undone: bool) -> Iterator[Message]:
+        model = "" if entry.synthetic else as_text(entry.message.get("model"))
+        for block in blocks_of(entry):
+            kind = block.get("type")
+            if kind in ("text", "image", "document"):
+                made = _message(entry, "assistant", "message", block_text(block), undone)
+                if entry.synthetic:
+                    yield from self._put(replace(made, speaker="system", kind="event"))
+                else:
+                    yield from self._say(replace(made, model=model))
+                continue
+            yield from self._flush()
+            if kind in ("thinking", "redacted_thinking"):
+                thought = as_text(block.get("thinking"))
+                yield from self._put(
+                    replace(_message(entry, "assistant", "reasoning", thought, undone), model=model)
+                )
+            elif kind in ("tool_use", "server_tool_use"):
+                shown, cut = shortened(_shown(block.get("input")))
+                tool = ToolUse(as_text(block.get("name")) or "?", shown)
+                made = replace(_message(entry, "tool", "tool", "", undone), tool=tool, model=model, cut=cut)
+                yield from self._pairing.put(made, call_id=as_text(block.get("id")))
+            elif isinstance(kind, str) and kind.endswith("_tool_result"):
+                yield from self._result(entry, block, undone)
+
+    def _user(self, entry: TranscriptEntry, undone: bool) -> Iterator[Message]:
+        for block in blocks_of(entry):
+            if block.get("type") == "tool_result":
+                yield from self._result(entry, block, undone)
+        text = message_text(entry)
+        kind: MessageKind = "context"
+        if entry.row.get("isCompactSummary") is True:
+            kind = "summary"
+        elif is_typed(entry) or (entry.side and text and entry.row.get("isMeta") is not True):
+            kind = "message"
+        speaker: Speaker = "system" if kind == "summary" else "user"
+        yield from self._put(_message(entry, speaker, kind, text, undone))
+
+    def _result(self, entry: TranscriptEntry, block: dict[str, Any], undone: bool) -> Iterator[Message]:
+        output = result_text(block.get("content")) or as_text(entry.row.get("toolUseResult"))
+        shown, cut = shortened(output)
+        failed = block.get("is_error") is True
+        late = replace(
+            _message(entry, "tool", "tool", "", undone), tool=ToolUse("?", "", shown, failed), cut=cut
+        )
+        yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
+
+    def _say(self, message: Message) -> Iterator[Message]:
+        """Append words of the model: those of one answer become one message."""
+        before = self._words
+        if before is None or not before.id:
+            yield from self._flush()
+            self._words = message
+            return
+        text, cut = shortened(f"{before.text}\n\n{message.text}" if message.text else before.text)
+        self._words = replace(before, text=text, cut=before.cut + message.cut + cut)
+
+    def _flush(self) -> Iterator[Message]:
+        words, self._words = self._words, None
+        if words is not None:
+            yield from self._put(words)
+
+    def _put(self, message: Message) -> Iterator[Message]:
+        if message.text:
+            yield from self._pairing.put(message)
+
+
+def _message(entry: TranscriptEntry, speaker: Speaker, kind: MessageKind, text: str, undone: bool) -> Message:
+    shown, cut = shortened(text)
+    return Message(
+        0,
+        speaker,
+        kind,
+        shown,
+        id=entry.response or entry.uuid,
+        timestamp=entry.timestamp,
+        undone=undone,
+        side=entry.side,
+        cut=cut,
+    )
+
+
+def _said_by_system(entry: TranscriptEntry) -> tuple[MessageKind, str]:
+    row = entry.row
+    if entry.kind == "attachment":
+        about = row.get("attachment")
+        if not isinstance(about, dict):
+            return "context", ""
+        words = result_text(about.get("content")) or _shown(
+            {name: value for name, value in about.items() if name != "type"}
+        )
+        return "context", f"[{as_text(about.get('type')) or 'attachment'}]\n{words}".strip()
+    subtype = as_text(row.get("subtype"))
+    if entry.is_compaction:
+        tokens = as_object(row.get("compactMetadata")).get("preTokens")
+        size = f" It held {tokens:,} tokens." if isinstance(tokens, int) else ""
+        return "event", f"The conversation was compacted.{size}"
+    if subtype in _QUIET:
+        return "event", ""
+    if subtype == "memory_saved":
+        listed = texts_of(row.get("writtenPaths"))
+        verb = as_text(row.get("verb")).lower() or "saved"
+        return "event", f"Memory was {verb}: {', '.join(listed)}" if listed else f"Memory was {verb}."
+    words = result_text(row.get("content")) or as_text(row.get("error"))
+    if subtype == "api_error":
+        return "event", f"The service failed: {words}" if words else "The service failed."
+    return "event", words
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None or value == {} else as_shown(value)

@@ -1,0 +1,104 @@
+"""Counts of a Claude Code session for the thresholds of session notes.
+
+Threading: a `SessionScan` belongs to one thread at a time. Failure: `FileNotFoundError`, `UserError`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reverie.agents.claude.transcript import TranscriptEntry, entry_of, message_text, tool_uses, usage_of
+from reverie.agents.transcript_lines import (
+    LINE_BYTES,
+    decoded_row,
+    reading_transcript,
+)
+from reverie.text.summaries import estimate_tokens
+from reverie.values import Struct, field
+
+
+class SessionFacts(Struct):
+    """Counts for the thresholds of session notes.
+
+    Only the main thread counts: sub-agents and messages that no model wrote are skipped. `messages` of people
+    and the model; `context_tokens` the whole context with the last answer; `calls_tools`: the last answer
+    asks for tools, so the model is in the middle of its work. `cwd`: where the session began.
+    """
+
+    messages: int = 0
+    context_tokens: int = 0
+    last_uuid: str = ""
+    calls_tools: bool = False
+    cwd: str = ""
+    tool_calls: int = 0
+    _after: dict[str, int] = field(default_factory=dict)
+    _answer: str = ""
+    _estimated: int = 0
+    _counted: bool = False
+
+    def tool_calls_since(self, uuid: str | None) -> int:
+        """Return the number of tool calls after this message; None: all; 0 for a message that is missing."""
+        if uuid is None:
+            return self.tool_calls
+        before = self._after.get(uuid)
+        return 0 if before is None else self.tool_calls - before
+
+    def take(self, entry: TranscriptEntry) -> None:
+        """Count one record, unless a copy of it was counted already."""
+        if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
+            return
+        if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):
+            self.cwd = cwd
+        calls = len(tool_uses(entry))
+        self.messages += 1
+        self.tool_calls += calls
+        self.last_uuid = entry.uuid or self.last_uuid
+        if entry.uuid:
+            self._after[entry.uuid] = self.tool_calls
+        self._measure(entry)
+        if entry.kind == "assistant":
+            waits = entry.message.get("stop_reason") == "tool_use" or calls > 0
+            same = bool(entry.response) and entry.response == self._answer
+            self.calls_tools = waits or (same and self.calls_tools)
+            self._answer = entry.response
+
+    def _measure(self, entry: TranscriptEntry) -> None:
+        usage = usage_of(entry)
+        if usage is not None and usage.context:
+            self.context_tokens, self._counted = usage.context, True
+        elif not self._counted:  # a service that does not count tokens: estimate them from the text
+            self._estimated += estimate_tokens(message_text(entry))
+            self.context_tokens = self._estimated
+
+
+class SessionScan:
+    """An incremental reader of one transcript.
+
+    Later calls read only what was added. A file that was replaced or became shorter is read again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place: tuple[int, int] = (0, 0)
+        self._offset = 0
+        self._facts = SessionFacts()
+
+    def update(self) -> SessionFacts:
+        """Read what was added since the last call and return the current counts."""
+        with reading_transcript(self._path) as file:
+            status = os.fstat(file.fileno())
+            place = (status.st_dev, status.st_ino)
+            if place != self._place or status.st_size < self._offset:
+                self._place, self._offset, self._facts = place, 0, SessionFacts()
+            file.seek(self._offset)
+            while line := file.readline(LINE_BYTES):
+                whole = line.endswith(b"\n")
+                if not whole and len(line) < LINE_BYTES and decoded_row(line) is None:
+                    break  # still being written
+                row = decoded_row(line) if line.strip() else None
+                entry = None if row is None else entry_of(row)
+                if entry is not None:
+                    self._facts.take(entry)
+                self._offset += len(line)
+        return self._facts

@@ -1,0 +1,112 @@
+"""Status lines about the memory of a project of Claude Code (formats/claude-code.md sections 5 and 12.1.8).
+
+They report when a memory was last consolidated, whether Claude Code loads it, and whether it searches all of
+it. The lock records when, not who: Claude Code and Reverie leave the same file, except for the process id in
+it. An unreadable lock counts as never.
+
+Threading: any thread but the GUI's; nothing raises.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.capabilities import StatusLine
+from reverie.agents.claude.locations import LOCK_NAME, MOST_SCANNED, SCANNED
+from reverie.agents.claude.settings import MemorySettings
+from reverie.agents.scopes import Scope
+from reverie.files.directory import walk_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+from reverie.agents.claude.consolidation import HasEnded, LockState, read_lock
+
+_LABEL = "Consolidation by Claude Code or Reverie"
+_SLACK_MS = 60_000
+_COUNTED = 10_000
+
+
+def status_lines(
+    directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
+) -> tuple[StatusLine, ...]:
+    """Return the lines about a memory directory, under the settings in effect there.
+
+    `has_ended`: see `agents.claude.consolidation`.
+    """
+    lock = directory / LOCK_NAME
+    state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
+    found = [_of(state, now_ms)]
+    if settings.off:
+        text = f"Switched off ({settings.off}). The files stay, and are not loaded."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    if settings.refused:
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", settings.refused, "warn"))
+    elif settings.directory is not None:
+        whose = "The project's own settings put" if settings.by_project else "Settings put"
+        text = f"{whose} this memory in {settings.directory} ({settings.source})."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text))
+    closed: list[str] = []
+    memories = _memories(directory, closed)
+    if closed:
+        text = f"Not looked into: {', '.join(closed)}."
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    if memories > MOST_SCANNED:
+        text = (
+            f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
+            " others by the index only."
+        )
+        found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
+    return tuple(found)
+
+
+def _memories(directory: Path, closed: list[str]) -> int:
+    """Count, up to a bound, the files that the agent searches, without following links to directories.
+
+    Folders that cannot be read are added to `closed`.
+    """
+    count = 0
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            closed.append(f"{error.filename} ({error.strerror})")
+
+    for folder, _folders, names in walk_paths(directory, onerror=not_listed):
+        count += sum(is_scanned(rel) for rel in rels(directory, folder, names))
+        if count > _COUNTED:
+            break
+    return count
+
+
+def rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of files in a folder, relative to the memory directory."""
+    inside = os.path.relpath(folder, directory)
+    return (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def is_scanned(rel: str) -> bool:
+    """Return whether the agent searches a file, by its path in the memory directory."""
+    return re.fullmatch(SCANNED, rel) is not None
+
+
+def _of(lock: LockState, now_ms: int) -> StatusLine:
+    if lock.at is None:
+        return StatusLine(Scope.PROJECT, _LABEL, "Never.")
+    if lock.at > now_ms + _SLACK_MS:
+        text = "The recorded time is in the future, so a clock was wrong."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
+    if lock.running:
+        return StatusLine(Scope.PROJECT, _LABEL, "Running now.", "running", lock.at)
+    if lock.ended:
+        text = "Done by Claude Code; its session is still open."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
+    if lock.alive:
+        text = "Started over an hour ago. Treated as finished, although the program is still open."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
+    if lock.holder is not None:
+        text = "Started by a program that has closed; its end is not recorded."
+        return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
+    return StatusLine(Scope.PROJECT, _LABEL, "Done.", "ok", lock.at)

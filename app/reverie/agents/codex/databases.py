@@ -1,0 +1,65 @@
+"""The databases of a Codex home (formats/codex.md sections 1, 2, 4 and 5).
+
+Versions give them different numbers: the highest number counts, in the home, in its `sqlite/` or where
+settings or environment put it, whichever is newer. They are read through copies.
+
+Threading, failure: as `agents.base` says.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from reverie.agents.codex.locations import MEMORY_DATABASES, STATE_DATABASES, config
+from reverie.agents.reading import file_names
+from reverie.files.sqlite import Database, stamp
+
+_OTHERWISE = "; the rollouts are read all the same"
+
+
+def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
+    """Return the database of threads; None where there is none, or no place for a copy.
+
+    `elsewhere`: see `database_places`.
+    """
+    return _newest(home, STATE_DATABASES, cache, elsewhere)
+
+
+def memory_database(
+    home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
+) -> Database | None:
+    """Return the database of memory jobs of one memory version.
+
+    Early programs kept the jobs in the state database.
+    """
+    return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
+
+
+def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
+    """Return where databases may lie; none of these need exist.
+
+    `elsewhere`: where the agent's environment puts them, if it names a place.
+    """
+    places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
+    named = config(home)[0].get("sqlite_home")
+    if isinstance(named, str) and named and "\0" not in named:
+        places.append(home / named)  # an absolute path stands for itself
+    return tuple(dict.fromkeys(places))
+
+
+def _newest(
+    home: Path, pattern: re.Pattern[str], cache: Path | None, elsewhere: Path | None
+) -> Database | None:
+    if cache is None:
+        return None
+    found: list[tuple[int, int, str, Path]] = []
+    for directory in database_places(home, elsewhere):
+        for name in file_names(directory, []):
+            match = pattern.fullmatch(name)
+            if match:
+                path = directory / name
+                touched_at = stamp(path)
+                touched = max((each[0] for each in touched_at or () if each), default=0)
+                found.append((int(match[1] or 0), touched, str(path), path))
+    return Database(max(found)[3], cache / "databases", otherwise=_OTHERWISE) if found else None

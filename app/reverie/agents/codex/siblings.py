@@ -1,0 +1,88 @@
+"""Codex memories beside the version in use, which are shown and never written.
+
+Threading: any thread but the GUI's. Failure: directories that cannot be listed are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from reverie.agents.base import Companion
+from reverie.agents.codex.locations import BUCKET
+from reverie.agents.reading import entries_in
+from reverie.agents.scopes import Scope
+
+MOST_DIRECTORIES = 8
+MOST_FILES = 60
+"""Maximum for all siblings together: they are shown in one list."""
+_MOST_ENTRIES = 2_000
+_DEPTH = 4
+_MEMORY_LIKE = re.compile(r"memor(?:y|ies)", re.IGNORECASE)
+_TEXTS = (".md", ".txt", ".json", ".jsonl", ".toml", ".yaml", ".yml")
+_CREDENTIALS = frozenset({"auth.json", "credentials.json"})
+"""Files that are never opened. Other files may have any name: a note about secrets is a note."""
+READ_ONLY = "Reverie does not know this kind of Codex memory: it is only shown, never changed."
+
+
+def sibling_names(home: Path, used: str) -> tuple[str, ...]:
+    """Return the directories in a home that look like memories, in order, without the one that Codex uses."""
+    found = [
+        entry.name
+        for entry in entries_in(home)
+        if entry.name != used
+        and not entry.name.startswith(".")
+        and _MEMORY_LIKE.search(entry.name)
+        and _is(entry, directory=True)
+    ]
+    return tuple(sorted(found)[:MOST_DIRECTORIES])
+
+
+def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
+    """Return the files beside the version in use, each read-only (sections 4 and 10.1).
+
+    They are those of the other version, and of directories of an unknown or older generation. Codex does not
+    read them, or its treatment of them is unknown, so they are shown and never written. Bounded, since such a
+    directory may hold anything; links are not followed. `why`: the reason for directories that Reverie knows,
+    by name.
+    """
+    names = sibling_names(home, used)
+    paths = (
+        (path, why.get(name, READ_ONLY))
+        for name in names
+        for path in _texts(home / name, _DEPTH, [_MOST_ENTRIES], skip=BUCKET if name == "memories" else None)
+    )
+    return tuple(
+        Companion(Scope.GLOBAL, path, path.relative_to(home).as_posix(), True, reason, read_only=reason)
+        for path, reason in islice(paths, MOST_FILES)
+    )
+
+
+def _texts(
+    directory: Path, depth: int, room: list[int], skip: re.Pattern[str] | None = None
+) -> Iterator[Path]:
+    """Yield text files before directories, by name.
+
+    `room` counts down the entries that may still be read. `skip`: directories with these names are shown
+    elsewhere.
+    """
+    entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
+    room[0] -= len(entries)
+    entries = [entry for entry in entries if not entry.name.startswith(".")]
+    for entry in entries:
+        texts = entry.name.lower().endswith(_TEXTS) and entry.name.lower() not in _CREDENTIALS
+        if texts and _is(entry, directory=False):
+            yield Path(entry.path)
+    for entry in entries:
+        if depth > 1 and _is(entry, directory=True) and not (skip and skip.fullmatch(entry.name)):
+            yield from _texts(Path(entry.path), depth - 1, room)
+
+
+def _is(entry: os.DirEntry[str], *, directory: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False) if directory else entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False

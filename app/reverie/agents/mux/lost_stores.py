@@ -1,0 +1,195 @@
+"""Orphaned stores of a mux home, and what the home still knows of them.
+
+Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: files that
+cannot be read name nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reverie.agents.base import (
+    HomeContents,
+    LostStore,
+    Orphan,
+)
+from reverie.agents.mux.config import text_at
+from reverie.agents.mux.dumps import dump_places
+from reverie.agents.mux.locations import CONFIG_BYTES, COVERAGE, USAGE
+from reverie.agents.mux.models import (
+    below,
+)
+from reverie.agents.mux.names import (
+    base_name,
+    project_dir_name,
+)
+from reverie.agents.reading import directory_names, file_names, read_json
+from reverie.agents.scopes import (
+    ProjectGap,
+    Scope,
+    ScopeContext,
+    ScopeRoot,
+    unescape_key,
+)
+from reverie.files.directory import is_directory
+
+_KEY_PREFIX = "project:"
+_DUMP_BYTES = 8 << 20
+_MOST_DUMPS = 200
+_CHECKOUT_STORE = (".mux", "memory")
+
+
+def lost_stores(
+    root: Path, contents: HomeContents, roots: Sequence[ScopeRoot], owners: Mapping[str, str]
+) -> tuple[LostStore, ...]:
+    """Return the orphaned stores with what the home still knows of them (sections 2, 3, 8, 9 and 14).
+
+    In the order of `contents.orphans`, then those of missing projects, then those left in checkouts. A store
+    directory is named by a one-way hash of its project's path; sidecars and traces still name paths, and
+    their hashes identify the owner of a store. Of a project's own directory only its existence and that of
+    its `.mux/memory` is checked. `owners`: store directory name -> the listed project path it was made from.
+    """
+    by_directory = {each.directory: each for each in roots}
+    former = _FormerPaths(root)
+    found = [
+        _of_orphan(orphan, by_directory.get(orphan.directory), owners, former) for orphan in contents.orphans
+    ]
+    found += _of_missing_projects(by_directory, owners, contents)
+    found += _in_checkouts(owners)
+    return tuple(found)
+
+
+def _of_orphan(
+    orphan: Orphan, root: ScopeRoot | None, owners: Mapping[str, str], former: _FormerPaths
+) -> LostStore:
+    name = orphan.directory.name
+    if orphan.kind == "project":
+        path, source = former.of_store(name)
+        context = ScopeContext(None, None, ProjectGap.NO_PROJECT, store=root.key) if root else None
+        return LostStore(
+            *("project", orphan.directory, orphan.label, Scope.PROJECT, root, context),
+            name=base_name(path) or _base(name),
+            former_path=path,
+            former_source=source,
+            checkouts=(path,) if path else (),
+        )
+    if orphan.kind == "workspace":
+        workspace_id = orphan.directory.parent.name
+        path, source, checkouts = former.of_workspace(workspace_id)
+        return LostStore(
+            *("workspace", orphan.directory, orphan.label, Scope.WORKSPACE, root),
+            context=ScopeContext(workspace_id, None, ProjectGap.NO_PROJECT),
+            name=base_name(path),
+            owner=path if project_dir_name(path) in owners else "",
+            former_path=path,
+            former_source=source,
+            checkouts=checkouts,
+        )
+    if orphan.directory == former.root / "memory":
+        return LostStore("older-layout", orphan.directory, orphan.label, Scope.GLOBAL, flat=True)
+    path, source = ("", "") if name in owners else former.of_store(name)
+    return LostStore(
+        *("older-layout", orphan.directory, orphan.label, Scope.PROJECT),
+        name=base_name(owners.get(name, path)) or _base(name),
+        owner=owners.get(name, ""),
+        former_path=path,
+        former_source=source,
+        checkouts=(path,) if path else (),
+    )
+
+
+def _of_missing_projects(
+    roots: Mapping[Path, ScopeRoot], owners: Mapping[str, str], contents: HomeContents
+) -> Iterator[LostStore]:
+    """Yield the stores of listed projects that were moved or deleted."""
+    checkouts: dict[str, list[str]] = {}
+    for workspace in contents.workspaces():
+        if workspace.memory_project is not None and workspace.path:
+            checkouts.setdefault(workspace.memory_project, []).append(workspace.path)
+    for directory, root in roots.items():
+        path = owners.get(directory.name) if root.scope is Scope.PROJECT else None
+        if path and Path(path).is_absolute() and not is_directory(Path(path)):
+            yield LostStore(
+                *("missing-project", directory, path, Scope.PROJECT, root, ScopeContext(None, path)),
+                name=base_name(path),
+                former_path=path,
+                former_source="config.json",
+                checkouts=(path, *checkouts.get(path, ())),
+            )
+
+
+def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
+    """Yield the stores that the version of 12 June 2026 left in the repositories themselves."""
+    for path in sorted(owners.values()):
+        directory = Path(path).joinpath(*_CHECKOUT_STORE)
+        problems: list[str] = []
+        if Path(path).is_absolute() and is_directory(directory):
+            names = (*file_names(directory, problems), *directory_names(directory, problems))
+            if any(not name.startswith(".") for name in names):
+                yield LostStore(
+                    "older-layout", directory, str(directory), Scope.PROJECT, name=base_name(path), owner=path
+                )
+
+
+class _FormerPaths:
+    """Paths that projects of this home once had. Read once, on first use."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._stores: dict[str, tuple[str, str]] | None = None
+        self._dumps: dict[str, tuple[str, str]] | None = None
+
+    def of_store(self, name: str) -> tuple[str, str]:
+        """Return the path that a store directory was named after, and the file with it; empty for none."""
+        if self._stores is None:
+            self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}
+        return self._stores.get(name, ("", ""))
+
+    def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
+        """Return the project path of a workspace, the file that names it, and its repository's checkouts."""
+        metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
+        path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")
+        source = f"sessions/{workspace_id}/metadata.json"
+        if not path:
+            path, checkout = self._of_dumps().get(workspace_id, ("", ""))
+            source = f"debug_obj/{workspace_id}"
+        return path, source if path else "", tuple(each for each in (checkout, path) if each)
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """Yield paths with the file that names them, weakest first: later ones count."""
+        for path, _checkout in self._of_dumps().values():
+            if path:
+                yield path, "debug_obj"
+        coverage = _read(self.root / COVERAGE, CONFIG_BYTES)
+        for path in below(coverage, "projects"):
+            yield path, COVERAGE
+        for key in below(_read(self.root / USAGE, CONFIG_BYTES), "entries"):
+            if key.startswith(_KEY_PREFIX):
+                path = unescape_key(key[len(_KEY_PREFIX) :].partition(":")[0])
+                yield path, USAGE
+
+    def _of_dumps(self) -> dict[str, tuple[str, str]]:
+        """Return the project and workspace paths in the newest trace of each workspace, by its id."""
+        if self._dumps is None:
+            self._dumps = {}
+            for workspace_id, directory in dump_places(self.root).directories[:_MOST_DUMPS]:
+                # Names begin with the time of the run.
+                newest = next(iter(reversed(file_names(directory, []))), None)
+                dump = _read(directory / newest, _DUMP_BYTES) if newest else {}
+                self._dumps[workspace_id] = (text_at(dump, "projectPath"), text_at(dump, "workspacePath"))
+        return self._dumps
+
+
+def _base(store: str) -> str:
+    """Return the part of a store's directory name that comes from its project's name."""
+    return store.rpartition("-")[0] or store
+
+
+def _read(path: Path, limit: int) -> Mapping[str, Any]:
+    try:
+        data = read_json(path, limit)
+    except (OSError, ValueError):
+        return {}  # its own view reports what is wrong with the file
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,84 @@
+"""Detection of the version of mux that a home belongs to, and so of the memories it loads.
+
+Threading: any thread but the GUI's. Failure: files that cannot be read count as missing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reverie.agents.mux.locations import CONFIG, CONFIG_BYTES, COVERAGE, USAGE
+from reverie.agents.mux.models import (
+    AGENT,
+    INTERVAL,
+    below,
+)
+from reverie.agents.reading import read_json
+from reverie.files.directory import is_directory, is_file
+from reverie.text.summaries import phrase, together
+
+if TYPE_CHECKING:
+    from reverie.agents.capabilities import (
+        MemoryKinds,
+    )
+
+
+_COPIES = "debug_obj/memories"
+
+
+def writer_in_use(root: Path) -> bool:
+    """Return whether the agent of this home is of a version that loads one file per project.
+
+    The version is written nowhere, so it is judged by data that only one version writes (sections 14 and 17):
+    the one with the memory writer names it in `config.json` and copies each written memory to
+    `debug_obj/memories`; the ones with stores keep pins, coverage and `memory/`. Data that Reverie writes
+    counts for neither. This is called for each project: `config.json` is read again only after it changed.
+    """
+    try:
+        status = (root / CONFIG).stat()
+        signs = _config_signs(root / CONFIG, status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError:
+        signs = ()
+    return bool(signs) or is_directory(root / _COPIES)
+
+
+@lru_cache(maxsize=16)
+def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[str, ...]:
+    try:
+        return tuple(_signs_in(read_json(config, CONFIG_BYTES)))
+    except ValueError:
+        return ()
+
+
+def memory_kinds(root: Path, config: object) -> MemoryKinds:
+    """Return which memories the agent loads, judged by `config.json` and the files in the home."""
+    from reverie.agents.capabilities import MemoryKinds  # late: no name that is listed needs it
+
+    writer = _writer_signs(root, config)
+    store = [name for name in (USAGE, COVERAGE) if is_file(root / name)]
+    store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
+    if not writer and not store:
+        return MemoryKinds(None, None, phrase("Nothing in this home tells which memories its agent loads."))
+    evidence = []
+    if writer:
+        signs = ", ".join(writer)
+        evidence.append(phrase("{signs}: of a version that loads one file a project.", signs=signs))
+    if store:
+        signs = ", ".join(store)
+        evidence.append(phrase("{signs}: of a version that loads project memories.", signs=signs))
+    return MemoryKinds(bool(writer), bool(store), together(*evidence))
+
+
+def _writer_signs(root: Path, config: object) -> list[str]:
+    return [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]
+
+
+def _signs_in(config: object) -> list[str]:
+    found = []
+    if INTERVAL in below(config, "taskSettings"):
+        found.append(f"config.json sets {INTERVAL}")
+    if AGENT in below(config, "agentAiDefaults"):
+        found.append(f"config.json names the agent {AGENT}")
+    return found

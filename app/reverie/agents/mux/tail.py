@@ -1,0 +1,295 @@
+"""The growing end of a mux transcript as events.
+
+Threading, failure: as `agents.mux.transcript`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from reverie.agents.mux.transcript import row_metadata, turn_of
+from reverie.agents.reading import as_text, objects_of
+from reverie.agents.transcript_lines import (
+    LINE_BYTES,
+    decoded_row,
+    reading_transcript,
+)
+from reverie.agents.transcripts import (
+    OPEN_IDS,
+    RECENT_IDS,
+    TailEvent,
+    TailKind,
+    TailPosition,
+    TailToolUse,
+    Turn,
+)
+from reverie.values import Struct, field
+
+FILE = "chat.jsonl"
+_BLOCK_BYTES = 1 << 20
+_REREAD_BYTES = 8 << 20
+_EDGE_BYTES = 64
+_MARKS_OF_AN_END = ("duration", "usage", "finishReason")
+
+
+class _Announced(Struct):
+    """The rows that were announced, so that none is announced twice when the file is read again."""
+
+    sequence: int
+    timestamp: int
+    recent: dict[str, None] = field(default_factory=dict)
+    begun: dict[str, None] = field(default_factory=dict)
+
+    def is_new(self, turn: Turn) -> bool:
+        if turn.id in self.recent:
+            return False
+        if turn.id in self.begun:
+            return True
+        # A cleared history counts from the start again, but its rows have later times.
+        older = turn.sequence <= self.sequence
+        return not older or (turn.timestamp or 0) > self.timestamp
+
+    def note(self, turn: Turn) -> None:
+        late = turn.id in self.begun
+        self.begun.pop(turn.id, None)
+        self.sequence = max(self.sequence, turn.sequence) if late else turn.sequence
+        self.timestamp = max(self.timestamp, turn.timestamp or 0)
+        self.recent[turn.id] = None
+        while len(self.recent) > RECENT_IDS:
+            del self.recent[next(iter(self.recent))]
+
+    def note_begun(self, turn_id: str) -> None:
+        self.begun[turn_id] = None
+        while len(self.begun) > OPEN_IDS:
+            del self.begun[next(iter(self.begun))]
+
+
+class TranscriptTail:
+    """The growing end of one session as typed events, each row once and at the cost of its own bytes.
+
+    Without `position` it begins at the present end, and announces only later rows; `TailPosition()` announces
+    everything.
+
+    A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
+    rows to the archive), reading continues from its beginning, or from its last 8 MiB, and rows that are not
+    younger than the newest announced one are not announced again. The agent appends an empty row when the
+    model begins to answer and later rewrites the file with the whole answer in that place; so an empty row
+    announces nothing, and while it is the last one the tail's position stays before it.
+    """
+
+    def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:
+        self._path = session_directory / FILE
+        self.skipped = 0
+        """Number of lines so far that were no row."""
+        self.bytes_read = 0
+        """Number of bytes that polling has read so far."""
+        self._skipping = False
+        self._half = self._edge_before = b""
+        start = position or TailPosition()
+        self._offset, self._inode, self._edge = start.offset, start.inode, bytes.fromhex(_hex(start.edge))
+        recent, begun = dict.fromkeys(start.recent), dict.fromkeys(start.begun)
+        self._announced = _Announced(start.sequence, start.timestamp, recent, begun)
+        if position is None:
+            self._to_the_end()
+
+    @property
+    def position(self) -> TailPosition:
+        """The end of what was read."""
+        known = self._announced
+        ids = (tuple(known.recent), tuple(known.begun))
+        return TailPosition(
+            self._offset, self._inode, self._edge.hex(), known.sequence, known.timestamp, *ids
+        )
+
+    def poll(self) -> tuple[TailEvent, ...]:
+        """Return the rows appended since the last poll, in order."""
+        try:
+            with reading_transcript(self._path) as file:
+                self._require_same(file)
+                return tuple(self._events(file))
+        except FileNotFoundError:
+            self._begin(0)
+            return ()
+
+    def _events(self, file: BinaryIO) -> Iterator[TailEvent]:
+        last_begun = 0
+        for line in self._lines(file):
+            event = event_of(line)
+            last_begun = 0
+            if event is None:
+                self.skipped += 1
+            elif not self._announced.is_new(event.turn):
+                continue
+            elif event.kind == "begun":
+                self._announced.note_begun(event.turn.id)
+                last_begun = len(line)
+            else:
+                self._announced.note(event.turn)
+                yield event
+        if last_begun and not self._half:
+            self._offset, self._edge = self._offset - last_begun, self._edge_before
+
+    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+        """Yield complete lines from the present position; a half-written one is kept and read once."""
+        file.seek(self._offset + len(self._half))
+        while piece := file.readline(LINE_BYTES):
+            self.bytes_read += len(piece)
+            line, self._half = self._half + piece, b""
+            ended = line.endswith(b"\n")
+            if not ended and not self._skipping and len(line) < LINE_BYTES:
+                self._half = line
+                return
+            self._advance(line)
+            skipped = self._skipping or len(line) > LINE_BYTES or not ended
+            self._skipping = not ended
+            if not skipped and line.strip():
+                yield line
+            elif skipped and ended:
+                self.skipped += 1
+
+    def _advance(self, line: bytes) -> None:
+        self._offset += len(line)
+        self._edge_before = self._edge
+        self._edge = (self._edge + line[-_EDGE_BYTES:])[-_EDGE_BYTES:]
+
+    def _require_same(self, file: BinaryIO) -> None:
+        """Continue at the present position, or restart if the file was replaced or cut."""
+        status = os.fstat(file.fileno())
+        same = status.st_ino == self._inode or self._inode == 0 or bool(self._edge)
+        if same and status.st_size >= self._offset + len(self._half) and self._edge_holds(file):
+            self._inode = status.st_ino
+            return
+        self._begin(status.st_ino)
+        if status.st_size > _REREAD_BYTES:
+            # New rows are at the end; all others were announced before the file was rewritten.
+            file.seek(status.st_size - _REREAD_BYTES)
+            self._offset = file.tell() + len(file.readline(_REREAD_BYTES))
+
+    def _edge_holds(self, file: BinaryIO) -> bool:
+        known = (self._edge + self._half)[-_EDGE_BYTES:]
+        if not known:
+            return True
+        file.seek(self._offset + len(self._half) - len(known))
+        return file.read(len(known)) == known
+
+    def _begin(self, inode: int) -> None:
+        self._offset, self._inode, self._edge = 0, inode, b""
+        self._skipping, self._half = False, b""
+
+    def _to_the_end(self) -> None:
+        """Move behind the last complete line, and remember the newest rows."""
+        rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
+        for event in rows.events:
+            self._announced.note(event.turn)
+        for turn_id in rows.begun:
+            self._announced.note_begun(turn_id)
+        self._offset, self._inode, self._edge = rows.end, rows.inode, rows.edge
+
+
+class NewestRows(Struct, frozen=True):
+    """The newest rows of a transcript, oldest first, and the ids of the unfinished answers.
+
+    `end`: behind the last complete line, with the bytes before it in `edge`. `more`: whether the file holds
+    older rows.
+    """
+
+    events: tuple[TailEvent, ...] = ()
+    begun: tuple[str, ...] = ()
+    end: int = 0
+    inode: int = 0
+    edge: bytes = b""
+    more: bool = False
+
+
+def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
+    """Read the newest rows backwards from the end, however long the transcript is.
+
+    Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most). Raises `UserError`.
+    """
+    path = session_directory / FILE
+    try:
+        with reading_transcript(path) as file:
+            return _read_back(file, most_rows, most_bytes)
+    except FileNotFoundError:
+        return NewestRows()
+
+
+def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
+    status = os.fstat(file.fileno())
+    start, blocks = status.st_size, [b""]
+    while start > 0:
+        taken = status.st_size - start
+        lines = sum(block.count(b"\n") for block in blocks)
+        if (taken >= most_bytes and lines > 1) or lines > most_rows or taken >= 2 * LINE_BYTES:
+            break
+        size = min(_BLOCK_BYTES, start)
+        start -= size
+        file.seek(start)
+        blocks.append(file.read(size))
+    data = b"".join(reversed(blocks))
+    end = data.rfind(b"\n") + 1
+    # The first line may have begun before what was read.
+    begin = 0 if start == 0 else data.find(b"\n") + 1
+    lines_of = data[begin:end].split(b"\n")[:-1] if end > begin else []
+    kept = [line for line in lines_of if line.strip()]
+    events = (event_of(line) for line in kept[-most_rows:])
+    seen: dict[str, TailEvent] = {}
+    for event in events:
+        if event is not None:
+            seen[event.turn.id] = event
+    more = start > 0 or len(kept) > most_rows
+    edge = data[max(0, end - _EDGE_BYTES) : end]
+    rows = tuple(event for event in seen.values() if event.kind != "begun")
+    begun = tuple(event.turn.id for event in seen.values() if event.kind == "begun")
+    return NewestRows(rows, begun, start + end, status.st_ino, edge, more)
+
+
+def event_of(line: bytes) -> TailEvent | None:
+    """Return one line as an event; None for one that is no row."""
+    row = decoded_row(line)
+    turn = None if row is None else turn_of(row)
+    if row is None or turn is None:
+        return None
+    metadata = row_metadata(row)
+    return TailEvent(
+        _event_kind(turn, metadata, empty=not row.get("parts")),
+        turn,
+        tuple(_tools(row)),
+        as_text(metadata.get("model")) or None,
+        as_text(metadata.get("error")),
+    )
+
+
+def _event_kind(turn: Turn, metadata: Mapping[str, Any], *, empty: bool) -> TailKind:
+    if turn.kind == "boundary":
+        return "compaction"
+    if turn.kind == "reset":
+        return "reset"
+    if turn.kind != "message":
+        return "other"
+    if turn.role != "assistant":
+        return "message"
+    if metadata.get("error") or metadata.get("errorType"):
+        return "error"
+    if metadata.get("partial") is True:
+        return "aborted"
+    return "begun" if empty and not any(name in metadata for name in _MARKS_OF_AN_END) else "turn-end"
+
+
+def _tools(row: Mapping[str, Any]) -> Iterator[TailToolUse]:
+    for part in objects_of(row.get("parts")):
+        name = part.get("toolName")
+        if part.get("type") == "dynamic-tool" and isinstance(name, str):
+            call_id, state = as_text(part.get("toolCallId")), as_text(part.get("state"))
+            yield TailToolUse(call_id, name, part.get("input"), part.get("output"), state)
+
+
+def _hex(text: str) -> str:
+    try:
+        bytes.fromhex(text)
+    except ValueError:
+        return ""
+    return text

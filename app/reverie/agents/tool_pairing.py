@@ -1,0 +1,86 @@
+"""Pairing of tool calls with their results while a transcript is streamed.
+
+Threading: a `Pairing` belongs to one reader.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from reverie.agents.transcripts import Message, ToolUse
+from reverie.values import replace
+
+HELD = 200
+
+
+class Pairing:
+    """The messages of one stream, with tool calls paired with their results.
+
+    Results come later than their calls. Messages leave in order; one that waits for its result holds back at
+    most `HELD` others, so memory stays bounded, and a later result becomes a message of its own. Numbers are
+    assigned when messages leave.
+    """
+
+    def __init__(self) -> None:
+        self._held: deque[Message] = deque()
+        self._waiting: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._left = 0
+
+    def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
+        """Accept a message and yield those that are ready.
+
+        With `call_id` the message is a call that waits for a result.
+        """
+        self._held.append(message)
+        if call_id:
+            self._waiting[call_id] = self._places[call_id] = self._left + len(self._held) - 1
+        yield from self._ready()
+
+    def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
+        """Accept a result and yield the messages that are ready.
+
+        `late` is the message to show where its call has left already or never came.
+        """
+        place = self._waiting.pop(call_id, None)
+        if place is None:
+            self._held.append(late)
+        else:
+            index = place - self._left
+            message = self._held[index]
+            tool = message.tool or ToolUse("?", "")
+            self._held[index] = replace(
+                message,
+                tool=replace(tool, output=output, is_error=is_error or tool.is_error),
+                cut=message.cut + late.cut,
+            )
+        yield from self._ready()
+
+    def mark_failed(self, call_id: str) -> bool:
+        """Mark a call as failed; return False if it has left already or never came."""
+        place = self._places.get(call_id, -1)
+        if place < self._left:
+            return False
+        message = self._held[place - self._left]
+        tool = message.tool or ToolUse("?", "")
+        self._held[place - self._left] = replace(message, tool=replace(tool, is_error=True))
+        return True
+
+    def rest(self) -> Iterator[Message]:
+        """Yield everything that is still held, at the end of the transcript."""
+        self._waiting.clear()
+        yield from self._ready()
+
+    def _ready(self) -> Iterator[Message]:
+        while self._held:
+            first = min(self._waiting.values(), default=None)
+            if first is not None and first <= self._left:
+                if len(self._held) <= HELD:
+                    return
+                self._waiting = {name: place for name, place in self._waiting.items() if place > self._left}
+            message = self._held.popleft()
+            yield replace(message, number=self._left)
+            self._left += 1
+        if len(self._places) > 2 * HELD:
+            self._places = {name: place for name, place in self._places.items() if place >= self._left}

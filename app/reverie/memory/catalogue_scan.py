@@ -1,0 +1,153 @@
+"""Scanning of memories and companions for the catalogue.
+
+Threading: any thread but the GUI's. Failure: as `memory.listing`, and OSError where a file's state is
+unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Container, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from reverie.agents.never_opened import never_opened
+from reverie.agents.scopes import ScopeRoot
+from reverie.errors import NotRegularFileError
+from reverie.files.directory import (
+    Directory,
+    Stamp,
+    SwappedError,
+    at_rest,
+    open_regular,
+    real_path,
+    stamp_of,
+)
+from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, is_gone, read_entry
+from reverie.values import Struct
+
+SEARCHED_BYTES = 4 * 1024 * 1024
+
+
+class KnownVersion(NamedTuple):
+    """A file as it was last read. A named tuple, because there is one for each file of a home."""
+
+    stamp: Stamp
+    read_ns: int
+    """When it was read, in ns since the epoch; 0: it could not be read, so it is tried again."""
+    blob: bytes
+    """Git's raw id of its content; empty for a file that was not read whole."""
+
+    def still_holds(self, stamp: Stamp) -> bool:
+        """Return whether a file with this stamp certainly has the content that was read."""
+        return self.stamp == stamp and at_rest(stamp, self.read_ns)
+
+
+class ReadFile(Struct, frozen=True):
+    """A file that was read. `data`: its first bytes."""
+
+    rel: str
+    stamp: Stamp
+    read_ns: int
+    data: bytes
+
+    @property
+    def is_all(self) -> bool:
+        return self.stamp.size == len(self.data)
+
+    @property
+    def blob(self) -> bytes:
+        """The raw git id, as in `KnownVersion.blob`."""
+        if not self.is_all or not self.read_ns:
+            return b""
+        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()
+
+
+class CatalogueScanner(ScopeScanner):
+    """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
+
+    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; here a
+    file is read whole (up to a cap), and only if its row is no longer valid.
+    """
+
+    def __init__(
+        self,
+        root: ScopeRoot,
+        known: Mapping[str, KnownVersion],
+        take: Callable[[ReadFile], None],
+        *,
+        dirty: Container[str] = (),
+    ) -> None:
+        super().__init__(root, NO_CAPS, dirty=dirty)
+        self.seen: set[str] = set()
+        self._versions = known
+        self._give = take
+
+    def _take(self, handle: Handle, rel: str, entry: os.DirEntry[str], trusting: bool) -> None:
+        stamp = stamp_of(entry.stat(follow_symlinks=False))
+        known = self._versions.get(rel)
+        if known is None or not known.still_holds(stamp) or rel in self._dirty:
+            now_ns = time.time_ns()
+            try:
+                status, data = read_entry(handle, entry.name, SEARCHED_BYTES)
+            except OSError as error:
+                if is_gone(error):
+                    return
+                # It cannot be read: its name is found, and it is tried again with every scan.
+                self._give(ReadFile(rel, stamp, 0, b""))
+            else:
+                self._give(ReadFile(rel, stamp_of(status), now_ns, data))
+        self.seen.add(rel)
+
+
+def read_below(
+    root: Path, rel: str, *, limit: int = SEARCHED_BYTES
+) -> ReadFile | Literal["directory"] | None:
+    """Read the file at `rel`, or return "directory"; None if neither exists.
+
+    Follows no symlink below `root`. Raises OSError if the state is unknown.
+    """
+    *folders, name = rel.split("/")
+    try:
+        with contextlib.ExitStack() as open_:
+            directory = open_.enter_context(Directory.open(root))
+            for folder in folders:
+                directory = open_.enter_context(directory.child(folder))
+            status = directory.lstat(name)
+            if stat.S_ISDIR(status.st_mode):
+                return "directory"
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            now_ns = time.time_ns()
+            try:
+                return ReadFile(rel, stamp_of(status), now_ns, directory.read(name, limit))
+            except PermissionError:
+                return ReadFile(rel, stamp_of(status), 0, b"")
+    except (FileNotFoundError, NotADirectoryError, SwappedError, NotRegularFileError):
+        return None
+
+
+def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
+    """Read a companion's file, following symlinks as its agent does.
+
+    None if it is missing, or must never be opened. Raises OSError if that is unknown.
+    """
+    real = Path(real_path(path))
+    if never_opened(path, real):
+        return None
+    now_ns, flags = time.time_ns(), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with os.fdopen(open_regular(real, flags), "rb") as file:
+            return ReadFile(str(path), stamp_of(os.fstat(file.fileno())), now_ns, file.read(limit))
+    except PermissionError:
+        return ReadFile(str(path), stamp_of(real.stat()), 0, b"")
+    except (NotRegularFileError, IsADirectoryError):
+        return None
+    except OSError as error:
+        if is_gone(error):
+            return None
+        raise

@@ -1,0 +1,66 @@
+"""The effects of a change beyond the file: the interface that the store calls."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from reverie.agents.scopes import ScopeRoot
+
+
+class ChangeListener(Protocol):
+    """The effects of a change beyond the file itself.
+
+    `memory.recording` has the implementation for the disk. `rel` is below `root`; called on the store's
+    thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
+    """
+
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
+        """Exclude the other Reverie processes of a profile from one root, as a context manager.
+
+        Also excludes the agent from `rel`, where it takes a lock for that file.
+        """
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None:
+        """Preserve the present state before a creation, overwrite, move or deletion. May raise to refuse."""
+
+    def will_delete(self, root: ScopeRoot, rel: str) -> None:
+        """Check, after `will_change`, that a file or folder could be restored. May raise to refuse."""
+
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
+        """Attribute the change, at the last moment before one file becomes `after`."""
+
+    def wrote(self, root: ScopeRoot, rel: str) -> None:
+        """Handle a created or written file."""
+
+    def deleted(self, root: ScopeRoot, rel: str) -> None:
+        """Handle a deleted file or folder."""
+
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
+        """Handle a file or folder that was moved to `new_rel`."""
+
+    def read(self, root: ScopeRoot, rel: str) -> None:
+        """Count the agent's view of a file as a use."""
+
+    def warn(self, sentence: str) -> None:
+        """Report a failure after a change that was made."""
+
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
+        """Handle a person's pin of a file, or its removal."""
+
+
+class NoChangeListener:
+    """The listener for overlays: nothing but the overlay changes."""
+
+    def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def will_change(self, root: ScopeRoot, rel: str) -> None: ...
+    def will_delete(self, root: ScopeRoot, rel: str) -> None: ...
+    def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None: ...
+    def wrote(self, root: ScopeRoot, rel: str) -> None: ...
+    def deleted(self, root: ScopeRoot, rel: str) -> None: ...
+    def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None: ...
+    def read(self, root: ScopeRoot, rel: str) -> None: ...
+    def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None: ...
+    def warn(self, sentence: str) -> None: ...

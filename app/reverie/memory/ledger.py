@@ -1,0 +1,242 @@
+"""The ledger of Reverie's changes to an agent's usage sidecar: the rules, without the file.
+
+Pure; any thread. Nothing raises on any content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reverie.clock import DAY_MS
+from reverie.memory.usage_rules import UNUSED, Entries, MemoryUsage, put, usage_of
+from reverie.values import Struct, field, replace
+
+MAX_DELTAS = 2_000
+MAX_AGE_MS = 30 * DAY_MS
+
+
+class Delta(Struct, frozen=True):
+    """One change of one entry that the agent is not known to have read."""
+
+    before: MemoryUsage | None
+    """The entry without our changes; None: there was none."""
+    after: MemoryUsage | None
+    """The entry with them; None: Reverie removed it."""
+    at: int
+    """When it was made, or last seen overwritten; UTC ms."""
+    lost: bool = False
+    """Overwritten and not made again yet: the file has `before`, or something newer without our change."""
+    overwritten: bool = False
+    """Whether a running agent is known to lack this change."""
+
+    @property
+    def is_pin(self) -> bool:
+        return (self.before or UNUSED).pinned != (self.after or UNUSED).pinned
+
+
+class Ledger(Struct, frozen=True):
+    """Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
+
+    The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
+    sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps
+    each changed entry before and after. A version of the file that Reverie did not write is judged: if the
+    agent wrote it with the change in it, the delta is done; if the agent wrote it without, the change is made
+    again, except for a pin that the agent itself changed; if another Reverie wrote it, it proves nothing. A
+    delta also ends when a person reverses the change, when its file is deleted, or after 30 days without a
+    sign of the agent.
+
+    Whether a version contains a change is judged by its pins, its write times, and because each use by the
+    agent raises count and time together. Deltas are ordered: an agent that knows one knows all earlier ones.
+    Where nothing decides, a delta that the agent overwrote before counts as overwritten again, and any other
+    as known.
+    """
+
+    version: str = ""
+    """Identifies the entries that the deltas were last compared with, or that Reverie wrote last."""
+    deltas: Mapping[str, Delta] = field(default_factory=dict)
+    """By logical key, in the order in which they were made."""
+    announced: bool = False
+    """Whether a person was informed that a running agent overwrites these; reset when none is left."""
+    origin: tuple[str, Ledger] | None = None
+    """The ledger before the last change, with an identifier of the very file that it was made on: while that
+    file still exists, the change has not happened. An agent that writes the old state again creates another
+    file."""
+
+    @property
+    def overwritten(self) -> int:
+        """The number of changes that a running agent is known to lack."""
+        return sum(delta.overwritten for delta in self.deltas.values())
+
+    @property
+    def unknown_pins(self) -> frozenset[str]:
+        """The keys whose pin, or lack of one, a running agent is known not to have read."""
+        return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
+
+    def as_of(self, file: str) -> Ledger:
+        """Return this ledger, or the one before it if the last change never reached the file."""
+        return self.origin[1] if self.origin is not None and self.origin[0] == file else self
+
+    def with_changes(
+        self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
+    ) -> Ledger:
+        """Return the ledger with one more change; deltas that are too old or too many are dropped."""
+        deltas = dict(self.deltas)
+        overwritten = self.overwritten > 0
+        for key in after:
+            earlier = deltas.pop(key, None)
+            base = earlier.before if earlier is not None else before.get(key)
+            if base != after[key]:
+                deltas[key] = Delta(base, after[key], now, overwritten=overwritten)
+        recent = [(key, delta) for key, delta in deltas.items() if delta.at > now - MAX_AGE_MS]
+        return replace(self, deltas=dict(recent[-MAX_DELTAS:]))
+
+
+def judged(
+    deltas: Mapping[str, Delta],
+    entries: Entries,
+    exists: Callable[[str], bool],
+    *,
+    by_agent: bool,
+    now: int,
+) -> dict[str, Delta]:
+    """Return the remaining deltas in view of a version that this Reverie did not write.
+
+    `by_agent`: the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
+    """
+    left: dict[str, Delta] = {}
+    for (key, delta), knows in zip(
+        deltas.items(), _verdicts(deltas, entries, by_agent=by_agent), strict=True
+    ):
+        if delta.at <= now - MAX_AGE_MS:
+            continue  # no sign of an agent for so long: an old copy of the file is no agent that overwrites
+        found = usage_of(entries.get(key))
+        if delta.after is not None and (_was_dropped(delta, found) or not exists(key)):
+            continue
+        if not knows:
+            target = _remade(key, delta, found, exists, agent_pin=by_agent)
+            base = found if key in entries else None
+            if (target or UNUSED) != found:
+                marked = delta.overwritten or by_agent
+                left[key] = Delta(base, target, now if by_agent else delta.at, lost=True, overwritten=marked)
+        elif not by_agent:
+            left[key] = _moved(delta, found)
+    return left
+
+
+def put_back(
+    deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
+) -> dict[str, Delta]:
+    """Make the lost changes again, in place; return all deltas, none of them lost.
+
+    An entry that the agent never had stays one, whatever other Reveries counted in it.
+    """
+    made: dict[str, Delta] = {}
+    for key, delta in deltas.items():
+        if delta.lost:
+            found = usage_of(entries.get(key))
+            base = found if key in entries else None
+            after = _remade(key, delta, found, exists, agent_pin=False)
+            put(entries, key, after)
+            delta = replace(delta, lost=False)
+            if (delta.before or UNUSED) != UNUSED:
+                delta = replace(delta, before=base, after=after)
+        made[key] = delta
+    return made
+
+
+def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
+    """Return for each delta whether this version contains it."""
+    verdicts = [
+        False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
+    ]
+    known_to = max((n for n, verdict in enumerate(verdicts) if verdict), default=-1)
+    lost_from = next((n for n, verdict in enumerate(verdicts) if verdict is False), len(verdicts))
+    decided: list[bool] = []
+    for number, (verdict, delta) in enumerate(zip(verdicts, deltas.values(), strict=True)):
+        if verdict is not None:
+            decided.append(verdict)
+        elif not by_agent:
+            decided.append(True)
+        elif number < known_to or number > lost_from:
+            decided.append(number < known_to)
+        else:
+            decided.append(not delta.overwritten)
+    return decided
+
+
+def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
+    """Return whether an entry has our change in it; None: it may, or may not."""
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    if now == after:
+        return True
+    if now == before:
+        return False
+    if delta.after is None:
+        return not _grew_from(before, now)
+    if delta.is_pin:
+        if now.pinned == after.pinned:
+            return now.access_count >= after.access_count
+        # Our counts and times without our pin: a writer that had seen the pin removed it.
+        return _marks(now) == _marks(after)
+    if before.last_write_at != after.last_write_at and (now.last_write_at or 0) <= (after.last_write_at or 0):
+        return now.last_write_at == after.last_write_at and now.access_count >= after.access_count
+    if not _grew_from(after, now):
+        return False
+    return None if _grew_from(before, now) else True
+
+
+def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
+    """Return whether the agent had an entry and dropped it; it cannot have seen one that it never had."""
+    return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
+
+
+def _moved(delta: Delta, now: MemoryUsage) -> Delta:
+    """Return the same change of an entry on which another Reverie, which kept our change, has continued."""
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    if delta.after is None or now == after or before == UNUSED:
+        return delta
+    count = max(now.access_count - (after.access_count - before.access_count), 0)
+    pinned = before.pinned if now.pinned == after.pinned else now.pinned
+    return replace(delta, before=replace(before, pinned=pinned, access_count=count), after=now)
+
+
+def _remade(
+    key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
+) -> MemoryUsage | None:
+    """Apply our change to the present entry: counts add up, the later time is kept.
+
+    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept.
+    """
+    if delta.after is None and not exists(key):
+        return None
+    before, after = delta.before or UNUSED, delta.after or UNUSED
+    ours = delta.is_pin and not (agent_pin and now.pinned != before.pinned)
+    made = MemoryUsage(
+        after.pinned if ours else now.pinned,
+        max(now.access_count + after.access_count - before.access_count, 0),
+        _merged_time(before.last_accessed_at, after.last_accessed_at, now.last_accessed_at),
+        _merged_time(before.last_write_at, after.last_write_at, now.last_write_at),
+    )
+    return None if made == UNUSED else made
+
+
+def _merged_time(before: int | None, after: int | None, now: int | None) -> int | None:
+    if now == before:
+        return after
+    return now if now is None or after is None else max(now, after)
+
+
+def _grew_from(base: MemoryUsage, now: MemoryUsage) -> bool:
+    """Return whether `now` can be `base` with later activity of the agent."""
+    was_used = now.access_count > base.access_count
+    is_later = (now.last_accessed_at or 0) > (base.last_accessed_at or 0)
+    return (
+        now.access_count >= base.access_count
+        and (now.last_accessed_at or 0) >= (base.last_accessed_at or 0)
+        and (now.last_write_at or 0) >= (base.last_write_at or 0)
+        and (was_used or not is_later)
+    )
+
+
+def _marks(usage: MemoryUsage) -> tuple[int, int | None, int | None]:
+    return usage.access_count, usage.last_accessed_at, usage.last_write_at

@@ -1,0 +1,69 @@
+"""Plans for moving memories into a folder.
+
+Pure; any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from reverie.values import Struct
+
+
+class MovePlan(Struct, frozen=True):
+    """The new path of each memory that would move, by its old path.
+
+    `clashes` are the old paths whose new place is taken; `refused` is the reason why nothing can move, empty
+    if something can.
+    """
+
+    targets: Mapping[str, str]
+    clashes: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
+    """Plan moving `paths` into `folder` (memory paths); nothing raises.
+
+    A path inside a folder that moves too goes with it; a path that is there already stays.
+    """
+    chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
+    if any(folder == path or folder.startswith(path + "/") for path in chosen):
+        return MovePlan({}, refused="A folder cannot be moved into itself.")
+    moving = [path for path in chosen if path.rpartition("/")[0] != folder]
+    if not moving:
+        return MovePlan({}, refused="It is there already.")
+    targets: dict[str, str] = {}
+    clashes = []
+    for path in moving:
+        target = f"{folder}/{path.rpartition('/')[2]}"
+        if taken(target) or target in targets.values():
+            clashes.append(path)
+        targets[path] = target
+    return MovePlan(targets, tuple(clashes))
+
+
+def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
+    """Return the plan with a number in the name of each path that would clash."""
+    targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
+    for path in plan.clashes:
+        targets[path] = free_path(
+            plan.targets[path], lambda candidate: taken(candidate) or candidate in targets.values()
+        )
+    return MovePlan({path: targets[path] for path in plan.targets})
+
+
+def free_path(path: str, taken: Callable[[str], bool]) -> str:
+    """Return `notes 2.md` for `notes.md`, or the next number that is free."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    if not stem:
+        stem, dot, suffix = name, "", ""
+    number = 2
+    while taken(candidate := f"{folder}{slash}{stem} {number}{dot}{suffix}"):
+        number += 1
+    return candidate
+
+
+def _inside_another(path: str, paths: Sequence[str]) -> bool:
+    return any(path.startswith(other + "/") for other in paths)

@@ -1,0 +1,51 @@
+"""The lines of a text that are most like a given text.
+
+Pure; any thread.
+"""
+
+from __future__ import annotations
+
+_LEAST_NEAR = 55.0
+_PART = 0.9
+"""Minimum likeness of near lines, in percent; and the weight of a likeness to a part of them."""
+_MOST_NEAR = 200
+_LONGEST_PART = 2_000
+MOST_PAIRS = 10_000_000_000
+"""Maximum number of pairs of characters to compare in all; `rapidfuzz` does 64 of them in one step."""
+
+
+def nearest_lines(text: str, wanted: str) -> str:
+    """Find the lines of `text` most like `wanted`, as many in a row as `wanted` has.
+
+    Empty where none are near, or where none of the first are and comparing more would take too long.
+    """
+    # Late: most traces have no such edit.
+    from rapidfuzz import fuzz
+
+    lines, count = text.splitlines(), max(1, len(wanted.splitlines()))
+    if not wanted.strip() or count > _MOST_NEAR:
+        return ""
+    best, found, left = _LEAST_NEAR, "", MOST_PAIRS
+    for start in range(max(1, len(lines) - count + 1)):
+        window = "\n".join(lines[start : start + count])
+        left -= _pairs_compared(wanted, window)
+        if left < 0:
+            break
+        score = fuzz.ratio(wanted, window, score_cutoff=best)
+        if _is_short(wanted, window):
+            # Compared as a part as well, because omitted words change a short line most.
+            score = max(score, _PART * fuzz.partial_ratio(wanted, window, score_cutoff=best / _PART))
+        if score > best:
+            best, found = score, window
+    return found
+
+
+def _pairs_compared(wanted: str, window: str) -> int:
+    """Estimate the pairs of characters that `nearest_lines` compares for one place."""
+    whole = len(wanted) * len(window) + len(window) + 1_000
+    return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
+
+
+def _is_short(wanted: str, window: str) -> bool:
+    """Return whether the two are also compared in parts, which takes the cube of their length."""
+    return max(len(wanted), len(window)) <= _LONGEST_PART

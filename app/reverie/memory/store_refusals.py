@@ -1,0 +1,112 @@
+"""The store's checks of paths and content, apart from containment.
+
+Raise `StoreError` or `Conflict` before anything changed. Pure but for reading the given files; any thread.
+"""
+
+from __future__ import annotations
+
+from reverie.agents.base import Home
+from reverie.agents.scopes import Caps, ScopeRoot
+from reverie.errors import Conflict, StoreError
+from reverie.files.rooted import DirectoryEntry
+from reverie.memory.paths import MemoryPath
+from reverie.memory.scope_files import ScopeFiles
+
+
+def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
+    """Raise `StoreError` for content that is no UTF-8, whose odd bytes a write would replace."""
+    if not valid:
+        raise StoreError(
+            f"{parsed} is not a UTF-8 text file and is left as it is.",
+            next_step="Convert it outside, then edit it here.",
+            reason="not-text",
+        )
+
+
+def missing(parsed: MemoryPath) -> StoreError:
+    """Return the error for a path without a memory."""
+    return StoreError(
+        f"There is no memory {parsed}.",
+        next_step="View its directory to see what is there.",
+        reason="missing",
+    )
+
+
+def changed(parsed: MemoryPath, what: str) -> Conflict:
+    """Return the error for a file that is not the one the change was made for.
+
+    `what`: half a sentence that says so.
+    """
+    return Conflict(
+        f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
+    )
+
+
+def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
+    """Return the bytes to write.
+
+    Raises `StoreError` for invalid or too much text.
+    """
+    try:
+        data = content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise StoreError(
+            f"{parsed} cannot be written.",
+            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            next_step="Remove the broken character.",
+            reason="not-text",
+        ) from None
+    cap = caps.file_bytes
+    if len(data) > cap:
+        raise StoreError(
+            f"{parsed} would be too large: {len(data):,} bytes.",
+            cause=f"The limit of this home is {cap:,} bytes a file.",
+            next_step="Shorten it, or split it into several memories.",
+            reason="too-large",
+        )
+    return data
+
+
+def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
+    """Raise `StoreError` (reason `scope-full`) where one more file would exceed the home's cap."""
+    cap = caps.files_per_scope
+    count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
+    if count >= cap:
+        raise StoreError(
+            f"{parsed} cannot be created: the scope is full.",
+            cause=f"It holds {cap:,} files already, the limit of this home.",
+            next_step="Merge or delete memories first.",
+            reason="scope-full",
+        )
+
+
+def refuse_untouchable(
+    home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
+) -> None:
+    """Raise `StoreError` for a whole scope, and for files that the home keeps for its agent.
+
+    `as_a_whole`: the file is deleted, or restored unchanged.
+    """
+    refuse_scope_root(parsed, done)
+    rule = home.file_rule(root, parsed.rel)
+    if rule.kind != "editable" and not (as_a_whole and rule.deletable):
+        raise StoreError(
+            f"{parsed} was not {done}.",
+            cause=rule.sentence,
+            next_step="Change what it is made from." if rule.kind == "generated" else "",
+            reason="not-editable",
+        )
+
+
+def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
+    """Raise `StoreError` for a scope itself. `done`: the intended action, such as "renamed"."""
+    if parsed.is_scope_root:
+        raise StoreError(
+            f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
+        )
+
+
+def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
+    """Raise `StoreError` for a folder; a missing path is fine."""
+    if entry is not None and entry.kind != "file":
+        raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")
