@@ -180,7 +180,9 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
 
 def merged(event: Event, later: Event) -> Event:
     """Return one event for two of a kind and a home, for a client that does not read as fast as they come.
-    Where there is no rule the later one counts."""
+
+    Where there is no rule the later one counts.
+    """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))
 
@@ -193,8 +195,11 @@ FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stoppe
 
 
 class Channel:
-    """One connection: frames over a pair of streams. `incoming` is the union of what may be received. `shut`
-    and `close` do what the methods of these names say."""
+    """One connection: frames over a pair of streams.
+
+    `incoming` is the union of what may be received. `shut` and `close` do what the methods of these names
+    say.
+    """
 
     def __init__(
         self,
@@ -214,8 +219,10 @@ class Channel:
         self._largest = _HELLO_BYTES
 
     def send(self, message: Any) -> None:
-        """Send a message, however long the other end does not read. Raises `ConnectionLost`, or `WireError`
-        where the message is too large."""
+        """Send a message, however long the other end does not read.
+
+        Raises `ConnectionLost`, or `WireError` where the message is too large.
+        """
         data = encode(message)
         if len(data) > LARGEST_FRAME:
             raise WireError(f"a message of {len(data):,} bytes is too large")
@@ -227,8 +234,11 @@ class Channel:
             raise ConnectionLost from error
 
     def receive(self) -> Any:
-        """Wait for the next message. Raises `ConnectionLost` at the end, `WireError` for what is no message.
-        The first message must be short, so that a stranger cannot fill the memory."""
+        """Wait for the next message.
+
+        Raises `ConnectionLost` at the end, `WireError` for what is no message. The first message must be
+        short, so that a stranger cannot fill the memory.
+        """
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         if length > self._largest:
             raise WireError(f"a message of {length:,} bytes is too large")
@@ -237,8 +247,10 @@ class Channel:
         return message
 
     def shut(self) -> None:
-        """Make `receive` and `send` fail from now on, at both ends. Any thread; calling it again is
-        harmless."""
+        """Make `receive` and `send` fail from now on, at both ends.
+
+        Any thread; calling it again is harmless.
+        """
         with contextlib.suppress(OSError, ValueError):  # it is gone already
             self._shut()
 

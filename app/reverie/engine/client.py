@@ -90,15 +90,18 @@ class EngineGone(Unavailable):
 
 
 class EngineClient:
-    """One connection to an engine, made when it is first needed. `connect` opens a channel, or raises
-    `UserError`. `on_event` hears events. With `on_again` a lost connection is made anew at
-    once, and it is called then, so that whatever was shown can be asked for again. Neither may block.
+    """One connection to an engine, made when it is first needed.
+
+    `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. With `on_again` a
+    lost connection is made anew at once, and it is called then, so that a view can be read again. Neither may
+    block.
 
     `environment` is asked for the variables that a run is done with, instead of the engine's.
 
     `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
     connection that was lost (None). Reaching such a machine may take long, so calls fail with that error
-    while the connection is made again, which goes on until it succeeds; `on_lost` hears of it."""
+    while the connection is made again, which goes on until it succeeds; `on_lost` is called with it.
+    """
 
     def __init__(
         self,
@@ -131,11 +134,11 @@ class EngineClient:
 
     @property
     def services(self) -> EngineServices:
-        """What can be asked of the engine itself."""
+        """The methods of the engine itself."""
         return cast("EngineServices", RemoteService(self, EngineCalls, Path(), ""))
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """What can be asked of an open home."""
+        """Return the methods of an open home."""
         return cast("HomeEngine", RemoteService(self, HomeCalls, root, home_id, rest=_home_engine))
 
     @property
@@ -153,7 +156,8 @@ class EngineClient:
 
         With `accept` this blocks for no longer than a message takes to be sent: each progress and then the
         one end of the call go to `accept`, on another thread. Without it this waits for the connection, and
-        the answers wait for `RemoteCall.result`."""
+        the answers wait for `RemoteCall.result`.
+        """
         call = RemoteCall(self, message, accept)
         if accept is None:
             self._begin(call)
@@ -162,8 +166,10 @@ class EngineClient:
         return call
 
     def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
-        """Send a new call, on a new connection if need be. Without `may_connect` return False at once where
-        there is none."""
+        """Send a new call, on a new connection if need be.
+
+        Without `may_connect` return False at once where there is none.
+        """
         try:
             if may_connect and self._is_lost:
                 raise self._gone()  # without the lock, which is held while the machine is tried
@@ -179,8 +185,10 @@ class EngineClient:
         return True
 
     def _registered(self, call: RemoteCall, may_connect: bool) -> Channel | None:
-        """Give the call its id and return its connection. From here on it gets an end, whatever becomes of
-        that."""
+        """Give the call its id and return its connection.
+
+        From here on it gets an end, whatever becomes of that.
+        """
         if not self._lock.acquire(blocking=may_connect):
             return None
         try:
@@ -193,8 +201,10 @@ class EngineClient:
             self._lock.release()
 
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
-        """Cancel a call that has been sent. With `answer` it ends with that at once, else when the engine
-        says so."""
+        """Cancel a call that has been sent.
+
+        With `answer` it ends with that at once, else when the engine says so.
+        """
         known = self._waiting.get(call.id) if answer is None else self._waiting.pop(call.id, None)
         channel = self._channel
         if known is None:
@@ -220,7 +230,7 @@ class EngineClient:
             reader.join(2)
 
     def _connected(self) -> Channel:
-        """A connection that was alive a moment ago. Raises `UserError`."""
+        """Return the connection, made now if there is none. Raises `UserError`."""
         if self._stopping.is_set():
             raise EngineGone("The program is ending.")
         if self._channel is not None:
@@ -246,7 +256,7 @@ class EngineClient:
         return channel
 
     def _welcomed(self) -> tuple[Channel, Any]:
-        """As `_greeted`, again while one is reached that is ending, or was killed a moment ago."""
+        """Connect as `_greeted`, again while the engine that is reached ends or was killed a moment ago."""
         for pause_s in _AGAIN_S:
             try:
                 return self._greeted()
@@ -258,7 +268,7 @@ class EngineClient:
             raise self._gone(error) from error
 
     def _greeted(self) -> tuple[Channel, Any]:
-        """A new connection, and what the engine answers. Raises `UserError` and `ConnectionLost`."""
+        """Connect, and return the answer to the greeting, too. Raises `UserError` and `ConnectionLost`."""
         channel = self._greeting = self._connect()
         if self._stopping.is_set():
             channel.shut()
@@ -320,14 +330,14 @@ class EngineClient:
             self._reconnect(first_pause_s)
 
     def _pause_after_bug(self) -> float:
-        """Longer each time: what is asked first on the next connection may well meet the same bug."""
+        """Return a longer pause each time: the first call on the next connection may meet the same bug."""
         now = time.monotonic()
         self._bugs = self._bugs + 1 if now - self._bug_at < _CALM_S else 0
         self._bug_at = now
         return _PAUSES_S[min(self._bugs, len(_PAUSES_S) - 1)]
 
     def _reconnect(self, first_pause_s: float) -> None:
-        """Connect again without being asked, since whoever watches only hears."""
+        """Connect again without a call, since a client that watches may make none."""
         forever = itertools.repeat(_PAUSES_S[-1]) if self._explain is not None else ()
         for pause_s in itertools.chain((first_pause_s,), _PAUSES_S, forever):
             if self._stopping.wait(pause_s):
@@ -372,8 +382,10 @@ class RemoteCall:
             self._client.end(self, self._at_once)
 
     def cancel(self, at_once: Answer | None = None) -> None:
-        """Cancel the call: one that could not be sent yet is cancelled as soon as it is. With `at_once` it
-        ends with this answer now, else when the engine says so."""
+        """Cancel the call: one that could not be sent yet is cancelled as soon as it is.
+
+        With `at_once` it ends with this answer now, else when the engine says so.
+        """
         if self._is_cancelled and at_once is None:
             return
         self._is_cancelled, self._at_once = True, at_once
@@ -383,8 +395,11 @@ class RemoteCall:
     def result(
         self, report: Callable[[bytes], None] = lambda _value: None, check: Callable[[], None] | None = None
     ) -> bytes:
-        """Wait for the end and return the encoded result. Raises the error of the call. `report` is called
-        with each progress, `check` every few milliseconds; either may raise to give the answer up."""
+        """Wait for the end and return the encoded result.
+
+        Raises the error of the call. `report` is called with each progress, `check` every few milliseconds;
+        either may raise to give the answer up.
+        """
         try:
             while True:
                 try:
@@ -410,7 +425,7 @@ def _home_engine() -> type:
 
 
 class RemoteService:
-    """What can be asked of a home or of the engine, or one of their services, as methods."""
+    """The methods of a home, of the engine, or of one of their services."""
 
     def __init__(
         self,
@@ -444,7 +459,7 @@ class RemoteService:
         return remote() if may_load and remote.is_property else remote
 
     def _found(self, full: str) -> Method:
-        """The method of this dotted name. Raises `AttributeError`."""
+        """Return the method of this dotted name. Raises `AttributeError`."""
         interface = self._interface
         if self._rest is not None and not is_offered(interface, full):
             interface = self._rest()
@@ -455,8 +470,11 @@ class RemoteService:
 
 
 class RemoteMethod(Askable):
-    """One method of what can be asked. Called, it waits for the answer; `ask` makes a `Request` of it. `find`
-    looks its signature up, which may load the module that has it."""
+    """One method of a home, of the engine, or of one of their services.
+
+    Called, it waits for the result; `ask` makes a `Request` of it. `find` looks its signature up, which may
+    load the module that has it.
+    """
 
     def __init__(
         self, client: EngineClient, address: tuple[Path, str, str], find: Callable[[], Method]
@@ -496,8 +514,10 @@ class RemoteMethod(Askable):
         named: dict[str, Any],
         ended: Callable[[Any, BaseException | None], None],
     ) -> Callable[[], None]:
-        """Call the method without waiting and return a function that cancels the call. `ended` is called with
-        the result or with the error, on another thread."""
+        """Call the method without waiting and return a function that cancels the call.
+
+        `ended` is called with the result or with the error, on another thread.
+        """
         _own, message, report = self._packed(arguments, named)
 
         def accept(answer: Answer) -> None:

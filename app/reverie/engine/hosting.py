@@ -129,8 +129,10 @@ class HomeHost:
         )
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """Host the services for this client from now on, or while `paused` do not. Returns the state that the
-        client sees."""
+        """Host the services for this client from now on, or while `paused` do not.
+
+        Returns the state that the client sees.
+        """
         with self._lock:
             # A client that left meanwhile will not be forgotten a second time.
             if not client.is_gone:
@@ -178,8 +180,10 @@ class HomeHost:
             client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
 
     def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
-        """Return the state for one client. A client that has not paused the services is told that another
-        one has."""
+        """Return the state for one client.
+
+        A client that has not paused the services is told that another one has.
+        """
         if self._held_up and not self._paused.get(client, True):
             return HostStatus("waiting", message=PAUSED_ELSEWHERE)
         return status

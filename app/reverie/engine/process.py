@@ -91,8 +91,11 @@ def serve(
     linger_s: float = LINGER_S,
     nobody_s: float = NOBODY_S,
 ) -> None:
-    """Be the engine of `profile` until nobody needs one: nobody came for `nobody_s`, or the last client left
-    `linger_s` ago. `ready` is called once it can be reached. Raises `EngineRuns`."""
+    """Be the engine of `profile` until nobody needs one.
+
+    That is when no client came for `nobody_s`, or the last one left `linger_s` ago. `ready` is called once
+    the engine can be reached. Raises `EngineRuns`.
+    """
     make_secret(profile)
     file = engine_lock(profile)
     until = time.monotonic() + ENDING_S
@@ -201,8 +204,10 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
 
 
 def _listening(profile: Profile) -> tuple[socket.socket, Path]:
-    """Open a socket at the first place of `socket_places` that can be made ours, where a dead engine's is
-    replaced. Raises the `UserError` of the first place if there is none."""
+    """Open a socket at the first place of `socket_places` that can be made ours.
+
+    The socket of a dead engine is replaced. Raises the `UserError` of the first place if there is none.
+    """
     refusal: UserError | None = None
     for path in socket_places(profile):
         try:
@@ -233,7 +238,7 @@ def _listening_at(path: Path) -> socket.socket:
 
 
 def _pid_of_engine(profile: Profile) -> int:
-    """The process of the engine that runs; 0 where it does not say."""
+    """Return the process of the engine that runs; 0 where it does not answer."""
     with contextlib.suppress(OSError, ConnectionLost, WireError):
         channel = reach(profile)
         try:
@@ -256,8 +261,11 @@ def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
 
 
 def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Event) -> None:
-    """Serve whoever connects until `ended` is set. What the system refuses meanwhile (descriptors, memory,
-    threads) is tried again: an engine that no longer listens would keep its lock for nobody."""
+    """Serve whoever connects until `ended` is set.
+
+    What the system refuses meanwhile (descriptors, memory, threads) is tried again: an engine that no longer
+    listens would keep its lock for nobody.
+    """
     failing = False
     while True:
         try:
@@ -283,7 +291,7 @@ def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Ev
 
 
 def inline_channel(engine: ProfileEngine) -> Channel:
-    """A channel to an engine in this process: everything as between processes, without one."""
+    """Return a channel to an engine in this process, which works as one between processes."""
     ours, theirs = socket.socketpair()
     client = ClientConnection(socket_channel(theirs, FromClient), engine)
     threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()

@@ -1,5 +1,6 @@
-"""Reaching an engine of this machine: that of a profile by its socket, started if need be, or one of our own
-by its standard streams.
+"""Reaching an engine of this machine.
+
+That of a profile is reached by its socket and started if need be, one of our own by its standard streams.
 
 Where an engine listens follows from the profile and from the environment (`engine_name`): processes that see
 other homes, or have other keys, have another engine.
@@ -68,7 +69,8 @@ def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
     It follows from the variables that name the agents' homes and from those of the model services. Any user
     can read the path of a socket, so the name is made with a secret of the profile, lest keys and passwords
     be guessed from it. The first engine makes the secret (`make_secret`); until then the name is that of no
-    engine."""
+    engine.
+    """
     counted = sorted(
         (name, value)
         for name, value in env.items()
@@ -83,9 +85,11 @@ def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
 
 
 def make_secret(profile: Profile) -> None:
-    """Make the secret of `engine_name` unless there is one. It is the target of a symbolic link, which is
-    made whole and by one process alone. A disk without such links, or a full one, has none. Raises
-    `UserError`."""
+    """Make the secret of `engine_name` unless there is one.
+
+    It is the target of a symbolic link, which is made whole and by one process alone. A disk without such
+    links, or a full one, has none. Raises `UserError`.
+    """
     profile.ensure(profile.locks)
     with contextlib.suppress(OSError):
         _secret_link(profile).symlink_to(secrets.token_hex(16))
@@ -96,13 +100,14 @@ def _secret_link(profile: Profile) -> Path:
 
 
 def engine_lock(profile: Profile) -> Path:
-    """The file whose lock the engine of this profile and environment holds."""
+    """Return the file whose lock the engine of this profile and environment holds."""
     return profile.locks / f"engine-{engine_name(profile)}.lock"
 
 
 def socket_places(profile: Profile) -> list[Path]:
-    """Return the paths where the engine of this profile and environment may listen, best first. Nothing is
-    made.
+    """Return the paths where the engine of this profile and environment may listen, best first.
+
+    Nothing is made.
 
     The engine takes the first whose folder it can make its own; a client looks at all of them, because what
     can be used may have changed since. The last is in the profile itself, where nobody else can come first.
@@ -124,8 +129,10 @@ def make_ours(path: Path) -> None:
 
 
 def is_ours(connection: socket.socket) -> bool:
-    """Whether the process at the other end of a connected socket is this user's. Where the system does not
-    tell, the modes of the folder and of the socket decide alone."""
+    """Tell whether the process at the other end of a connected socket is this user's.
+
+    Where the system does not tell, the modes of the folder and of the socket decide alone.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     size = struct.calcsize("3i")
@@ -143,8 +150,10 @@ _ATTEMPTS = 5
 def connect(
     profile: Profile, *, command: Sequence[str] | None = None, starting: StartingEngine | None = None
 ) -> Channel:
-    """A channel to the engine of `profile`, which is started if need be, by `command` where that is given.
-    `starting`: one that was started already. Raises `Unavailable`."""
+    """Return a channel to the engine of `profile`, which is started if need be.
+
+    `command`: how it is started; `starting`: one that was started already. Raises `Unavailable`.
+    """
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)
     if starting is not None:
@@ -162,8 +171,10 @@ def connect(
 
 
 def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
-    """An engine of our own, over its standard input and output. `program`: another `reverie` than this one.
-    Raises `Unavailable`."""
+    """Start an engine for this client alone and return a channel over its standard streams.
+
+    `program`: another `reverie` than this one. Raises `Unavailable`.
+    """
     try:
         process = subprocess.Popen(
             [*engine_command(profile, program), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -174,8 +185,10 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
 
 
 def process_channel(process: subprocess.Popen[bytes], end_s: float, level: int) -> Channel:
-    """A channel over the standard streams of a process that is, or leads to, an engine. It ends with the
-    channel; after `end_s` it is killed, which is logged with `level`."""
+    """Return a channel over the standard streams of a process that is, or leads to, an engine.
+
+    The process ends with the channel; after `end_s` it is killed, which is logged with `level`.
+    """
     reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
     # Closing waits for a message that is on its way, and that one for a process that may not read.
     breaker = threading.Timer(end_s, _kill, (process, level))
@@ -201,7 +214,7 @@ def _kill(process: subprocess.Popen[bytes], level: int) -> None:
 
 
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
-    """A channel over a connected socket."""
+    """Return a channel over a connected socket."""
 
     reader, writer = connection.makefile("rb"), connection.makefile("wb")
 
@@ -214,7 +227,7 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
 
 
 def running_channel(profile: Profile) -> Channel:
-    """As `reach`. Raises `Unavailable`."""
+    """Return a channel to the engine that runs, as `reach`. Raises `Unavailable`."""
     try:
         return reach(profile)
     except OSError as error:
@@ -222,8 +235,10 @@ def running_channel(profile: Profile) -> Channel:
 
 
 def reach(profile: Profile) -> Channel:
-    """Return a channel to the engine of `profile` that runs. Raises `OSError` where there is none, or only
-    one of another user: it would be sent the keys of models."""
+    """Return a channel to the engine of `profile` that runs.
+
+    Raises `OSError` where there is none, or only one of another user: it would be sent the keys of models.
+    """
     refusal: OSError | None = None
     for place in socket_places(profile):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -113,8 +113,10 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
-        """Return the error that says why the last channel of `connect`, which is closed by now, is of no use;
-        with None, why there is no connection any more."""
+        """Return the error for the last channel of `connect`, which is closed by now.
+
+        `failure`: how the greeting failed; None: the connection was lost later.
+        """
         if failure is None:
             return self._lost("") if self._last is None else _again(self._last)
         process, printed = self._process, self._printed

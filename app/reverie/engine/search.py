@@ -39,8 +39,11 @@ _STOP_S = 2.0
 
 
 class EngineSearch:
-    """The catalogue of all homes of an engine. `tell` sends an event to every client. `workers` read what is
-    too much for the engine; without them it reads everything itself."""
+    """The catalogue of all homes of an engine.
+
+    `tell` sends an event to every client. `workers` read what is too much for the engine; without them it
+    reads everything itself.
+    """
 
     def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
         self._tell = tell
@@ -80,8 +83,11 @@ class EngineSearch:
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
-        """See `SearchService.search`. What is missing in the index for it is indexed at once; for a question
-        that a client repeats, only the first time. Raises `SearchStopped`."""
+        """See `SearchService.search`.
+
+        What is missing in the index for it is indexed at once; for a question that a client repeats, only the
+        first time. Raises `SearchStopped`.
+        """
         for parts in homes:
             if not self._service.has(parts):
                 self._service.add(parts)

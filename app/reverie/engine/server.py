@@ -66,8 +66,10 @@ class Server(Protocol):
     """What a connection needs of the engine around it."""
 
     def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
-        """Return the object whose methods are called: a home, or without an id the engine. Raises
-        `UserError`."""
+        """Return the object whose methods are called: a home, or without an id the engine.
+
+        Raises `UserError`.
+        """
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """Do a call in a process of its own and return its encoded result; None for any other call."""
@@ -116,8 +118,10 @@ class Cancellation(threading.Event):
 
     @contextlib.contextmanager
     def calling(self, act: Callable[[], None]) -> Iterator[None]:
-        """Call `act` when the event is set within the block, on the thread that sets it; at once if it is set
-        already."""
+        """Call `act` when the event is set within the block, on the thread that sets it.
+
+        It is called at once if the event is set already.
+        """
         with self._acting:
             is_late = self.is_set()
             if not is_late:
@@ -158,8 +162,11 @@ class CallControl:
 
 
 class ClientConnection:
-    """One client. `pid`: the process of this machine that lives as long as the client does; 0: the process
-    that the client names in its greeting."""
+    """One client.
+
+    `pid`: the process of this machine that lives as long as the client does; 0: the process that the client
+    names in its greeting.
+    """
 
     def __init__(self, channel: Channel, server: Server, pid: int = 0) -> None:
         self.channel = channel
@@ -268,8 +275,10 @@ class ClientConnection:
         return _perform(target, method, control)
 
     def tell(self, event: Event) -> None:
-        """Send an event soon, after those of before; several of a kind that wait become one. Any thread;
-        returns at once."""
+        """Send an event soon, after those of before; several of a kind that wait become one.
+
+        Any thread; returns at once.
+        """
         key = (type(event), event.home)
         with self._waking:
             before = self._events.pop(key, None)
@@ -302,8 +311,11 @@ class ClientConnection:
 
 
 def _without_frames(error: UserError) -> UserError:
-    """Remove the frames that an error came through. They hold the arguments of a call, which may be large,
-    and its answer, which holds the error: all would stay until the next full garbage collection."""
+    """Remove the frames that an error came through.
+
+    They hold the arguments of a call, which may be large, and its answer, which holds the error: all would
+    stay until the next full garbage collection.
+    """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -313,8 +325,11 @@ NOBODY = cast(ClientConnection, None)
 
 
 def has_left(client: ClientConnection) -> bool:
-    """Tell whether nothing may be kept for this client. A call that stores something for its client checks
-    this afterwards, since the client may have left in between."""
+    """Tell whether nothing may be kept for this client.
+
+    A call that stores something for its client checks this afterwards, since the client may have left in
+    between.
+    """
     return client is not NOBODY and client.is_gone
 
 

@@ -92,8 +92,10 @@ class Workers:
             return self.run(control, home, aside=True)
 
     def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
-        """Do the run that was called for; its encoded result. `home`: what it works on, for recovery; None
-        for work that leaves nothing to put in order."""
+        """Do the run that was called for; its encoded result.
+
+        `home`: what it works on, for recovery; None for work that leaves nothing to put in order.
+        """
         worker = self._taken(control.client)
         if aside:
             worker.yield_to_others()
@@ -113,8 +115,10 @@ class Workers:
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Whether this process is a worker that does a run of another client than this one. What the engine
-        has done for itself, such as the recovery of a run, is nobody's."""
+        """Whether this process is a worker that does a run of another client than this one.
+
+        What the engine has done for itself, such as the recovery of a run, is nobody's.
+        """
         with self._lock:
             of = next((of for worker, of in self._at_work.items() if worker.pid == pid), NOBODY)
         return of not in (client, NOBODY)
@@ -178,8 +182,11 @@ class _RunProcess:
                 os.setpriority(os.PRIO_PROCESS, self.pid, _LOWEST)
 
     def run(self, control: CallControl, cancel_s: float) -> bytes:
-        """Do the run and return its encoded result. Raises its error, `CallCancelled`, `EngineGone`, and
-        `_OverdueError` where it has not ended `cancel_s` seconds after it was cancelled."""
+        """Do the run and return its encoded result.
+
+        Raises its error, `CallCancelled`, `EngineGone`, and `_OverdueError` where it has not ended `cancel_s`
+        seconds after it was cancelled.
+        """
         if is_debug():
             self._client.services.set_debug(True)
         call = self._client.post(control.call)
@@ -197,12 +204,12 @@ class _RunProcess:
             overdue.cancel()
 
     def hang_up(self) -> None:
-        """It stops what it does and ends."""
+        """Close the input of the process, which stops its run and ends then."""
         with contextlib.suppress(OSError, ValueError):  # it is gone already
             cast(BinaryIO, self._process.stdin).close()
 
     def end(self, *, kill: bool) -> None:
-        """Returns once it has ended. Calling it again is harmless."""
+        """End the process and wait for that. Calling it again is harmless."""
         with self._ending:
             if kill:
                 self._process.terminate()
@@ -230,7 +237,7 @@ class _RunProcess:
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:
-    """What to say of a run whose process is gone, once what it left is in order."""
+    """Recover a run whose process is gone and return the error for it."""
     if home is None:
         return RunEnded(title)
     open_runs = [record.id for record in home.runs.unsettled()]
