@@ -55,8 +55,11 @@ if TYPE_CHECKING:
 
 
 class _Engines:
-    """Chooses engines of one home. `by_hand`: the user started the run and chose its engine, by option or in
-    the settings, so that a remote one needs no further consent."""
+    """Chooses engines of one home.
+
+    `by_hand`: the user started the run and chose its engine, by option or in the settings, so that a remote
+    one needs no further consent.
+    """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False) -> None:
         self._parts = parts
@@ -125,8 +128,11 @@ def open_writer(
     models: Models | None = None,
     by_hand: bool = False,
 ) -> WriterService:
-    """The writer of this home. `by_hand`: a person starts it and has chosen the model in the settings, so
-    that a remote one needs no further consent."""
+    """The writer of this home.
+
+    `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
+    further consent.
+    """
     return WriterService(writer_dependencies(parts, models, by_hand=by_hand), cancel)
 
 
@@ -168,8 +174,10 @@ class WriterEngines(_Engines):
     def engine(
         self, context: ScopeContext, config: AgentWriterConfig, turn_model: str | None
     ) -> WriterEngine:
-        """The engine for a run in `context`. Raises `UserError` where the model that the settings name
-        cannot be asked."""
+        """The engine for a run in `context`.
+
+        Raises `UserError` where the model that the settings name cannot be asked.
+        """
         name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
 
@@ -199,8 +207,10 @@ class WriterEngines(_Engines):
 
 
 class SessionNotesService:
-    """Session notes as the window shows and updates them, and as a host follows the sessions. `cancel` ends
-    what `follow` began."""
+    """Session notes as the window shows and updates them, and as a host follows the sessions.
+
+    `cancel` ends what `follow` began.
+    """
 
     def __init__(self, parts: HomeContainer, cancel: threading.Event | None = None) -> None:
         self._parts = parts
@@ -212,8 +222,10 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """State, size, problems and what stands between now and the next update. Reads the transcript the
-        first time (a second for 100 MB), later only what is new. Raises `UserError`."""
+        """State, size, problems and what stands between now and the next update.
+
+        Reads the transcript the first time (a second for 100 MB), later only what is new. Raises `UserError`.
+        """
         return self._service.standing(session_id)
 
     def engine(self, session_id: str) -> tuple[str, str]:
@@ -228,8 +240,10 @@ class SessionNotesService:
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
     def follow(self, session_id: str) -> bool:
-        """The transcript changed: update the notes if they are due; False for a session that has none. Raises
-        `UserError`."""
+        """The transcript changed: update the notes if they are due; False for a session that has none.
+
+        Raises `UserError`.
+        """
         if not self.keeps_notes(session_id):
             return False
         self._service.on_change(session_id)
@@ -247,8 +261,11 @@ def open_notes(
     models: Models | None = None,
     by_hand: bool = False,
 ) -> NotesService:
-    """The session notes of this home. `by_hand`: a person starts it and has chosen the model in the
-    settings, so that a remote one needs no further consent."""
+    """The session notes of this home.
+
+    `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
+    further consent.
+    """
     engines = NotesEngines(parts, models, by_hand=by_hand)
 
     def is_ours(file: Path, sha256: str) -> bool:
@@ -279,8 +296,10 @@ class NotesEngines(_Engines):
         return ModelNotes(self._models.asking(name))
 
     def choose(self, context: ScopeContext) -> tuple[str, str]:
-        """The engine's name and why it is this one. Raises `UserError` where the model that the settings
-        name cannot be asked."""
+        """The engine's name and why it is this one.
+
+        Raises `UserError` where the model that the settings name cannot be asked.
+        """
         setting = self._parts.read_settings().notes.model
         models = self._parts.home.models
         guess = None if models is None else models.dream_config(context.workspace_id).model
@@ -295,8 +314,11 @@ class NotesEngines(_Engines):
 
 
 class ExtractCandidate(Struct, frozen=True):
-    """One thread as an extraction sees it. `chosen` is extracted by the next one; else `reason` is the
-    machine word and `sentence` says why not. `updated_at` UTC ms, `size` bytes."""
+    """One thread as an extraction sees it.
+
+    `chosen` is extracted by the next one; else `reason` is the machine word and `sentence` says why not.
+    `updated_at` UTC ms, `size` bytes.
+    """
 
     thread_id: str
     title: str
@@ -311,7 +333,8 @@ class ExtractCandidate(Struct, frozen=True):
 class ExtractView(Struct, frozen=True):
     """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
     ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
-    extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent."""
+    extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent.
+    """
 
     last_at: int | None
     last_outcome: str
@@ -371,8 +394,10 @@ class ExtractionService:
         )
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of stage one for a wish (`auto`, `rules`, `PROVIDER:MODEL`). `before_consent`: it
-        is named although a person has still to agree to it."""
+        """Return the engine of stage one for a wish (`auto`, `rules`, `PROVIDER:MODEL`).
+
+        `before_consent`: it is named although a person has still to agree to it.
+        """
         setting = self._parts.read_settings().extract.model
         if requested == AUTO and setting:
             return ModelChoice(setting, "The settings say so.")
@@ -394,9 +419,12 @@ class ExtractionService:
         by_hand: bool = False,
         trigger: str = "manual",
     ) -> ExtractResult:
-        """Both stages; blocks until all of it has its outcome. `by_hand`: whoever asks has named the model
-        itself, by option or in the settings, so that it needs no further consent. Raises `StoreError` (reason
-        "consent") for a destination that nobody has agreed to, and `ProviderError`."""
+        """Both stages; blocks until all of it has its outcome.
+
+        `by_hand`: whoever asks has named the model itself, by option or in the settings, so that it needs no
+        further consent. Raises `StoreError` (reason "consent") for a destination that nobody has agreed to,
+        and `ProviderError`.
+        """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:
             self._models.provider(name)  # what is wrong with it is said before the run begins
@@ -439,7 +467,8 @@ def _candidate(thread: Thread) -> ExtractCandidate:
 
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """The extraction at the start of the background services; None where it is switched off, which Activity
-    tells, or this home has none. Raises `UserError` for an engine that cannot be asked."""
+    tells, or this home has none. Raises `UserError` for an engine that cannot be asked.
+    """
     service = ExtractionService(parts)
     if not service.available or cancel.is_set():
         return None

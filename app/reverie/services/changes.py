@@ -71,7 +71,8 @@ def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
 
 def lenient_path(path: str) -> MemoryPath:
     """A path of something that is or was on disk, whose name need not pass the agent's rules; leading out
-    of its root is refused by the files below it all the same."""
+    of its root is refused by the files below it all the same.
+    """
     parsed = parse_memory_path("/".join(path.split("/")[:3]))
     if parsed.scope is None:
         return parsed
@@ -81,7 +82,8 @@ def lenient_path(path: str) -> MemoryPath:
 @contextlib.contextmanager
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
     """Whatever the block raises, the changes `done` by then are taken back first, newest first; what could
-    not be is named, and keeps none of the others."""
+    not be is named, and keeps none of the others.
+    """
     try:
         yield
     except BaseException as error:
@@ -115,8 +117,11 @@ def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -
 
 
 def settle(parts: HomeContainer) -> None:
-    """Put back what a killed change by hand left; costs one look at the disk where there is nothing. Raises
-    `Unavailable` or `Busy` while a file cannot be put back, `ReadOnlyStore` while that is not permitted."""
+    """Put back what a killed change by hand left; costs one look at the disk where there is nothing.
+
+    Raises `Unavailable` or `Busy` while a file cannot be put back, `ReadOnlyStore` while that is not
+    permitted.
+    """
     ChangeSet(parts).settle()
 
 
@@ -139,7 +144,8 @@ def _overtaken(path: str) -> Conflict:
 
 class _HistoryContents:
     """The bytes of one change by hand: in memory while it is made, those before also in the history, where a
-    recovery finds them. Nothing is stored twice."""
+    recovery finds them. Nothing is stored twice.
+    """
 
     def __init__(self, history: History, journal: Journal | None = None) -> None:
         self._history = history
@@ -194,9 +200,11 @@ class ChangeSet:
         moved: Mapping[str, str] | None = None,
         emptied: Sequence[str] = (),
     ) -> Undo:
-        """Do all of it or nothing. `subject`: what the history says of it. `pins`: what these paths' pins
-        become; `moved`: old path -> new path, whose pin and use go along; `emptied`: folders that go once
-        they are empty."""
+        """Do all of it or nothing.
+
+        `subject`: what the history says of it. `pins`: what these paths' pins become; `moved`: old path ->
+        new path, whose pin and use go along; `emptied`: folders that go once they are empty.
+        """
         store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
         for root in dict.fromkeys(change.root for change in planned):
@@ -258,9 +266,11 @@ class ChangeSet:
         )
 
     def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
-        """Put back what still is as it became. What changed since is left, and the `Conflict` raised after
-        the rest names it; any other failure leaves everything as it became. `warnings` gets what went wrong
-        once the files were back."""
+        """Put back what still is as it became.
+
+        What changed since is left, and the `Conflict` raised after the rest names it; any other failure
+        leaves everything as it became. `warnings` gets what went wrong once the files were back.
+        """
         journal, parts = step.journal, self._parts
         contents = _HistoryContents(parts.snapshots.history, journal)
         transaction = self._transaction(step.context, contents, parts.usage.apply_delta)
@@ -294,8 +304,10 @@ class ChangeSet:
             raise _not_taken_back(plan.conflicts)
 
     def settle(self) -> None:
-        """As the function of that name. Where another process is in the middle of a change, that one is at
-        work on it."""
+        """As the function of that name.
+
+        Where another process is in the middle of a change, that one is at work on it.
+        """
         if own_is_there(self._directory / "journal.json"):
             with contextlib.ExitStack() as held:
                 try:
@@ -403,8 +415,11 @@ class ChangeSet:
         removed: Sequence[tuple[str, str]] = (),
         even_without_usage: bool = False,
     ) -> Journal:
-        """All of it or nothing, also where this process is killed in between. `commit` holds what stands
-        there now. `even_without_usage`: pins and use that cannot follow are a warning."""
+        """All of it or nothing, also where this process is killed in between.
+
+        `commit` holds what stands there now. `even_without_usage`: pins and use that cannot follow are a
+        warning.
+        """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
 
@@ -526,7 +541,8 @@ class ChangeSet:
     @contextlib.contextmanager
     def _locked(self, changes: Sequence[FileChange]) -> Iterator[None]:
         """The locks that the store takes for each of these files (`DiskChangeListener.exclusive`), held for
-        all of it: what was begun must also be put back before the agent rewrites the store."""
+        all of it: what was begun must also be put back before the agent rewrites the store.
+        """
         home, lock_dir = self._parts.home, self._parts.profile.locks
         roots = {os.path.normcase(real_path(each.root.directory)): each.root for each in changes}
         with contextlib.ExitStack() as held:
@@ -551,8 +567,10 @@ class ChangeSet:
         apply_usage: Callable[[UsageDelta, UsageDelta], None],
         changes: Sequence[FileChange] = (),
     ) -> Transaction:
-        """The file effects of a change by hand. What was written is read back before anything that it
-        replaces goes."""
+        """The file effects of a change by hand.
+
+        What was written is read back before anything that it replaces goes.
+        """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}
 
@@ -614,7 +632,8 @@ class ChangeSet:
         moved: Mapping[str, str],
     ) -> tuple[UsageDelta, UsageDelta]:
         """Return the entries before and after: what goes loses its own, what is written by a merge gets the
-        time of the write, what moves takes its own along, what is restored gets nothing."""
+        time of the write, what moves takes its own along, what is restored gets nothing.
+        """
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}
         after: dict[str, MemoryUsage | None] = {}

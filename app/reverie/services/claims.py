@@ -110,7 +110,8 @@ class ClaimService:
         silent_s: float = SILENT_S,
     ) -> None:
         """`view`: the names of the memories of a context; `apply`: several changes as one; `written`: keeps
-        when the lines of stale claims were written."""
+        when the lines of stale claims were written.
+        """
         self._view = view
         self._timeline = timeline
         self._apply = apply
@@ -127,13 +128,17 @@ class ClaimService:
     def check(
         self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
-        """The claims of the memories of a context, or of those at `paths`, against its project. Nothing to
-        check where the context has no project."""
+        """The claims of the memories of a context, or of those at `paths`, against its project.
+
+        Nothing to check where the context has no project.
+        """
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """Check the memories of a context for stale claims alone. Without a repository nothing is stale, and
-        no memory is read."""
+        """Check the memories of a context for stale claims alone.
+
+        Without a repository nothing is stale, and no memory is read.
+        """
         report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)
 
@@ -182,8 +187,10 @@ class ClaimService:
         return ClaimReport(tuple(claims), 1, report.commit, report.problem, report.limits)
 
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
-        """Replace these stale tokens in their memories, as one change. Raises `StoreError` where none has a
-        replacement, `Conflict` where a memory has changed."""
+        """Replace these stale tokens in their memories, as one change.
+
+        Raises `StoreError` where none has a replacement, `Conflict` where a memory has changed.
+        """
         changes = []
         for note in self._notes(context)[0]:
             new = fixed(note.text, [claim for claim in claims if claim.path == note.path])
@@ -218,7 +225,8 @@ class ClaimService:
 
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
         """The memories as they are now, and the earliest time of each of their lines. Only a check keeps
-        those: one that is under way must find what it kept."""
+        those: one that is under way must find what it kept.
+        """
         view = self._view(context)
         before = self._earliest.get(context, {})
         found: dict[str, dict[str, int]] = {}
@@ -249,8 +257,11 @@ class ClaimService:
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
     ) -> dict[str, int]:
-        """The earliest time of each line; `before`: as it was known. One word that is edited makes the whole
-        file younger, and the history begins with the day on which Reverie saw it first."""
+        """The earliest time of each line; `before`: as it was known.
+
+        One word that is edited makes the whole file younger, and the history begins with the day on which
+        Reverie saw it first.
+        """
         lines = {line.strip() for line in text.splitlines()}
         if before is None:
             kept = self._kept_times().get(_key(context, path), {})

@@ -240,8 +240,10 @@ class CommandViews:
 
 
 def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why
-    (`ruleReason`). `rule_of` is asked by the name below the scope's root."""
+    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why (`ruleReason`).
+
+    `rule_of` is asked by the name below the scope's root.
+    """
     top = str(node["path"])
 
     def mark(each: dict[str, Any]) -> None:

@@ -92,7 +92,8 @@ class HomeContainer:
     ) -> None:
         """`find_stale`: what the memories of a context say that is not true any more; it is made of these
         parts, and consolidations ask it. `find_loaded`: how much of each file a session loads that starts at
-        some time."""
+        some time.
+        """
         self.home = key.home
         self.home_id = key.home_id
         self.adoptable = key.adoptable
@@ -305,7 +306,8 @@ class HomeContainer:
 
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
         """Call `run`, and add to the details of its result (`loadedNext`) which files a new session loads
-        because of it, or does not load any more."""
+        because of it, or does not load any more.
+        """
         at = self.clock()
         before = self._loaded(context, at)
         result = run()
@@ -392,8 +394,11 @@ class HomeContainer:
         warn: Callable[[str], None] = _log.warning,
         counts: bool = True,
     ) -> MemoryStore:
-        """The memories of one context on disk, with every change attributed to `actor`. `warn` gets a
-        sentence for what went wrong after a change was made; `counts` as in `DiskChangeListener`."""
+        """The memories of one context on disk, with every change attributed to `actor`.
+
+        `warn` gets a sentence for what went wrong after a change was made; `counts` as in
+        `DiskChangeListener`.
+        """
 
         def changed(path: Path) -> None:
             self.saves.wrote(path)
@@ -441,8 +446,10 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Per root key of projects and workspaces a context that shows it; later ones count more. A project is
-    best seen from its first workspace."""
+    """Per root key of projects and workspaces a context that shows it; later ones count more.
+
+    A project is best seen from its first workspace.
+    """
     home = parts.home
     for project in contents.projects:
         for workspace in reversed(project.workspaces):
@@ -492,7 +499,8 @@ class Contexts:
 
     def grouped(self, keys: Iterable[str]) -> dict[str, ScopeContext]:
         """A context for each of these roots, as few different ones as may be; roots without one are left
-        out."""
+        out.
+        """
         groups: list[tuple[set[str], ScopeContext]] = []
         for key in sorted(keys, key=lambda key: (key == Scope.GLOBAL, not key.startswith(_WORKSPACE), key)):
             for at, (members, _context) in enumerate(groups):
@@ -541,8 +549,10 @@ def asked_context(
     project_path: str | None = None,
     project_given: bool = False,
 ) -> ScopeContext:
-    """The context that somebody chose; see `Home.context`. A project that only its own files can name is
-    asked for its name."""
+    """The context that somebody chose; see `Home.context`.
+
+    A project that only its own files can name is asked for its name.
+    """
     sessions = home.sessions
     if project_given and project_path and sessions is not None:
         project_path = sessions.resolve_project(project_path)

@@ -103,8 +103,10 @@ def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) 
 
 
 class DraftService:
-    """The drafts of one home. `instance` is the window that writes or asks; `read` gives the file that a
-    draft is compared with."""
+    """The drafts of one home.
+
+    `instance` is the window that writes or asks; `read` gives the file that a draft is compared with.
+    """
 
     def __init__(self, home: DraftHome, read: CurrentText) -> None:
         self._home = home.home
@@ -444,7 +446,8 @@ class SaveWatch:
 
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
     """Whether the change from `before` to `after` is in `now`: its new lines are there; where it only took
-    lines away, these are not back. Pure."""
+    lines away, these are not back. Pure.
+    """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours
     if added:

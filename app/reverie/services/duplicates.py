@@ -78,8 +78,11 @@ class DuplicateFile(Struct, frozen=True):
 
 
 class DuplicateGroup(Struct, frozen=True):
-    """Notes that belong together, the one most worth keeping first. `similarity`: of the two least alike that
-    tie the group together, 0 to 1. `reason`: why a group that is only "alike" is not taken for the same."""
+    """Notes that belong together, the one most worth keeping first.
+
+    `similarity`: of the two least alike that tie the group together, 0 to 1. `reason`: why a group that is
+    only "alike" is not taken for the same.
+    """
 
     kind: GroupKind
     files: tuple[DuplicateFile, ...]
@@ -171,7 +174,8 @@ class DuplicateFinder:
 
     def _pairs(self, texts: Sequence[SplitText]) -> list[tuple[int, int]]:
         """What a dream would judge, and what it would not because numbers differ: a person may want to see
-        that two notes are one but for a number."""
+        that two notes are one but for a number.
+        """
         found = candidate_pairs(texts, self._check, other_numbers=True)
         return [(pair.first, pair.second) for pair in found]
 
@@ -295,7 +299,8 @@ class DuplicateReport(Struct, frozen=True):
 
 class MergeSeed(Struct, frozen=True):
     """What a merge begins with: the texts of the group's files in its order, and the suggested result, which
-    has every line of all."""
+    has every line of all.
+    """
 
     texts: tuple[str, ...]
     result: str
@@ -364,17 +369,22 @@ class DuplicateService:
         return MergeSeed(texts, result)
 
     def merge(self, files: Sequence[DuplicateFile], content: str) -> Undo:
-        """Write `content` into the first file and delete the others, as one. A pin of any of them stays.
-        Raises `Conflict` where one changed since it was looked at, `Unavailable` where no context shows
-        all."""
+        """Write `content` into the first file and delete the others, as one.
+
+        A pin of any of them stays. Raises `Conflict` where one changed since it was looked at, `Unavailable`
+        where no context shows all.
+        """
         data = content.encode("utf-8", "surrogatepass")
         written = [HandChange(file.path, data, file.sha256) for file in files[:1]]
         changes = [*written, *map(_deletion, files[1:])]
         return self._make_one(files, changes, f"Merged {len(files)} memories by hand")
 
     def keep(self, files: Sequence[DuplicateFile]) -> Undo:
-        """Keep the first file as it is and delete the others, as one. A pin of any of them stays. Raises as
-        `merge` does, and `StoreError` where one is not what was looked at."""
+        """Keep the first file as it is and delete the others, as one.
+
+        A pin of any of them stays. Raises as `merge` does, and `StoreError` where one is not what was looked
+        at.
+        """
         self.texts(files)
         changes = [_deletion(file) for file in files[1:]]
         return self._make_one(files, changes, f"Kept one of {len(files)} memories by hand")

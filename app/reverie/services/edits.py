@@ -104,8 +104,11 @@ class UserEdits:
         return replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a whole file; it as it is then. `expected_sha256`: the hash it was edited from, None for a
-        new one; `Conflict` where the disk has another."""
+        """Write a whole file; it as it is then.
+
+        `expected_sha256`: the hash it was edited from, None for a new one; `Conflict` where the disk has
+        another.
+        """
         changed: list[Path] = []
         warnings: list[str] = []
         self._store(context, changed, warnings).save(path, content, expected_sha256)
@@ -150,8 +153,10 @@ class UserEdits:
     def as_one(
         self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."
     ) -> Undo:
-        """Several changes that a person asked for as one: one `Undo`, told by `sentence`. If one fails, those
-        before it are taken back and its error is raised."""
+        """Several changes that a person asked for as one: one `Undo`, told by `sentence`.
+
+        If one fails, those before it are taken back and its error is raised.
+        """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):
             for change in changes:
@@ -201,9 +206,12 @@ class UserEdits:
         )
 
     def undo(self, undo: Undo) -> str:
-        """Take a change by hand back, newest step first; a sentence on it. Raises `Conflict` when something
-        else stands in its place by now; what was changed since is left then. One step that cannot be taken
-        back does not keep the others; what is back already is passed over when it is tried again."""
+        """Take a change by hand back, newest step first; a sentence on it.
+
+        Raises `Conflict` when something else stands in its place by now; what was changed since is left then.
+        One step that cannot be taken back does not keep the others; what is back already is passed over when
+        it is tried again.
+        """
         if not undo.steps:
             raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
         warnings: list[str] = []
@@ -262,7 +270,8 @@ class UserEdits:
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
         """The same delete as of the newest commit that has what went: an agent may have written it once more
-        after the first look. Where somebody's snapshot saw it gone already, as of that look."""
+        after the first look. Where somebody's snapshot saw it gone already, as of that look.
+        """
         with _made(warnings):
             head = self._history_head()
             if head != step.journal.commit:
@@ -334,7 +343,8 @@ class CompanionFiles:
 
     def read(self, companion: Companion) -> FileText:
         """The text of the file, of a very large one the beginning; a companion that does not exist yet, or is
-        never opened, reads as empty."""
+        never opened, reads as empty.
+        """
         if companion.unopened:
             text = file_text(companion.label, b"", mtime_ns=0, cap=None)
             return replace(text, read_only=companion.unopened, note=companion.note)
@@ -357,8 +367,10 @@ class CompanionFiles:
         return replace(text, read_only=read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """Compare-and-swap; `None` and the hash of the empty text both create a missing file. Bytes that are
-        no valid UTF-8 are never rewritten, nor is what is only shown."""
+        """Compare-and-swap; `None` and the hash of the empty text both create a missing file.
+
+        Bytes that are no valid UTF-8 are never rewritten, nor is what is only shown.
+        """
         data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
         _commit, warning = self._write(companion, data, expected)
@@ -367,7 +379,8 @@ class CompanionFiles:
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
         """Give a companion the bytes that the history has of it: one change, its path the file's, its hash
-        that of what a person saw there. Raises `Conflict` where something else stands there by now."""
+        that of what a person saw there. Raises `Conflict` where something else stands there by now.
+        """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")
         (change,) = changes
@@ -428,7 +441,8 @@ class CompanionFiles:
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None
     ) -> tuple[str, str]:
         """Compare-and-swap with the version before and after in the history; the commit of that before, and
-        what went wrong once it was written, as sentences."""
+        what went wrong once it was written, as sentences.
+        """
         warnings: list[str] = []
         refused = companion.read_only or companion.unopened
         if refused:

@@ -77,8 +77,11 @@ class RecordEdits:
         return patterns_of(parsed(self._files.read(rel), rel))
 
     def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
-        """Make a change; what takes it back. `warnings` gets what went wrong once it was made. Raises
-        `Conflict` where what it expects is not there."""
+        """Make a change; what takes it back.
+
+        `warnings` gets what went wrong once it was made. Raises `Conflict` where what it expects is not
+        there.
+        """
         rel = change.rel
         self._refuse_others(rel)
         self._parts.write_guard.require(self._root)
@@ -195,9 +198,12 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """Everything there is. `on`: the switch in Reverie's own environment; `recorded`: the store's settings
-    let failures be recorded; `block`: what would be told now, without a goal; `source`: the transcript of
-    Claude Code that the store names."""
+    """Everything there is.
+
+    `on`: the switch in Reverie's own environment; `recorded`: the store's settings let failures be recorded;
+    `block`: what would be told now, without a goal; `source`: the transcript of Claude Code that the store
+    names.
+    """
 
     lessons: tuple[LessonView, ...]
     anti_patterns: tuple[AntiPattern, ...]
@@ -332,15 +338,18 @@ class FailureService:
 
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
-    """What came of the error at this place of an episode: the field that the agent never fills. `error`: as
-    it stands in the record."""
+    """What came of the error at this place of an episode: the field that the agent never fills.
+
+    `error`: as it stands in the record.
+    """
     place = ("errors_encountered", index, "resolution")
     return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)
 
 
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
     """Patterns that say the same as one: the first of them, with what the others know
-    (`agents.loki.anti_patterns.united`)."""
+    (`agents.loki.anti_patterns.united`).
+    """
     if len(records) < 2:
         raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
     return PatternsChange(rel, tuple(records), (united(records),))

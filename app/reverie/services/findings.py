@@ -119,7 +119,8 @@ def findings_of(
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
     """Find everything about these notes, the most useful first; those of one matter follow each other.
-    `caps`: those of the agent that reads the memories."""
+    `caps`: those of the agent that reads the memories.
+    """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
     found.sort(key=lambda each: (-each.score, each.kind, each.paths, each.lines))
@@ -137,7 +138,8 @@ def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, .
 def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]:
     """Each finding with those behind it that share a line with it: a note that says "PostgreSQL" where three
     others say "MongoDB" is one thing to decide. Not through others: what has no line in common with the first
-    one may be about anything."""
+    one may be about anything.
+    """
     left = dict(enumerate(findings))
     with_line: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, each in left.items():

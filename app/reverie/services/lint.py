@@ -56,10 +56,12 @@ class LintService:
         check: Callable[[], None] = no_check,
         wait: Callable[[], bool] = lambda: True,
     ) -> LintResult:
-        """The findings of every file in `view`. `dirty`: paths seen changing, which are read again even if
-        size and time say nothing. `check` may raise to stop; what was found by then is kept. `wait`: called
-        where many files are unknown, waits a while for the catalogue to know what changed; False: it does
-        not yet."""
+        """The findings of every file in `view`.
+
+        `dirty`: paths seen changing, which are read again even if size and time say nothing. `check` may
+        raise to stop; what was found by then is kept. `wait`: called where many files are unknown, waits a
+        while for the catalogue to know what changed; False: it does not yet.
+        """
         listings = [
             (listing.root, listing)
             for listing in view.scopes.values()

@@ -91,7 +91,8 @@ class ChangedLine(Struct, frozen=True):
 
 class RenamePlan(Struct, frozen=True):
     """Renames, or moves, with all that follows them. `targets`: what was asked for, old path -> new path;
-    `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move."""
+    `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move.
+    """
 
     targets: Mapping[str, str]
     changes: tuple[HandChange, ...]
@@ -145,7 +146,8 @@ class IndexService:
 
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
         """What renames of files or folders would change, as one; None where no index follows them all, so
-        that they are plain renames. Raises `StoreError` where a new name is taken."""
+        that they are plain renames. Raises `StoreError` where a new name is taken.
+        """
         store = self._parts.store(context, actor="user")
         asked: dict[str, str] = {}
         moved: dict[str, str] = {}
@@ -184,8 +186,10 @@ class IndexService:
     def follow_rename(
         self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
-        """Make index and links follow a rename that was done file by file. A sentence for each text that
-        changed meanwhile and was left."""
+        """Make index and links follow a rename that was done file by file.
+
+        A sentence for each text that changed meanwhile and was left.
+        """
         store = self._parts.store(context, actor=actor, after_change=changed)
         left = []
         ours = {line.path for line in plan.lines}
@@ -294,7 +298,8 @@ def _without_lines(text: str, lines: Sequence[int]) -> str:
 
 class _Around(Struct, frozen=True):
     """A folder with an index: `rels` are its files by path inside it, but those another index is about;
-    `prefix` what stands before those in the root."""
+    `prefix` what stands before those in the root.
+    """
 
     root: ScopeRoot
     files: ScopeFiles
@@ -359,7 +364,8 @@ def _planned(
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
     """List the names that front matter gives the memories: a link by such a name holds wherever the file
-    lies."""
+    lies.
+    """
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 
 

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 class ModelsView(Struct, frozen=True):
     """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
-    sentence."""
+    sentence.
+    """
 
     engine: str
     engine_reason: str
@@ -62,7 +63,8 @@ class ProbeLine(Struct, frozen=True):
 
 class ModelServices:
     """The services as `settings` have them whenever one is needed; `env` is where keys are looked for first,
-    `keys` the keyring (None: the system's), `offered` the services of the agent itself."""
+    `keys` the keyring (None: the system's), `offered` the services of the agent itself.
+    """
 
     def __init__(
         self,
@@ -83,7 +85,8 @@ class ModelServices:
 
     def variables(self) -> frozenset[str]:
         """The variables of the environment that say with which key a service is asked, and over which
-        proxy."""
+        proxy.
+        """
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
@@ -120,8 +123,10 @@ class ModelServices:
     def offered_models(
         self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""
     ) -> tuple[str, ...]:
-        """The models that a service offers now; `providers` and `key` as for `test`. Raises
-        `ProviderError`."""
+        """The models that a service offers now; `providers` and `key` as for `test`.
+
+        Raises `ProviderError`.
+        """
         import asyncio
 
         return asyncio.run(self._catalogue_with(providers, provider, key).models(provider))
@@ -198,8 +203,10 @@ def own_instructions(
     config: AgentDreamConfig | AgentWriterConfig,
     kind: Literal["dream", "writer"],
 ) -> str:
-    """The prompt of the agent definition in `config`; empty for the built-in one. A definition that is there
-    and cannot be used is told in Activity."""
+    """The prompt of the agent definition in `config`; empty for the built-in one.
+
+    A definition that is there and cannot be used is told in Activity.
+    """
     problem = config.problem
     if config.definition is not None:
         from reverie.agents.definition import parse_agent_definition
@@ -250,8 +257,10 @@ class Models(ModelServices):
     def choose(
         self, context: ScopeContext | None, requested: str, *, before_consent: bool = False
     ) -> ModelChoice:
-        """Return the engine of a consolidation for a wish (`auto`, `rules` or `PROVIDER:MODEL`). With
-        `before_consent` the model is named although a person has still to agree to it."""
+        """Return the engine of a consolidation for a wish (`auto`, `rules` or `PROVIDER:MODEL`).
+
+        With `before_consent` the model is named although a person has still to agree to it.
+        """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
     def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
@@ -286,7 +295,8 @@ class Models(ModelServices):
         """The engine of a small run: the model of the settings (empty for none), else the first of `guesses`
         (a model and why it is this one) that can be asked, else the rules. `by_hand`: a person starts it and
         has named the model in the settings, so that a remote one needs no further consent. Raises
-        `UserError` where the model that the settings name cannot be asked."""
+        `UserError` where the model that the settings name cannot be asked.
+        """
         if setting == RULES:
             return ModelChoice(RULES, phrase("The settings say so."))
         if setting:
@@ -395,7 +405,8 @@ class Models(ModelServices):
 
     def _obstacle(self, model: str) -> str:
         """Why a model of the agent's cannot be asked, as a sentence; empty if nothing is known to be in the
-        way."""
+        way.
+        """
         try:
             self.provider(model)
         except UserError as error:

@@ -115,8 +115,10 @@ _SHOWN_HEX = 10
 def matches(
     store: LostStore, identity: Identity | None, projects: Iterable[LiveProject]
 ) -> tuple[ProjectMatch, ...]:
-    """The projects that something speaks for, best first. Projects that are not there count only where the
-    home itself names them."""
+    """The projects that something speaks for, best first.
+
+    Projects that are not there count only where the home itself names them.
+    """
     if store.scope is Scope.GLOBAL:
         return ()
     found = [
@@ -237,7 +239,9 @@ class OrphanService:
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Do what the preview shows; `choices` by `rel` for files that differ (else the first that there is).
-        Raises `Conflict` when either side is not what was shown."""
+
+        Raises `Conflict` when either side is not what was shown.
+        """
         self._parts.write_guard.require()
         target = self._target(preview.store, preview.project_path)
         source = RootedDirectory(preview.store.directory)
@@ -302,7 +306,8 @@ class OrphanService:
         self, stores: Sequence[LostStore], known: Mapping[str, Identity]
     ) -> Iterator[LostStore]:
         """The home forgets a project that was taken off its list; what was seen of it before tells which it
-        was."""
+        was.
+        """
         home = self._parts.home
         remembered: dict[Path, str] = {}
         for path in known if any(not store.former_path for store in stores) else ():

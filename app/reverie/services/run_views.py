@@ -149,8 +149,11 @@ RECENT_RUNS = 100
 
 
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
-    """The footer: what the sidecar says, never what a run returned. `paid` keeps, from one time to the next,
-    what settled runs of this month cost, by their ids: a home may have thousands."""
+    """The footer: what the sidecar says, never what a run returned.
+
+    `paid` keeps, from one time to the next, what settled runs of this month cost, by their ids: a home may
+    have thousands.
+    """
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
     ids = parts.runs.ids()
@@ -217,7 +220,8 @@ def _row(
     taken_back: Mapping[int, tuple[str, ...]],
 ) -> CoverageRow:
     """`undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of which a
-    part was. A coverage record has the start of its run."""
+    part was. A coverage record has the start of its run.
+    """
     try:
         parts.home.scope_root(context, scope)
     except ScopeUnavailable as gap:
@@ -317,8 +321,10 @@ class ReviewService:
         )
 
     def review(self, run_id: str) -> ReviewView:
-        """Any run, also an old one or one that was applied. Raises `StoreError` for a run that does not exist
-        or whose images are gone."""
+        """Any run, also an old one or one that was applied.
+
+        Raises `StoreError` for a run that does not exist or whose images are gone.
+        """
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         return ReviewView(
@@ -477,8 +483,11 @@ class ActivityPage(Struct, frozen=True):
 
 
 class ActivityService:
-    """The decisions and the runs of one home. `is_for_another`: whether this process does a run of another
-    client than this one; such a run is not `ours` for it."""
+    """The decisions and the runs of one home.
+
+    `is_for_another`: whether this process does a run of another client than this one; such a run is not
+    `ours` for it.
+    """
 
     def __init__(
         self,
@@ -716,7 +725,8 @@ class ChangeLogService:
 
     def review(self, logged: LoggedChange) -> ReviewView:
         """A change set as a review, of which every hunk that still stands can be taken back; of one where
-        something is followed only that."""
+        something is followed only that.
+        """
         found, refused = [], []
         for change in self._changes(logged, most=MOST_FILES):
             sides = [side for side in (change.before, change.after) if side is not None]
@@ -809,8 +819,10 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Take a change set back, or these parts of it: all of them or none. `target`: what is followed.
-        Raises `Conflict` where a file was changed since on the same lines."""
+        """Take a change set back, or these parts of it: all of them or none.
+
+        `target`: what is followed. Raises `Conflict` where a file was changed since on the same lines.
+        """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}
         for change in self._changes(logged):

@@ -202,8 +202,10 @@ class SearchService:
         ]
 
     def update(self, *, stop: Callable[[], bool] = lambda: False) -> None:
-        """Bring the index up to date with everything noted so far. Raises `SearchStopped`; what a home that
-        cannot be reached says is told with the next answer."""
+        """Bring the index up to date with everything noted so far.
+
+        Raises `SearchStopped`; what a home that cannot be reached says is told with the next answer.
+        """
         for home_id in self.outdated():
             self.update_home(home_id, stop=stop)
 
@@ -243,7 +245,8 @@ class SearchService:
         those of `place` before others as good; where they are few, then notes with some of them. Does not
         update; a damaged index is marked for the next update. A last word of one letter that nothing holds is
         taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file:
-        `report` hears what was found so far. Raises `SearchStopped`."""
+        `report` hears what was found so far. Raises `SearchStopped`.
+        """
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
         ask = partial(self._answer, text, among=among, place=place, count=count, stop=stop, report=report)
@@ -312,7 +315,8 @@ class SearchService:
         stop: Callable[[], bool],
     ) -> tuple[list[SearchHit], list[SearchHit]]:
         """Return what has some of the words, best first by how much of the question stands together in it:
-        notes of the place one is in that answer enough of it to stand before others, and the rest."""
+        notes of the place one is in that answer enough of it to stand before others, and the rest.
+        """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
             if stop():
@@ -378,7 +382,8 @@ class SearchService:
 
     def _mark_damaged(self) -> None:
         """The next update makes the index anew; removing it waits for an update under way, which nobody who
-        searches should."""
+        searches should.
+        """
         with self._lock:
             self._damaged = True
             for shelf in self._shelves.values():
@@ -501,7 +506,8 @@ class SearchService:
 
     def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
         """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
-        is gone."""
+        is gone.
+        """
         shelf = self._shelves.get(doc.home)
         if shelf is None:
             return None  # closed meanwhile
@@ -618,8 +624,10 @@ Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None
 
 
 def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-    """Bring the rows of one home up to date: for changes at `dirty`, or all (None). Raises `UpdateStopped`,
-    `UserError`."""
+    """Bring the rows of one home up to date: for changes at `dirty`, or all (None).
+
+    Raises `UpdateStopped`, `UserError`.
+    """
     parts.require_same_home()
     parts.catalogue.update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)
 

@@ -48,8 +48,10 @@ NOW = ""
 
 
 class TimelineTarget(Struct, frozen=True):
-    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at. `beside`: it is a
-    companion, `path` the one on the disk."""
+    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at.
+
+    `beside`: it is a companion, `path` the one on the disk.
+    """
 
     context: ScopeContext
     scope: Scope
@@ -66,8 +68,10 @@ class State(Struct, frozen=True):
 
 
 class LineAuthor(Struct, frozen=True):
-    """Who wrote a line. `change` names the change set, a run or a commit; `actor` is the history's own word
-    for `who`."""
+    """Who wrote a line.
+
+    `change` names the change set, a run or a commit; `actor` is the history's own word for `who`.
+    """
 
     change: str
     at_ms: int
@@ -103,7 +107,8 @@ class RestoredFile(Struct, frozen=True):
 
 class RestorePlan(Struct, frozen=True):
     """What a restore would do. `files` come back, `newer` came since and would go if a person wants that;
-    `refused`: (path, why) of what cannot be brought back."""
+    `refused`: (path, why) of what cannot be brought back.
+    """
 
     target: TimelineTarget
     state: State
@@ -181,7 +186,8 @@ class TimelineService:
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
         """What `path` names: a memory, a folder or a scope, there or gone, or the file of a companion of the
-        context. Raises `ScopeUnavailable`, `StoreError`."""
+        context. Raises `ScopeUnavailable`, `StoreError`.
+        """
         if not path.startswith(f"{ROOT}/"):
             return self._companion(context, path)
         head, _, rel = path.removeprefix(ROOT).strip("/").partition("/")
@@ -221,8 +227,10 @@ class TimelineService:
         }
 
     def read(self, state: State, inner: str = "") -> bytes | None:
-        """The bytes of a file of a state; None where there is none. Raises `StoreError` (reason "omitted")
-        for a file that was too large to keep."""
+        """The bytes of a file of a state; None where there is none.
+
+        Raises `StoreError` (reason "omitted") for a file that was too large to keep.
+        """
         rel = joined(state.place.rel, inner)
         if state.commit is None or not rel:
             return None
@@ -234,8 +242,10 @@ class TimelineService:
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
     def difference(self, old: State, new: State) -> str:
-        """A unified diff of two states of a file; a sentence where it cannot be shown so. Empty when nothing
-        differs."""
+        """A unified diff of two states of a file; a sentence where it cannot be shown so.
+
+        Empty when nothing differs.
+        """
         try:
             before, after = self.read(old), self.read(new)
         except StoreError as error:
@@ -289,8 +299,11 @@ class TimelineService:
     def plan(
         self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
     ) -> RestorePlan:
-        """What it would take to have `state` again. A file that was renamed since is brought back under its
-        name of today; one that is gone, where it stood then."""
+        """What it would take to have `state` again.
+
+        A file that was renamed since is brought back under its name of today; one that is gone, where it
+        stood then.
+        """
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
         commit = str(state.commit)
@@ -384,7 +397,8 @@ class TimelineService:
 
     def _path_of(self, place: HistoryPlace, inner: str) -> str:
         """The memory path of a place of the history; the key begins with the scope's name
-        (`ScopeRoot.key`); the path on the disk for a companion."""
+        (`ScopeRoot.key`); the path on the disk for a companion.
+        """
         if is_of_companions(place.key):
             return str(self._beside.get(place.key, Path()) / place.rel)
         scope = Scope(place.key.partition("/")[0])

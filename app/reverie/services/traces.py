@@ -174,9 +174,11 @@ class TraceEvent(Struct, frozen=True):
 
 
 class MissedEdit(Struct, frozen=True):
-    """A write that did not fit the memory. `problem`: what the tool answered, if anything; `wanted`: the text
-    to be replaced, if any; `found`: the lines of the memory nearest to it; `new`: what it would have
-    written."""
+    """A write that did not fit the memory.
+
+    `problem`: what the tool answered, if anything; `wanted`: the text to be replaced, if any; `found`: the
+    lines of the memory nearest to it; `new`: what it would have written.
+    """
 
     attempt: int
     tool: str
@@ -281,8 +283,10 @@ class TraceService:
         progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
         check: Callable[[], None] = no_check,
     ) -> tuple[TraceSummary, ...]:
-        """The lines of the list, newest first. `progress` hears of those that were read since it was called
-        last."""
+        """The lines of the list, newest first.
+
+        `progress` hears of those that were read since it was called last.
+        """
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
         rows: list[TraceSummary] = []
@@ -302,8 +306,10 @@ class TraceService:
         return tuple(rows)
 
     def open(self, trace_id: str) -> TraceDetail:
-        """One trace by its id (as listed, or the unique beginning of one), in full. Raises `StoreError` and
-        `Ambiguous`, `UserError` where it cannot be read."""
+        """One trace by its id (as listed, or the unique beginning of one), in full.
+
+        Raises `StoreError` and `Ambiguous`, `UserError` where it cannot be read.
+        """
         entry = self.find(trace_id)
         read = self._read(entry)
         self._keep(entry, read.dump)
@@ -369,8 +375,10 @@ class TraceService:
         return _ReadTrace(self._row_of(entry, dump), dump, facts_of(dump.document))
 
     def find(self, trace_id: str) -> TraceEntry:
-        """One trace by its id, the unambiguous beginning of it, or its path. Raises `StoreError`,
-        `Ambiguous`."""
+        """One trace by its id, the unambiguous beginning of it, or its path.
+
+        Raises `StoreError`, `Ambiguous`.
+        """
         entries = self.entries()
         exact = [entry for entry in entries if trace_id in (entry.id, str(entry.path))]
         found = exact or [entry for entry in entries if trace_id and entry.id.startswith(trace_id)]
@@ -631,8 +639,10 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """What would leave this machine, if nobody has agreed to this destination yet. Raises
-        `UserError` for a model that cannot be asked."""
+        """What would leave this machine, if nobody has agreed to this destination yet.
+
+        Raises `UserError` for a model that cannot be asked.
+        """
         try:
             self._models.require_consent(request.engine)
         except StoreError as error:
@@ -735,8 +745,10 @@ _BEFORE = 30
 
 
 class TranscriptOpened(Struct, frozen=True):
-    """A transcript as it is opened. `place`: the number of the message that was asked for; -1 where none was,
-    or it is not there."""
+    """A transcript as it is opened.
+
+    `place`: the number of the message that was asked for; -1 where none was, or it is not there.
+    """
 
     page: Page
     stamp: Stamp
@@ -762,7 +774,8 @@ class TranscriptService:
     """The transcripts of one home, and the books its agent keeps of jobs over them.
 
     Each client reads for itself: where it is in a transcript is kept here, for the last few it read. What is
-    let go of is opened again when it is asked for, and read from the start."""
+    let go of is opened again when it is asked for, and read from the start.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -778,7 +791,8 @@ class TranscriptService:
         self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = no_check
     ) -> tuple[TranscriptSource, ...]:
         """Each with title, project and state, if need be from its beginning; as it was where nothing
-        tells."""
+        tells.
+        """
         found = []
         for source in sources:
             check()
@@ -855,7 +869,8 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
     ) -> int | None:
         """The number of the message nearest behind `number` that says `words`; without words, that a person
-        typed. See `PagedTranscript.find`."""
+        typed. See `PagedTranscript.find`.
+        """
         # It reads by itself, so the place where the client is stays as it is.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
 

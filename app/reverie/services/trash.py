@@ -33,9 +33,12 @@ _LOOKED_AT = 50
 
 
 class TrashEntry(Struct, frozen=True):
-    """One deleted file. `path`: its memory path; `owner`: how people call the project or workspace, "" for
-    global. `actor`, `run_id`, `source`: as the history has them. `taken`: something stands at its place now.
-    `reachable` False: nothing in the home points at its scope any more."""
+    """One deleted file.
+
+    `path`: its memory path; `owner`: how people call the project or workspace, "" for global. `actor`,
+    `run_id`, `source`: as the history has them. `taken`: something stands at its place now. `reachable`
+    False: nothing in the home points at its scope any more.
+    """
 
     deletion: Deletion
     path: str
@@ -114,8 +117,11 @@ class TrashService:
         return chosen.names
 
     def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
-        """Bring back all of them or none. `names`: other paths than `self.names` would choose, by id. Raises
-        `Unavailable` for a scope that nothing points at, `Conflict` where a path is taken meanwhile."""
+        """Bring back all of them or none.
+
+        `names`: other paths than `self.names` would choose, by id. Raises `Unavailable` for a scope that
+        nothing points at, `Conflict` where a path is taken meanwhile.
+        """
         if not entries:
             raise StoreError("Nothing is selected.", next_step="Select what is to be restored.")
         paths = {**self.names(entries), **(names or {})}

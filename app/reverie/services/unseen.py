@@ -47,8 +47,10 @@ _Asked = tuple[str, str, str | None]
 
 
 class SeenLog:
-    """The seen marks of one home. `history` is asked for late, so that nothing is opened before it is
-    needed."""
+    """The seen marks of one home.
+
+    `history` is asked for late, so that nothing is opened before it is needed.
+    """
 
     def __init__(
         self, path: Path, history: Callable[[], History], actors: WriteLog, *, lock_dir: Path, clock: Clock
@@ -100,7 +102,8 @@ class SeenLog:
 
     def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
         """What someone else did to the memories in these roots since they were last seen, by `(root key,
-        rel)`."""
+        rel)`.
+        """
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()
         if head is None or baseline == head or not isinstance(baseline, str) or not self._is_known(baseline):
@@ -151,7 +154,8 @@ class SeenLog:
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
         """Find the newest content of a memory that a person saw or wrote, without what runs did that are
         undone since; None where there is none, and whether there was none then: else the history has it no
-        more. `commits` gets those of others that came after it, newest first."""
+        more. `commits` gets those of others that came after it, newest first.
+        """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
         if not isinstance(baseline, str):
@@ -248,7 +252,8 @@ class UnseenService:
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
         """The same change after a person went on writing: what Undo would bring back now keeps their lines.
-        None: nothing is left of it. Where both are on the same lines it stays as it was told."""
+        None: nothing is left of it. Where both are on the same lines it stays as it was told.
+        """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
         if now is None or change.before is None:
@@ -262,7 +267,8 @@ class UnseenService:
 
     def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
         """What a memory becomes without this change; None where that is not known, or on the same lines as
-        what came after it."""
+        what came after it.
+        """
         shown = self._log.version(root, rel, change.sha256)
         if now is None or shown is None or change.before is None:
             return None
@@ -275,9 +281,11 @@ class UnseenService:
         self._log.mark(root, rel, sha256)
 
     def take_back(self, context: ScopeContext, change: UnseenChange) -> Undo:
-        """Bring back what stood there before `change`, and keep what came after it. Raises `Conflict` where
-        both are on the same lines, `StoreError` where the history has it no more or nothing is left to
-        undo."""
+        """Bring back what stood there before `change`, and keep what came after it.
+
+        Raises `Conflict` where both are on the same lines, `StoreError` where the history has it no more or
+        nothing is left to undo.
+        """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
         found = GONE if now is None else sha256_of_bytes(now)
@@ -330,7 +338,8 @@ def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
 def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[WatchTarget, ...]:
     """The watched set: every memory root (those of `context` also while they do not exist yet), their
     parents, sidecars, companions, the records and traces of runs, what was decided, and where the repository
-    of the project stands."""
+    of the project stands.
+    """
     home = parts.home
     targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
     for root in roots_of(home, context) if context is not None else ():
@@ -412,8 +421,10 @@ def _is_in(path: str, directory: str) -> bool:
 def author_of(
     parts: HomeContainer, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
 ) -> str:
-    """The actor; empty: nobody that is known. `sha256` is the content's, `companion` a file beside the
-    memories, in place of `path`."""
+    """The actor; empty: nobody that is known.
+
+    `sha256` is the content's, `companion` a file beside the memories, in place of `path`.
+    """
     file = companion
     if file is None:
         parsed, root, _files = parts.store(context, actor="user").resolve(path)

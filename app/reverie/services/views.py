@@ -33,8 +33,11 @@ from reverie.values import Struct, field
 
 
 class HomeInfo(Struct, frozen=True):
-    """One open home. `problems` are sentences on what could not be read; `adoptable` are homes that are gone
-    from where they were and may have been moved here."""
+    """One open home.
+
+    `problems` are sentences on what could not be read; `adoptable` are homes that are gone from where they
+    were and may have been moved here.
+    """
 
     id: str
     root: Path
@@ -175,8 +178,11 @@ class RunSummary(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What the models of one scope's runs used: the last run, and all of this calendar month. A cost of None
-    is not known; `month_unknown`: that of some run of the month is not, so the sum is a lower bound."""
+    """What the models of one scope's runs used: the last run, and all of this calendar month.
+
+    A cost of None is not known; `month_unknown`: that of some run of the month is not, so the sum is a lower
+    bound.
+    """
 
     last_tokens: int = 0
     last_cost: float | None = None
@@ -186,8 +192,10 @@ class Spent(Struct, frozen=True):
 
 
 class ConsentView(Struct, frozen=True):
-    """What would leave this machine, and where to: memory paths, and how many secrets in them are
-    withheld. `stays`: memories that a dream does not read (too large, no text)."""
+    """What would leave this machine, and where to: memory paths, and how many secrets in them are withheld.
+
+    `stays`: memories that a dream does not read (too large, no text).
+    """
 
     destination: str
     files: tuple[str, ...]
@@ -209,8 +217,11 @@ class StatusView(Struct, frozen=True):
 
 
 class FileText(Struct, frozen=True):
-    """One file for the editor. `content` is exactly the decoded text, newlines and byte order mark
-    included. `note`: what whoever edits it has to know, as a sentence; empty for nothing."""
+    """One file for the editor.
+
+    `content` is exactly the decoded text, newlines and byte order mark included. `note`: what whoever edits
+    it has to know, as a sentence; empty for nothing.
+    """
 
     path: str
     content: str
@@ -227,7 +238,8 @@ class FileText(Struct, frozen=True):
 
 class ChangedFile(Struct, frozen=True):
     """One file of a run: bytes before and after, None where there is no file; `note` says why or what became
-    of it."""
+    of it.
+    """
 
     path: str
     before: bytes | None
@@ -238,7 +250,8 @@ class ChangedFile(Struct, frozen=True):
 class ReviewHunk(Struct, frozen=True):
     """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names;
     `start`: how many lines of the text before stand above it. `lines` are (" " context | "-" before | "+"
-    after, text without its ending); none: the hunk stands for the file itself coming, going or moving."""
+    after, text without its ending); none: the hunk stands for the file itself coming, going or moving.
+    """
 
     index: int
     start: int
@@ -250,8 +263,11 @@ class ReviewHunk(Struct, frozen=True):
 
 
 class ReviewFile(Struct, frozen=True):
-    """One file of a run. `path` is what a `Selection` names; `old_path` where it stood, if the run moves it.
-    `before` None: it is new; `after` None: it goes."""
+    """One file of a run.
+
+    `path` is what a `Selection` names; `old_path` where it stood, if the run moves it. `before` None: it is
+    new; `after` None: it goes.
+    """
 
     path: str
     verb: Literal["create", "edit", "delete", "rename"]
@@ -273,10 +289,13 @@ class ReviewGroup(Struct, frozen=True):
 
 
 class ReviewView(Struct, frozen=True):
-    """A run to look through. `refused` are the run's requests that the rails refused or that failed, one
-    sentence each. `can_apply` False: `why_not` says why, and the choices are for reading only. `plan` is what
+    """A run to look through.
+
+    `refused` are the run's requests that the rails refused or that failed, one sentence each. `can_apply`
+    False: `why_not` says why, and the choices are for reading only. `plan` is what
     `jobs.consolidate.review.resolve` works on: pure and quick, for every click. `run` None: a change set of
-    the history that no run made."""
+    the history that no run made.
+    """
 
     run: RunSummary | None
     groups: tuple[ReviewGroup, ...]
@@ -293,9 +312,11 @@ class ReviewView(Struct, frozen=True):
 
 
 class HandChange(Struct, frozen=True):
-    """One file of a change by hand. `path` is a memory path; `after` its bytes then, None: it goes;
-    `expected_sha256` the hash of its bytes now, None: nothing may stand there; `mode` permission bits, None:
-    as they are."""
+    """One file of a change by hand.
+
+    `path` is a memory path; `after` its bytes then, None: it goes; `expected_sha256` the hash of its bytes
+    now, None: nothing may stand there; `mode` permission bits, None: as they are.
+    """
 
     path: str
     after: bytes | None
@@ -312,8 +333,11 @@ class FilesChanged(Struct, frozen=True, tag=True):
 
 
 class Renamed(Struct, frozen=True, tag=True):
-    """A file or folder at another place of its scope. One rename there and one back, whatever is in it: a
-    folder of ten thousand files is no ten thousand changes."""
+    """A file or folder at another place of its scope.
+
+    One rename there and one back, whatever is in it: a folder of ten thousand files is no ten thousand
+    changes.
+    """
 
     context: ScopeContext
     old: str
@@ -357,7 +381,8 @@ class FieldChange(Struct, frozen=True, tag=True):
 
 class PatternsChange(Struct, frozen=True, tag=True):
     """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
-    is told here. `places`: where each of `after` comes to stand; without, all where the first was."""
+    is told here. `places`: where each of `after` comes to stand; without, all where the first was.
+    """
 
     rel: str
     before: tuple[dict[str, Any], ...]
@@ -421,9 +446,12 @@ class Template(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """What is known after a look. `findings`: by memory path, only of files that have any, and without what
-    the listing says itself (see `with_reason`); `complete` False: some files were not looked at yet, so look
-    again. `looked_at`: files read this time."""
+    """What is known after a look.
+
+    `findings`: by memory path, only of files that have any, and without what the listing says itself (see
+    `with_reason`); `complete` False: some files were not looked at yet, so look again. `looked_at`: files
+    read this time.
+    """
 
     findings: Mapping[str, tuple[LintFinding, ...]]
     complete: bool
@@ -505,7 +533,9 @@ class LostSave(Struct, frozen=True):
 
 class HostStatus(Struct, frozen=True):
     """`hosting`: here; `viewing`: `holder` hosts; `waiting`: nobody does, and `message` says why not we.
-    `sessions` transcripts are followed."""
+
+    `sessions` transcripts are followed.
+    """
 
     state: Literal["stopped", "hosting", "viewing", "waiting"]
     holder: LeaseHolder | None = None
@@ -545,8 +575,10 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft of a process that is gone, beside the file as it stands now. `gap`: why it cannot go back
-    there, or empty."""
+    """A draft of a process that is gone, beside the file as it stands now.
+
+    `gap`: why it cannot go back there, or empty.
+    """
 
     name: str
     draft: Draft
@@ -592,8 +624,11 @@ class SearchPlace(Struct, frozen=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """A file that answers. `path` is its memory path, for a companion its path on disk. `workspace_id` and
-    `project_path` name a context it is shown in; `reachable` False: none shows it (its owner is gone)."""
+    """A file that answers.
+
+    `path` is its memory path, for a companion its path on disk. `workspace_id` and `project_path` name a
+    context it is shown in; `reachable` False: none shows it (its owner is gone).
+    """
 
     home_id: str
     home: str
@@ -628,7 +663,8 @@ class SearchHit(Struct, frozen=True):
 
 class SearchAnswer(Struct, frozen=True):
     """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet."""
+    False: the index of some home is still being made, or the pattern was not tried on everything yet.
+    """
 
     query: str
     hits: tuple[SearchHit, ...]
@@ -661,7 +697,8 @@ class LiveProject(Struct, frozen=True):
 
 class MatchEvidence(Struct, frozen=True):
     """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
-    the file that names the owner."""
+    the file that names the owner.
+    """
 
     kind: EvidenceKind
     value: str
@@ -702,7 +739,8 @@ class StoreFile(Struct, frozen=True):
 
 class StoreView(Struct, frozen=True):
     """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
-    `more`: there are more files than are listed. `removable`: the history keeps what is removed."""
+    `more`: there are more files than are listed. `removable`: the history keeps what is removed.
+    """
 
     store: LostStore
     files: tuple[StoreFile, ...]
@@ -730,7 +768,8 @@ class OrphansView(Struct, frozen=True):
 class MergeRow(Struct, frozen=True):
     """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
     and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
-    `why`: the rule that a name breaks."""
+    `why`: the rule that a name breaks.
+    """
 
     rel: str
     path: str

@@ -25,8 +25,10 @@ _FILE = "window.json"
 
 
 class Remembered(Struct, frozen=True):
-    """The window as it was closed. Rows of the tree are tuples of keys; lengths and scroll positions
-    pixels."""
+    """The window as it was closed.
+
+    Rows of the tree are tuples of keys; lengths and scroll positions pixels.
+    """
 
     home: str = ""
     """The root of the home that was shown."""

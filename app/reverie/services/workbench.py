@@ -133,8 +133,10 @@ class Workbench(HomeServices):
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
+
         Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
-        home vanished."""
+        home vanished.
+        """
         sessions = self.parts.home.sessions
         if sessions is None:
             return False, None
@@ -152,8 +154,11 @@ class Workbench(HomeServices):
         dirty: Collection[Path] | None = None,
         names_only: bool = False,
     ) -> MemoryView:
-        """The three trees. With `previous` and `dirty` only what changed is read again; `names_only` is the
-        quick first look, without descriptions, sizes and pins."""
+        """The three trees.
+
+        With `previous` and `dirty` only what changed is read again; `names_only` is the quick first look,
+        without descriptions, sizes and pins.
+        """
         self.parts.require_same_home()
         usage = {} if names_only else self.parts.usage.load_for_showing()
         known = previous.scopes if previous is not None and previous.context == context else {}
@@ -199,8 +204,10 @@ class Workbench(HomeServices):
         return all_templates(self.parts.profile.config / "templates")
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """A new memory: the text of a template, filled in, with a description unless that is empty. Raises
-        `Conflict` where a file is there."""
+        """A new memory: the text of a template, filled in, with a description unless that is empty.
+
+        Raises `Conflict` where a file is there.
+        """
         content = filled(template, path, self.parts.clock())
         if description:
             rules = self.parts.home.caps.front_matter
@@ -305,7 +312,8 @@ class Workbench(HomeServices):
 
     def observe(self, changes: Changes) -> UsageRestored:
         """Bring what was seen changing into the history, and note or put back pins and use that the agent
-        overwrote; while something is `pending`, call `keep_usage` a second later."""
+        overwrote; while something is `pending`, call `keep_usage` a second later.
+        """
         history = self.parts.snapshots.history
         head = history.head()
         self.parts.snapshots.observe(source="the watcher", dirty=None if changes.rescan else changes.paths)
@@ -338,8 +346,11 @@ class Workbench(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """One dream by hand; blocks until it has its outcome. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
-        Raises `StoreError` (reason "consent") for a destination that nobody has agreed to."""
+        """One dream by hand; blocks until it has its outcome.
+
+        `engine`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `StoreError` (reason "consent") for a
+        destination that nobody has agreed to.
+        """
         from reverie.jobs.consolidate.run import DreamRequest
 
         engine = self.models.choose(context, engine).engine
@@ -443,8 +454,10 @@ class Workbench(HomeServices):
         return self.unseen_in(roots)
 
     def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
-        """What someone else did to the memories in these roots, by key, since a person last saw them. Reads
-        what it has not asked for before from the history."""
+        """What someone else did to the memories in these roots, by key, since a person last saw them.
+
+        Reads what it has not asked for before from the history.
+        """
         found = self._seen.unseen(roots).items()
         return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}
 
