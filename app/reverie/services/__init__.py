@@ -66,7 +66,7 @@ def service(load: Callable[[], type[T]]) -> LazyService[T]:
 
 
 def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
-    """The same, made by `make(home, class)`."""
+    """Define a lazy service that is built by `make(home, class)` instead of from the home's parts."""
     return lambda load: LazyService(load, make)
 
 
@@ -78,7 +78,7 @@ class HomeServices:
 
     @service
     def timeline() -> type[TimelineService]:
-        """What happened to each memory of this home."""
+        """Load the service that reads the history of each memory of this home."""
         from reverie.services import timeline as module
 
         return module.TimelineService
@@ -92,28 +92,28 @@ class HomeServices:
 
     @service
     def activity() -> type[ActivityService]:
-        """What the background services of this home decided, and what runs."""
+        """Load the service that lists what background services of this home decided, and what is running."""
         from reverie.services import run_views as module
 
         return module.ActivityService
 
     @service
     def traces() -> type[TraceService]:
-        """The traces of this home."""
+        """Load the service that lists and reads the traces of this home."""
         from reverie.services import traces as module
 
         return module.TraceService
 
     @service
     def transcripts() -> type[TranscriptService]:
-        """The transcripts of this home."""
+        """Load the service that lists and reads the transcripts of this home."""
         from reverie.services import traces as module
 
         return module.TranscriptService
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Extraction of memories from rollouts; only Codex has them (`available`)."""
+        """Load the service that extracts memories from rollouts; only Codex has them (`available`)."""
         from reverie.services import background as module
 
         return module.ExtractionService
@@ -134,21 +134,21 @@ class HomeServices:
 
     @service
     def trash() -> type[TrashService]:
-        """Deleted memories of this home."""
+        """Load the service that lists and restores deleted memories of this home."""
         from reverie.services import trash as module
 
         return module.TrashService
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
-        """Runs of the memory writer repeated on a copy."""
+        """Load the service that repeats runs of the memory writer on a copy."""
         from reverie.services import traces as module
 
         return module.Replays
 
     @service_made_by(lambda home, kind: _finding_service(home, kind))
     def worth_a_look() -> type[FindingService]:
-        """What is worth a person's look in the memories of a context."""
+        """Load the service that finds problems in the memories of a context that a person should review."""
         from reverie.services import findings as module
 
         return module.FindingService
@@ -162,7 +162,7 @@ class HomeServices:
 
     @service
     def orphans() -> type[OrphanService]:
-        """Stores of this home whose project is gone."""
+        """Load the service for stores of this home whose project is gone."""
         from reverie.services import orphans as module
 
         return module.OrphanService
@@ -176,7 +176,7 @@ class HomeServices:
 
     @service
     def moves() -> type[Moves]:
-        """Moves memories between folders and scopes."""
+        """Load the service that moves memories between folders and scopes."""
         from reverie.services import edits as module
 
         return module.Moves
@@ -190,21 +190,24 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home._seen))
     def unseen() -> type[UnseenService]:
-        """What someone else did since a person last saw it."""
+        """Load the service that reports what others changed since a person last saw a memory."""
         from reverie.services import unseen as module
 
         return module.UnseenService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.records))
     def failures() -> type[FailureService]:
-        """What the agent learned from failures. Raises `Unavailable` where it keeps none."""
+        """Load the service for lessons that the agent learned from failures.
+
+        Building it raises `Unavailable` where the agent keeps none.
+        """
         from reverie.services import failures as module
 
         return module.FailureService
 
     @service
     def index_care() -> type[IndexService]:
-        """The index files that the agent keeps of its memories."""
+        """Load the service that checks and repairs the index files that the agent keeps of its memories."""
         from reverie.services import memory_index as module
 
         return module.IndexService
@@ -225,14 +228,14 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view))
     def shown() -> type[CommandViews]:
-        """What commands show of this home."""
+        """Load the service that reads what commands print about this home."""
         from reverie.services import commands as module
 
         return module.CommandViews
 
     @service
     def by_hand() -> type[RunsByHand]:
-        """The runs that commands ask for."""
+        """Load the service that carries out the runs that commands ask for."""
         from reverie.services import commands as module
 
         return module.RunsByHand

@@ -74,11 +74,14 @@ class BackgroundJobs(_Engines):
     """
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
-        """What dreams. Raises `UserError`."""
+        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be asked."""
         return self._models.engine(self._name(context, requested), context, trigger)
 
     def extractor_for(self, context: ScopeContext, requested: str = AUTO) -> Extractor:
-        """What mines a transcript. Raises `UserError`."""
+        """Return the extractor that finds memories in a transcript.
+
+        Raises `UserError` if it cannot be asked.
+        """
         name = self._name(context, requested)
         if name == RULES:
             return RulesExtractor()
@@ -87,7 +90,7 @@ class BackgroundJobs(_Engines):
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
-        """The triggers of this home; `cancel` ends what they have under way."""
+        """Build the triggers of this home; setting `cancel` stops whatever they are running."""
 
         parts = self._parts
         return Triggers(
@@ -128,7 +131,7 @@ def open_writer(
     models: Models | None = None,
     by_hand: bool = False,
 ) -> WriterService:
-    """The writer of this home.
+    """Open the memory writer of this home.
 
     `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
     further consent.
@@ -139,7 +142,7 @@ def open_writer(
 def writer_dependencies(
     parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
 ) -> WriterDependencies:
-    """What the writer of this home works with."""
+    """Collect the parts of this home that its memory writer works with. `by_hand` is as for `open_writer`."""
     engines = WriterEngines(parts, models, by_hand=by_hand)
 
     require = parts.write_guard.require
@@ -174,7 +177,7 @@ class WriterEngines(_Engines):
     def engine(
         self, context: ScopeContext, config: AgentWriterConfig, turn_model: str | None
     ) -> WriterEngine:
-        """The engine for a run in `context`.
+        """Return the engine for a run in `context`.
 
         Raises `UserError` where the model that the settings name cannot be asked.
         """
@@ -193,7 +196,10 @@ class WriterEngines(_Engines):
     def choose(
         self, settings: System1Settings, config: AgentWriterConfig, turn_model: str | None
     ) -> tuple[str, str]:
-        """The engine's name and why it is this one. Raises `UserError` as `engine` does."""
+        """Choose an engine; return its name and the reason for the choice.
+
+        Raises `UserError` as `engine` does.
+        """
         guesses = (
             (config.model, phrase("It is the agent's own model for this.")),
             (turn_model, phrase("It is the model of the turn.")),
@@ -229,7 +235,10 @@ class SessionNotesService:
         return self._service.standing(session_id)
 
     def engine(self, session_id: str) -> tuple[str, str]:
-        """The engine that `update` would use, and why. Raises `UserError` where it cannot be asked."""
+        """Return the name of the engine that `update` would use, and the reason for the choice.
+
+        Raises `UserError` where it cannot be asked.
+        """
         context = self._parts.home.context(workspace_id=session_id)
         return NotesEngines(self._parts, by_hand=True).choose(context)
 
@@ -240,9 +249,9 @@ class SessionNotesService:
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
     def follow(self, session_id: str) -> bool:
-        """The transcript changed: update the notes if they are due; False for a session that has none.
+        """Update the notes of a session whose transcript changed, if they are due.
 
-        Raises `UserError`.
+        Returns False for a session that has no notes. Raises `UserError`.
         """
         if not self.keeps_notes(session_id):
             return False
@@ -261,7 +270,7 @@ def open_notes(
     models: Models | None = None,
     by_hand: bool = False,
 ) -> NotesService:
-    """The session notes of this home.
+    """Open the service that writes the session notes of this home.
 
     `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
     further consent.
@@ -288,7 +297,7 @@ class NotesEngines(_Engines):
     """Chooses the engine of one update of session notes."""
 
     def engine(self, context: ScopeContext) -> NotesEngine:
-        """The engine for a run in `context`. Raises `UserError`."""
+        """Return the engine for a run in `context`. Raises `UserError` as `choose` does."""
         name, _why = self.choose(context)
         if name == RULES:
             return RulesNotes(corrections, self._parts.clock)
@@ -296,7 +305,7 @@ class NotesEngines(_Engines):
         return ModelNotes(self._models.asking(name))
 
     def choose(self, context: ScopeContext) -> tuple[str, str]:
-        """The engine's name and why it is this one.
+        """Choose an engine; return its name and the reason for the choice.
 
         Raises `UserError` where the model that the settings name cannot be asked.
         """
@@ -331,9 +340,11 @@ class ExtractCandidate(Struct, frozen=True):
 
 
 class ExtractView(Struct, frozen=True):
-    """For a footer: when anything was extracted or consolidated last (UTC ms), how the last consolidation
-    ended, how many threads wait, and who is at work in words; empty for nobody. `engine` is what an
-    extraction would use, `why` says why. `to_notes`: each result becomes a note to the agent.
+    """The state of extraction, as a footer shows it.
+
+    It holds when anything was extracted or consolidated last (UTC ms), how the last consolidation ended, how
+    many threads wait, and who is working, in words; empty for nobody. `engine` is what an extraction would
+    use, `why` is the reason for it. `to_notes`: each result becomes a note to the agent.
     """
 
     last_at: int | None
@@ -466,8 +477,10 @@ def _candidate(thread: Thread) -> ExtractCandidate:
 
 
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
-    """The extraction at the start of the background services; None where it is switched off, which Activity
-    tells, or this home has none. Raises `UserError` for an engine that cannot be asked.
+    """Run the extraction that is due when the background services start.
+
+    Returns None where this home has no extraction, or where it is switched off, which is reported in
+    Activity. Raises `UserError` for an engine that cannot be asked.
     """
     service = ExtractionService(parts)
     if not service.available or cancel.is_set():
@@ -483,7 +496,11 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 
 
 def _statements(text: str) -> Iterator[str]:
-    """What a person says outright: whole sentences by the rules of the harvest, else the clause in one."""
+    """Yield what a person states outright in `text`.
+
+    A sentence counts as a whole where the rules of the harvest accept it, else only the clause in it that
+    states a preference.
+    """
 
     for sentence in sentences(text):
         whole = next(candidates_in(sentence), None)

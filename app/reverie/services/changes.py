@@ -61,7 +61,7 @@ _AT_ONCE = 400
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
-    """The changes, where there is one at least and no two are of one file; else `StoreError`."""
+    """Return the changes. Raises `StoreError` where there is none, or where two are of one file."""
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
@@ -70,8 +70,9 @@ def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
 
 
 def lenient_path(path: str) -> MemoryPath:
-    """A path of something that is or was on disk, whose name need not pass the agent's rules; leading out
-    of its root is refused by the files below it all the same.
+    """Parse the path of something that is or was on disk, whose name may break the agent's rules.
+
+    A path that leads out of its root is still refused by the code that opens the file.
     """
     parsed = parse_memory_path("/".join(path.split("/")[:3]))
     if parsed.scope is None:
@@ -81,8 +82,9 @@ def lenient_path(path: str) -> MemoryPath:
 
 @contextlib.contextmanager
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
-    """Whatever the block raises, the changes `done` by then are taken back first, newest first; what could
-    not be is named, and keeps none of the others.
+    """Take back the changes in `done`, newest first, if the block raises anything.
+
+    A change that cannot be taken back does not stop the others; it is named in the error that is raised.
     """
     try:
         yield
@@ -126,13 +128,13 @@ def settle(parts: HomeContainer) -> None:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    """The first three paths and how many more, for a sentence."""
+    """Format the first three paths and the number of the others, for a sentence."""
     more = len(paths) - 3
     return ", ".join(paths[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _also(error: UserError, sentence: str) -> Conflict:
-    """The error, with what was left besides."""
+    """Return the error as a `Conflict` with a sentence added to its cause."""
     return Conflict(error.title, cause=f"{error.cause} {sentence}".strip(), next_step=error.next_step)
 
 
@@ -143,7 +145,9 @@ def _overtaken(path: str) -> Conflict:
 
 
 class _HistoryContents:
-    """The bytes of one change by hand: in memory while it is made, those before also in the history, where a
+    """The bytes of one change by hand.
+
+    They are in memory while the change is made. The bytes from before it are also in the history, where a
     recovery finds them. Nothing is stored twice.
     """
 
@@ -246,7 +250,10 @@ class ChangeSet:
     def deleted(
         self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
     ) -> FilesChanged:
-        """What the delete of a file or folder did that this commit still has, with the `usage` it had."""
+        """Reconstruct the change that deleted a file or folder, as far as `commit` still has the files.
+
+        `usage` is the usage that they had.
+        """
         history = self._parts.snapshots.history
         contents = _HistoryContents(history)
         transaction = self._transaction(context, contents, self._parts.usage.apply_delta)
@@ -319,7 +326,10 @@ class ChangeSet:
     # Checking
 
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
-        """The change with what stands there now. Raises `Conflict` where that is not what was expected."""
+        """Add the current content of the file to a change.
+
+        Raises `Conflict` where it is not the expected one.
+        """
         # Names that are there may be such that no agent would take them; new ones may not, unless they were.
         known = change.expected_sha256 is not None or kind == "restore"
         path = lenient_path(change.path) if known else parse_memory_path(change.path)
@@ -354,7 +364,7 @@ class ChangeSet:
         return planned
 
     def _refuse_full_scopes(self, planned: Iterable[FileChange], kind: ChangeKind) -> None:
-        """What comes back may come back; what is new must fit."""
+        """Raise `StoreError` where new files would exceed the limit of a scope; a restore may exceed it."""
         if kind == "restore":
             return
         more: dict[str, int] = {}
@@ -424,7 +434,7 @@ class ChangeSet:
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """The way there is `follow`: where that fails, there is nothing to put back."""
+            """Put the usage back, unless `follow` failed to change it."""
             if followed:
                 log.apply_delta(before, after)
 
@@ -540,8 +550,10 @@ class ChangeSet:
 
     @contextlib.contextmanager
     def _locked(self, changes: Sequence[FileChange]) -> Iterator[None]:
-        """The locks that the store takes for each of these files (`DiskChangeListener.exclusive`), held for
-        all of it: what was begun must also be put back before the agent rewrites the store.
+        """Hold the locks that the store takes for each of these files (`DiskChangeListener.exclusive`).
+
+        They are held for the whole change: what was begun must also be put back before the agent rewrites the
+        store.
         """
         home, lock_dir = self._parts.home, self._parts.profile.locks
         roots = {os.path.normcase(real_path(each.root.directory)): each.root for each in changes}
@@ -567,9 +579,9 @@ class ChangeSet:
         apply_usage: Callable[[UsageDelta, UsageDelta], None],
         changes: Sequence[FileChange] = (),
     ) -> Transaction:
-        """The file effects of a change by hand.
+        """Build the transaction that carries out a change by hand.
 
-        What was written is read back before anything that it replaces goes.
+        What was written is read back before anything that it replaces is removed.
         """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}
@@ -631,8 +643,10 @@ class ChangeSet:
         pins: Mapping[str, bool],
         moved: Mapping[str, str],
     ) -> tuple[UsageDelta, UsageDelta]:
-        """Return the entries before and after: what goes loses its own, what is written by a merge gets the
-        time of the write, what moves takes its own along, what is restored gets nothing.
+        """Return the usage entries before and after the change.
+
+        A removed file loses its entry, a file written by a merge gets the time of the write, a moved file
+        takes its entry along, and a restored file gets nothing.
         """
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}

@@ -109,8 +109,10 @@ class ClaimService:
         written: Callable[[], Sidecar],
         silent_s: float = SILENT_S,
     ) -> None:
-        """`view`: the names of the memories of a context; `apply`: several changes as one; `written`: keeps
-        when the lines of stale claims were written.
+        """Connect the service to the memories, the history and the sidecar of a home.
+
+        `view`: returns the names of the memories of a context; `apply`: makes several changes as one;
+        `written`: returns the sidecar that holds when the lines of stale claims were written.
         """
         self._view = view
         self._timeline = timeline
@@ -128,9 +130,9 @@ class ClaimService:
     def check(
         self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
-        """The claims of the memories of a context, or of those at `paths`, against its project.
+        """Check the claims of the memories of a context, or of those at `paths`, against its project.
 
-        Nothing to check where the context has no project.
+        The report is empty where the context has no project.
         """
         return self._checked(context, paths, check)
 
@@ -165,7 +167,7 @@ class ClaimService:
         return report
 
     def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
-        """The claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
+        """Check the claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
         if context.project_path is None:
             return ClaimReport()
         project = self._project(Path(context.project_path))
@@ -224,8 +226,9 @@ class ClaimService:
         return known
 
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
-        """The memories as they are now, and the earliest time of each of their lines. Only a check keeps
-        those: one that is under way must find what it kept.
+        """Read the memories and the earliest time of each of their lines.
+
+        Only a check stores these times: one that is under way must find what it stored.
         """
         view = self._view(context)
         before = self._earliest.get(context, {})
@@ -257,10 +260,10 @@ class ClaimService:
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
     ) -> dict[str, int]:
-        """The earliest time of each line; `before`: as it was known.
+        """Return the earliest time of each line; `before` holds the times that were known.
 
-        One word that is edited makes the whole file younger, and the history begins with the day on which
-        Reverie saw it first.
+        Editing one word makes the whole file younger, and the history begins on the day on which Reverie
+        first saw the file.
         """
         lines = {line.strip() for line in text.splitlines()}
         if before is None:
@@ -315,7 +318,7 @@ class ClaimService:
 
 
 def _key(context: ScopeContext, path: str) -> str:
-    """A memory in the sidecar; neither its name nor its text stands there."""
+    """Return the key of a memory in the sidecar, a hash that reveals neither its name nor its text."""
     return _hash(f"{context.project_path}\0{context.workspace_id}\0{path}")
 
 
@@ -324,7 +327,7 @@ def _hash(text: str) -> str:
 
 
 def _times_in(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """What a sidecar says, as far as it is well-formed."""
+    """Return the times in the data of a sidecar, without entries that are malformed."""
     found = data.get("written")
     return {
         key: {line: at for line, at in times.items() if isinstance(at, int)}

@@ -69,11 +69,11 @@ class RunsByHand:
         return result, thinker.name, self._lost()
 
     def sweep_plan(self) -> Sweep:
-        """What `sweep` would do now; changes nothing."""
+        """Return what `sweep` would do now, without changing anything."""
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:
-        """The launch sweep."""
+        """Run the launch sweep; return its result and the saves that were lost meanwhile."""
         keep_usage(self._parts)
         background = BackgroundJobs(self._parts, by_hand=True)
         result = self._parts.sweeps.run(
@@ -191,7 +191,7 @@ class CommandViews:
         self._view = view
 
     def trees(self, context: ScopeContext) -> ShownTrees:
-        """The three trees of a context."""
+        """Return the trees of the three scopes of a context."""
         parts, view = self._parts, self._view(context)
         nodes = tuple(tree(scope, view.scopes[scope]) for scope in Scope)
         for scope, node in zip(Scope, nodes, strict=True):
@@ -213,13 +213,13 @@ class CommandViews:
         return ShownRuns(store.all(limit=limit), store.problems)
 
     def changes(self, run_id: str) -> ShownChanges:
-        """What a run changed, and what of it was taken back."""
+        """Return what a run changed, and the parts of it that were taken back."""
         reviews = ReviewService(self._parts)
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
 
     def traces(self) -> tuple[TraceSummary, ...]:
-        """The traces of the home."""
+        """Return the traces of the home."""
         return tuple(TraceService(self._parts).rows())
 
     def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
@@ -258,7 +258,7 @@ def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> Non
 
 
 def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
-    """A scope as nested nodes for `reverie tree --json`; what has `children` is a directory.
+    """Return a scope as nested nodes for `reverie tree --json`; a node with `children` is a directory.
 
     Directories count the `files` below them and their `size`; in a directory names are in the agent's order.
     """

@@ -1,8 +1,8 @@
-"""Everything that works on one home, wired together once and built on first use; and which scope context
-shows a root of it.
+"""The parts that work on one home, wired together once and built on first use.
 
-`HomeContainer` is what the composition root hands to services and commands. Nothing is opened or created
-before it is needed, so listing a tree needs neither history nor leases and has no side effects.
+`HomeContainer` is what the composition root hands to services and commands; `Contexts` finds a scope context
+that shows a root of the home. Nothing is opened or created before it is needed, so listing a tree needs
+neither history nor leases and has no side effects.
 
 Late imports: whoever shows or lists memories needs no runs and no settings. `jobs.consolidate` and
 `runs.transaction` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
@@ -90,9 +90,11 @@ class HomeContainer:
             [HomeContainer, ScopeContext, int], Mapping[str, LoadState]
         ] = lambda _parts, _context, _at: {},
     ) -> None:
-        """`find_stale`: what the memories of a context say that is not true any more; it is made of these
-        parts, and consolidations ask it. `find_loaded`: how much of each file a session loads that starts at
-        some time.
+        """Wire the parts of a home; none of them is built yet.
+
+        `find_stale` returns the statements in the memories of a context that are not true any more; it is
+        made of these parts, and consolidations call it. `find_loaded` returns how much of each file a session
+        loads that starts at a given time.
         """
         self.home = key.home
         self.home_id = key.home_id
@@ -110,11 +112,11 @@ class HomeContainer:
         return self._settings()
 
     def read_settings(self) -> Settings:
-        """The settings as the file has them now; `settings` are those this home was wired with."""
+        """Read the settings from their file; `settings` are those this home was wired with."""
         return self._settings()
 
     def forget_settings(self) -> None:
-        """The settings changed: read them again, and rebuild what depends on them."""
+        """Drop the settings and what depends on them, so that both are built anew after a change."""
         for name in ("settings", "dreams"):
             self.__dict__.pop(name, None)
 
@@ -199,7 +201,7 @@ class HomeContainer:
         self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)
 
     def own_sidecar(self, name: str) -> Sidecar:
-        """A file of Reverie's own for this home."""
+        """Return the sidecar with this name among Reverie's own files for this home."""
         return Sidecar(self.own_sidecars / name, lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
@@ -305,8 +307,10 @@ class HomeContainer:
             return ()
 
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
-        """Call `run`, and add to the details of its result (`loadedNext`) which files a new session loads
-        because of it, or does not load any more.
+        """Call `run` and add to its result how the files change that a new session loads.
+
+        The details of the result (`loadedNext`) get the files that a new session loads because of the run,
+        and those that it does not load any more.
         """
         at = self.clock()
         before = self._loaded(context, at)
@@ -355,7 +359,7 @@ class HomeContainer:
         self.saves.writing(root, rel, after, context)
 
     def transaction_for(self, run_id: str, actor: str) -> Transaction:
-        """The file effects of one run, attributed to `actor`."""
+        """Build the transaction for the files of one run, which attributes its changes to `actor`."""
         images = Images(self.profile.images(self.home_id))
 
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
@@ -394,9 +398,9 @@ class HomeContainer:
         warn: Callable[[str], None] = _log.warning,
         counts: bool = True,
     ) -> MemoryStore:
-        """The memories of one context on disk, with every change attributed to `actor`.
+        """Build the store of the memories of one context, which attributes every change to `actor`.
 
-        `warn` gets a sentence for what went wrong after a change was made; `counts` as in
+        `warn` gets a sentence for what went wrong after a change was made; `counts` is as in
         `DiskChangeListener`.
         """
 
@@ -424,7 +428,7 @@ class HomeContainer:
 
 
 def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
-    """The files of a root on disk."""
+    """Return access to the files of a root on disk."""
     return RootedDirectory(
         root.directory, without=root.without, private=root.private, even_protected=even_protected
     )
@@ -437,7 +441,7 @@ _WORKSPACE = "workspace/"
 
 
 def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
-    """The roots that a context shows, of the scopes that are there."""
+    """Return the roots of the scopes that a context has."""
     roots = []
     for scope in Scope:
         with contextlib.suppress(ScopeUnavailable):
@@ -487,7 +491,7 @@ class Contexts:
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
-        """A context that shows all of these roots; None where there is none."""
+        """Return a context that shows all of these roots; None where there is none."""
         wanted = {key for key in keys if key != Scope.GLOBAL}
         if not wanted:
             return self._parts.home.context(project_path=None, project_given=True)
@@ -498,8 +502,9 @@ class Contexts:
         return None
 
     def grouped(self, keys: Iterable[str]) -> dict[str, ScopeContext]:
-        """A context for each of these roots, as few different ones as may be; roots without one are left
-        out.
+        """Map each of these roots to a context, using as few different ones as possible.
+
+        Roots that no context shows are left out.
         """
         groups: list[tuple[set[str], ScopeContext]] = []
         for key in sorted(keys, key=lambda key: (key == Scope.GLOBAL, not key.startswith(_WORKSPACE), key)):
@@ -549,9 +554,9 @@ def asked_context(
     project_path: str | None = None,
     project_given: bool = False,
 ) -> ScopeContext:
-    """The context that somebody chose; see `Home.context`.
+    """Return the context that a caller asked for; see `Home.context`.
 
-    A project that only its own files can name is asked for its name.
+    Where only the files of a project can name it, its name is read from them.
     """
     sessions = home.sessions
     if project_given and project_path and sessions is not None:

@@ -258,7 +258,10 @@ def _check(body: dict[str, Any]) -> str:
 
 
 def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
-    """Raises ValueError for what is damaged. The checksum stands for the types of every field."""
+    """Parse a draft file.
+
+    Raises ValueError if it is damaged; the checksum vouches for the types of all fields.
+    """
     try:
         document = json.loads(data)
         body = document["draft"]
@@ -308,7 +311,10 @@ class SaveWatch:
         self._unreported: list[LostSave] = []
 
     def writing(self, root: ScopeRoot, rel: str, after: bytes | None, context: ScopeContext | None) -> None:
-        """A file is about to become `after` (None: to go). `context` None: no draft can be made of it."""
+        """Note that a file is about to be written.
+
+        `after` is its new content; None: it is removed. `context` None: no draft can be made of it.
+        """
         path = root.directory / rel
         # What was overwritten since the last check would be forgotten with the write that follows it.
         lost = self._check([path])
@@ -326,14 +332,14 @@ class SaveWatch:
                 self._writes[path] = write
 
     def wrote(self, path: Path) -> None:
-        """The write to `path`, and to what lies below it, has happened."""
+        """Note that the write to `path`, and to everything below it, has happened."""
         with self._lock:
             for known, write in self._writes.items():
                 if known == path or known.is_relative_to(path):
                     self._writes[known] = replace(write, done=True)
 
     def check(self, paths: Collection[Path] | None = None) -> tuple[LostSave, ...]:
-        """The writes (to `paths`; None: all) that were overwritten since; each is reported once."""
+        """Return the writes to `paths` (None: all) that were overwritten since; each is reported once."""
         lost = self._check(paths)
         with self._lock:
             earlier, self._unreported = self._unreported, []
@@ -445,8 +451,11 @@ class SaveWatch:
 
 
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
-    """Whether the change from `before` to `after` is in `now`: its new lines are there; where it only took
-    lines away, these are not back. Pure.
+    """Return whether the change from `before` to `after` is contained in `now`.
+
+    Pure.
+
+    Its new lines must all be there; a change that only removed lines is contained when none of them is back.
     """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours
@@ -469,7 +478,7 @@ def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
 
 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
-    """What a text says, line by line, without its shape."""
+    """Count the lines of a text, without white space around them, empty lines and front matter fences."""
     text = "" if content is None else content.decode("utf-8", "replace")
     lines = comparable(home, text).text.splitlines()
     return Counter(bare for line in lines if (bare := line.strip()) and bare != "---")

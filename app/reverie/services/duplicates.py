@@ -173,8 +173,9 @@ class DuplicateFinder:
         return near, alike
 
     def _pairs(self, texts: Sequence[SplitText]) -> list[tuple[int, int]]:
-        """What a dream would judge, and what it would not because numbers differ: a person may want to see
-        that two notes are one but for a number.
+        """Return the pairs that a consolidation would judge, and those it skips because numbers differ.
+
+        A person may want to see that two notes are the same but for a number.
         """
         found = candidate_pairs(texts, self._check, other_numbers=True)
         return [(pair.first, pair.second) for pair in found]
@@ -209,7 +210,7 @@ class DuplicateFinder:
             yield DuplicateGroup("alike", files, link.similarity, link.reason)
 
     def _ordered(self, members: Sequence[int]) -> tuple[DuplicateFile, ...]:
-        """The pinned, the more used, the newer, the shorter-named first."""
+        """Sort files: pinned ones first, then the more used, the newer, and the ones with shorter names."""
         files = [self._notes[number].file for number in members]
         return tuple(
             sorted(
@@ -244,7 +245,7 @@ class DuplicateFinder:
         return self._lines[line_key(line)] > _COMMON
 
     def _shared_words(self, first: int, second: int) -> float:
-        """The share of words that both have, of all words of both; 0 for notes that say too little."""
+        """Return the share of common words among all words of both notes; 0 if one of them is too short."""
         one, other = self._counted(first), self._counted(second)
         total = one.total() + other.total()
         if min(one.total(), other.total()) < _FEW_WORDS:
@@ -267,7 +268,7 @@ class Patient:
         self._last = time.monotonic()
 
     def check(self) -> None:
-        """Raises what the check of the job raises, and now and then lets other threads have a turn."""
+        """Raise what the check of the job raises, and from time to time let other threads run."""
         now = time.monotonic()
         if now - self._last >= _TURN_S:
             self._check()
@@ -298,8 +299,10 @@ class DuplicateReport(Struct, frozen=True):
 
 
 class MergeSeed(Struct, frozen=True):
-    """What a merge begins with: the texts of the group's files in its order, and the suggested result, which
-    has every line of all.
+    """The starting point of a merge.
+
+    `texts` are those of the group's files in its order; `result` is the suggested text, which has every line
+    of all.
     """
 
     texts: tuple[str, ...]
@@ -319,14 +322,14 @@ class DuplicateService:
         progress: Callable[[DuplicateProgress], None] = lambda _step: None,
         check: Callable[[], None] = no_check,
     ) -> DuplicateReport:
-        """The groups in the scopes of `context`; None: in the whole home."""
+        """Find groups of duplicates in the scopes of `context`; None: in the whole home."""
         check = Patient(check).check
         notes, left_out = self._read(self._roots(context), progress, check)
         groups = tuple(DuplicateFinder(notes, progress, check).groups())
         return DuplicateReport(groups, len(notes), left_out, self._parts.usage.problem())
 
     def files(self, context: ScopeContext, paths: Sequence[str]) -> tuple[DuplicateFile, ...]:
-        """The memories at these paths as they are now. Raises `StoreError` for one that is not there."""
+        """Look up the memories at these paths. Raises `StoreError` for one that is not there."""
         usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
         roots = {root.scope: root for root in self._roots(context)}
         found = []
@@ -343,7 +346,7 @@ class DuplicateService:
         return tuple(found)
 
     def texts(self, files: Sequence[DuplicateFile]) -> tuple[str, ...]:
-        """The texts as they are now. Raises `StoreError` if one is not what was looked at any more."""
+        """Read the texts of these files. Raises `StoreError` if one changed since it was compared."""
         roots = {root.key: root for root in self._parts.home.roots()}
         found = []
         for file in files:
@@ -361,7 +364,7 @@ class DuplicateService:
         return tuple(found)
 
     def seed(self, files: Sequence[DuplicateFile]) -> MergeSeed:
-        """What merging `files` into the first of them begins with."""
+        """Return the starting point for merging `files` into the first of them."""
         texts = self.texts(files)
         result = texts[0]
         for text in texts[1:]:
@@ -404,7 +407,7 @@ class DuplicateService:
         return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
 
     def _united(self, first: str, second: str) -> str:
-        """A dream's merge where no line is lost in it, else simply all lines of both."""
+        """Merge two texts as a consolidation does if that loses no line; else join all lines of both."""
 
         one, two = first.encode(), second.encode()
         merged = merge(first, second, self._parts.home.caps)
