@@ -61,7 +61,10 @@ class LazyService(Generic[T]):
 
 
 def service(load: Callable[[], type[T]]) -> LazyService[T]:
-    """The service whose class `load` returns, made with the parts of the home."""
+    """Define a lazy service whose class `load` imports and returns.
+
+    The service is built from the parts of the home on first use.
+    """
     return LazyService(load)
 
 

@@ -179,7 +179,7 @@ class _HistoryContents:
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
-        """What the commit has of a file; None where it has none, or not its bytes."""
+        """Return the bytes of a file in the commit; None if the commit lacks the file or its bytes."""
         if key not in self._versions:
             self._versions[key] = self._history.files(self._commit, key)
         found = self._versions[key].get(rel)
@@ -490,7 +490,10 @@ class ChangeSet:
             raise _also(error, " ".join(told)) from error
 
     def _settle(self) -> None:
-        """What a killed process left is put back; one that had come to its end is forgotten."""
+        """Put back what a killed process left half done.
+
+        The journal of a change that had finished is removed.
+        """
         try:
             journal = load_journal(self._directory)
             if journal is None:
@@ -525,7 +528,10 @@ class ChangeSet:
         self._parts.report("edit.interrupted", text, "warning")
 
     def _forget(self) -> None:
-        """The journal goes first, durably: with the mark alone nothing can be taken for interrupted."""
+        """Remove the journal, durably, and then the mark.
+
+        A mark without a journal is never mistaken for an interrupted change.
+        """
         try:
             remove_mark(self._directory / "journal.json")
             self._forget_mark()
@@ -624,7 +630,10 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """The commit that has what stands at these places, as far as the history keeps it."""
+        """Bring these files into the history and return the commit that has them.
+
+        The commit has them as far as the history keeps them; empty where there is no history.
+        """
         snapshots = self._parts.snapshots
         with contextlib.suppress(UserError):
             self._observe(changes)
