@@ -69,7 +69,10 @@ class UserEdits:
         self._changes = ChangeSet(parts)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """A memory of any size as far as it can be shown; people see also what the agent refuses."""
+        """Read a memory of any size as far as it can be shown.
+
+        People also see what the agent refuses.
+        """
         parsed, root, files = self._resolve(context, path)
         entry = files.entry(parsed.rel)
         if entry is None:
@@ -269,8 +272,10 @@ class UserEdits:
         self._record(changed, "Undone by hand", warnings)
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
-        """The same delete as of the newest commit that has what went: an agent may have written it once more
-        after the first look. Where somebody's snapshot saw it gone already, as of that look.
+        """Return the delete as of the newest commit that has the deleted files.
+
+        An agent may have written them once more after the first look. Where somebody's snapshot has recorded
+        the delete already, `step` is returned as it is. Problems are added to `warnings`.
         """
         with _made(warnings):
             head = self._history_head()
@@ -312,7 +317,7 @@ class UserEdits:
 
 @contextlib.contextmanager
 def _made(warnings: list[str]) -> Iterator[None]:
-    """The change itself was made by now: what fails here is a warning."""
+    """Turn a `UserError` in the block into a warning: the change itself has been made already."""
     try:
         yield
     except UserError as error:
@@ -342,8 +347,9 @@ class CompanionFiles:
         self._parts = parts
 
     def read(self, companion: Companion) -> FileText:
-        """The text of the file, of a very large one the beginning; a companion that does not exist yet, or is
-        never opened, reads as empty.
+        """Read the text of a companion, of a very large one the beginning.
+
+        A companion that does not exist yet, or is never opened, reads as empty.
         """
         if companion.unopened:
             text = file_text(companion.label, b"", mtime_ns=0, cap=None)
@@ -378,8 +384,10 @@ class CompanionFiles:
         return replace(found, note=f"{found.note} {warning}".strip())
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
-        """Give a companion the bytes that the history has of it: one change, its path the file's, its hash
-        that of what a person saw there. Raises `Conflict` where something else stands there by now.
+        """Give a companion the bytes that the history has of it.
+
+        `changes` holds one change: its path is the file's, its hash that of the content a person saw there.
+        Raises `Conflict` where the file has another content by now.
         """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")
@@ -404,7 +412,10 @@ class CompanionFiles:
         return Undo(context, change.path, (step,), sentence, warning=warning)
 
     def take_back(self, step: CompanionRestored, warnings: list[str]) -> None:
-        """What was not there before the restore goes again. Raises `Conflict` where it changed since."""
+        """Undo a restore; a file that was not there before it is removed again.
+
+        Raises `Conflict` where the file changed since. Problems after the write are added to `warnings`.
+        """
         companion = self._at(step.context, step.path)
         if step.before is None:
             self._remove(companion, step.after, warnings)
@@ -440,8 +451,9 @@ class CompanionFiles:
     def _write(
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None
     ) -> tuple[str, str]:
-        """Compare-and-swap with the version before and after in the history; the commit of that before, and
-        what went wrong once it was written, as sentences.
+        """Write a companion by compare-and-swap, with the versions before and after in the history.
+
+        Returns the commit of the version before, and what went wrong after the write, as sentences.
         """
         warnings: list[str] = []
         refused = companion.read_only or companion.unopened
@@ -479,7 +491,10 @@ class CompanionFiles:
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:
-        """A save would make it, and nobody asked for a directory in a project."""
+        """Raise `Unavailable` where the directory is missing.
+
+        A save would create it, and nobody asked for a directory in a project.
+        """
         title = f"{companion.label} cannot be reached."
         try:
             if stat.S_ISDIR(directory.stat().st_mode):
@@ -502,7 +517,10 @@ class CompanionFiles:
 
 
 def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
-    """Reads a memory or a companion as the editor shows it, without counting it as seen."""
+    """Return a function that reads a memory or companion as the editor shows it.
+
+    Reading does not count as seeing it.
+    """
     edits, companions = UserEdits(parts), CompanionFiles(parts)
 
     def read(context: ScopeContext, path: str, companion: Companion | None) -> FileText:
@@ -512,7 +530,10 @@ def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion
 
 
 def kept_file(path: Path) -> Path:
-    """The file whose bytes change: the history keeps no links, and what a link leads to is written."""
+    """Return the file that a write to `path` changes: the target of a link, else `path` itself.
+
+    The history keeps no links. The target is named below the directory of the link where it lies there.
+    """
     if not is_link(path):
         return path
     real = Path(real_path(path))
@@ -524,7 +545,10 @@ def _is_below(real: Path, link: Path) -> bool:
 
 
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
-    """What to watch for companions in directories that are not `watched` already: only these files there."""
+    """Return watch targets for companions in directories that are not `watched` yet.
+
+    Only the companions in such a directory are watched, not its other files.
+    """
     names: dict[Path, list[str]] = {}
     for companion in companions:
         if companion.path.parent not in watched and not companion.unopened:
@@ -692,7 +716,7 @@ def all_templates(own: Path) -> tuple[Template, ...]:
 
 
 def filled(text: str, path: str, now_ms: int) -> str:
-    """The text of a new memory at `path`. The date is the one of this machine's clock and zone."""
+    """Fill in the template of a new memory at `path`. The date is in this machine's time zone."""
     date = time.strftime("%Y-%m-%d", time.localtime(now_ms / 1000))
     return text.replace("{{date}}", date).replace("{{title}}", title_of(path))
 
@@ -734,7 +758,7 @@ def _text(directory: Directory, name: str) -> str | None:
 
 
 def _is_plain(name: str) -> bool:
-    """A name that agents would accept for a memory, and that looks like what it is."""
+    """Return whether agents would accept this name for a memory, and it is short, visible and printable."""
     try:
         parse_memory_path(f"/memories/global/{name}")
     except PathRuleError:

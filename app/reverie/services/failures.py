@@ -73,7 +73,7 @@ class RecordEdits:
         self._files = rooted_files(self._root)
 
     def patterns(self, rel: str = "semantic/patterns.json") -> tuple[dict[str, Any], ...]:
-        """The patterns of a store, as they are on disk. Raises `StoreError`."""
+        """Return the patterns of a store on disk. Raises `StoreError`."""
         return patterns_of(parsed(self._files.read(rel), rel))
 
     def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
@@ -141,7 +141,11 @@ class RecordEdits:
     def _rendering(
         self, rel: str, before: Any, after: Any, held: ExitStack
     ) -> dict[str, tuple[bytes, bytes]]:
-        """What becomes of the text beside a skill's record: anew, where it is the agent's."""
+        """Return the new text beside a skill's record, by name, with its old one.
+
+        Empty unless the text is the agent's own rendering of the record. The lock of the file is added to
+        `held`.
+        """
         folders, name = rel.split("/")[:-1], rel.removesuffix(".json") + ".md"
         if "skills" not in folders or not isinstance(before, dict) or self._files.entry(name) is None:
             return {}
@@ -222,7 +226,7 @@ class FailuresView:
         return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
-        """What the anti-patterns add for an iteration about `goal`."""
+        """Return what the anti-patterns add for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
@@ -230,20 +234,20 @@ class FailuresView:
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
-        """The block as the agent would get it now."""
+        """Build the block as the agent would get it now."""
         return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """The block as it would be with this resolution of that lesson."""
+        """Build the block as it would be with this resolution of that lesson."""
         shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
         return block_of(tuple(shown), self.priors(goal))
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
-        """The crashes that a lesson was made of."""
+        """Return the crashes that a lesson was made from; None if there are none."""
         return self._crashes_by_beginning.get(lesson.fingerprint[:FINGERPRINT_CHARS])
 
     def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
-        """The lessons that were made of crashes of this kind."""
+        """Return the lessons that were made from crashes of this kind."""
         return tuple(self._lessons_by_beginning.get(group.fingerprint[:FINGERPRINT_CHARS], ()))
 
     @cached_property
@@ -338,17 +342,19 @@ class FailureService:
 
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
-    """What came of the error at this place of an episode: the field that the agent never fills.
+    """Build the change that sets the resolution of an error in an episode, which the agent never fills.
 
-    `error`: as it stands in the record.
+    `index`: the place of the error in the episode; `error`: as it is in the record.
     """
     place = ("errors_encountered", index, "resolution")
     return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)
 
 
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
-    """Patterns that say the same as one: the first of them, with what the others know
-    (`agents.loki.anti_patterns.united`).
+    """Build the change that merges patterns that say the same.
+
+    The result is the first of them, with what the others know (`agents.loki.anti_patterns.united`). Raises
+    `StoreError` for fewer than two.
     """
     if len(records) < 2:
         raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
@@ -356,14 +362,14 @@ def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
 
 
 def spelled(document: Any, like: bytes) -> bytes:
-    """The bytes of a document as the agent writes it, and as `like` ends."""
+    """Serialize a document as the agent writes it, with the escapes and the final line break of `like`."""
     text = json.dumps(document, indent=2, ensure_ascii=like.isascii())
     tail = b"\n" if like.endswith(b"\n") else b""
     return text.encode("utf-8", "surrogatepass") + tail
 
 
 def parsed(data: bytes, rel: str) -> Any:
-    """The document in a file. Raises `StoreError` for what must not be written again."""
+    """Parse the document in a file. Raises `StoreError` for one that must not be written again."""
     try:
         return parse_to_write(data)
     except ValueError as error:
@@ -376,7 +382,7 @@ def parsed(data: bytes, rel: str) -> Any:
 
 
 def skill_text(record: dict[str, Any]) -> str:
-    """The agent's own rendering of a skill."""
+    """Render the text of a skill as the agent does."""
     lines = [f"# Skill: {text_of(record.get('name'))}", "", text_of(record.get("description")), ""]
     if prerequisites := texts_of(record.get("prerequisites")):
         lines += ["## Prerequisites", *(f"- {item}" for item in prerequisites), ""]
@@ -393,7 +399,7 @@ def skill_text(record: dict[str, Any]) -> str:
 
 
 def made_in(change: RecordChange, document: Any) -> Any:
-    """The document after `change`. Raises `Conflict`."""
+    """Return the document with `change` made in it. Raises `Conflict`."""
     changed = copy.deepcopy(document)
     if isinstance(change, FieldChange):
         _change_field(change, changed)
@@ -403,7 +409,10 @@ def made_in(change: RecordChange, document: Any) -> Any:
 
 
 def taking_back(change: RecordChange, document: Any) -> RecordChange:
-    """What takes `change` back where it was made in this document: patterns to where each stood."""
+    """Return the change that undoes `change` once it is made in this document.
+
+    Patterns go back to the place where each of them was.
+    """
     if isinstance(change, FieldChange):
         return FieldChange(
             change.rel, change.place, change.after, change.before, change.is_there, change.was_there

@@ -1,9 +1,10 @@
-"""What is worth a person's look in the memories of a context, in one list: notes that say the same or
-disagree, what a newer one has superseded, what is not true of the repository any more, secrets, hidden
-characters and lines that read like instructions to a model.
+"""Findings in the memories of a context that a person should review, in one list.
 
-Looking changes nothing. A finding that a person has dismissed is not shown again, on any machine that has
-the profile, until the lines that it rests on say something else. Secrets never stand in the evidence.
+They are notes that say the same or disagree, statements that a newer note has superseded or that are not true
+of the repository any more, secrets, hidden characters, and lines that read like instructions to a model.
+
+Looking changes nothing. A finding that a person has dismissed is not shown again, on any machine that has the
+profile, until the lines that it rests on say something else. Evidence never contains secrets.
 
 Threading: blocks; any thread, one look of a home at a time. Failure: `UserError`; a memory that cannot be
 read has no findings, and its listing says why.
@@ -118,8 +119,9 @@ def findings_of(
     caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Find everything about these notes, the most useful first; those of one matter follow each other.
-    `caps`: those of the agent that reads the memories.
+    """Find everything about these notes, the most useful first.
+
+    Findings of one matter follow each other. `caps`: those of the agent that reads the memories.
     """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
@@ -128,7 +130,7 @@ def findings_of(
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
-    """The findings of each matter, as they come."""
+    """Group the findings by matter, in their order."""
     found: dict[str, list[MemoryFinding]] = defaultdict(list)
     for each in findings:
         found[each.matter or each.id].append(each)
@@ -136,9 +138,10 @@ def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, .
 
 
 def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]:
-    """Each finding with those behind it that share a line with it: a note that says "PostgreSQL" where three
-    others say "MongoDB" is one thing to decide. Not through others: what has no line in common with the first
-    one may be about anything.
+    """Yield each finding with those behind it that share a line with it.
+
+    A note that says "PostgreSQL" where three others say "MongoDB" is one thing to decide. Findings are not
+    joined through others: one that has no line in common with the first may be about anything.
     """
     left = dict(enumerate(findings))
     with_line: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -217,7 +220,7 @@ class FindingService:
         self._lock = threading.Lock()
 
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
-        """What is worth a look in the memories of `context` and in the files that are read beside them."""
+        """Find what a person should review in the memories of `context` and the files read beside them."""
         with self._lock:
             notes = list(self._notes(context))
             stale = self._claims().stale(context, check=check).claims

@@ -56,7 +56,7 @@ class LintService:
         check: Callable[[], None] = no_check,
         wait: Callable[[], bool] = lambda: True,
     ) -> LintResult:
-        """The findings of every file in `view`.
+        """Return the findings of every file in `view`.
 
         `dirty`: paths seen changing, which are read again even if size and time say nothing. `check` may
         raise to stop; what was found by then is kept. `wait`: called where many files are unknown, waits a
@@ -132,19 +132,19 @@ class _RootFindings:
         self.unknown[file.rel] = file
 
     def take(self, rows: Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]) -> None:
-        """What the catalogue found in files that are listed as it read them."""
+        """Store the findings of the catalogue for files that are unchanged since it read them."""
         for rel, file in list(self.unknown.items()):
             row = rows.get(rel)
             if row is not None and row[0][:2] == (file.size, file.mtime_ns):
                 self.put(rel, row[1])
 
     def put(self, rel: str, findings: tuple[LintFinding, ...]) -> None:
-        """What was found in a file."""
+        """Store the findings of a file, which is then known."""
         self.unknown.pop(rel)
         if findings:
             self.found[rel] = findings
 
 
 def _stamp(file: MemoryFile) -> tuple[int, int, int]:
-    """What differs once a file was written."""
+    """Return size, time and inode, of which at least one changes when a file is written."""
     return file.size, file.mtime_ns, file.inode

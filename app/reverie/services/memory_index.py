@@ -1,10 +1,9 @@
-"""The index of a memory directory: what is wrong with it, fixing it, and renaming with all that leads to a
-memory.
+"""Checks and repairs of the index of a memory directory, and renames that update all links to a memory.
 
 `IndexService` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
-memory it is about; a fix is one minimal edit of the index on disk, by compare-and-swap against the bytes
-that were looked at, and can be taken back. A rename is planned first, so that a person sees each line that
-changes with it.
+memory it is about; a fix is one minimal edit of the index on disk, by compare-and-swap against the bytes that
+were looked at, and can be taken back. A rename is planned first, so that a person sees each line that changes
+with it.
 
 Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` where something changed since.
 """
@@ -63,7 +62,7 @@ class IndexCheck(Struct, frozen=True):
     report: IndexReport
 
     def fixes_for(self, finding: IndexFinding) -> tuple[FixKind, ...]:
-        """What one press can do about a finding of this look."""
+        """Return the fixes that one press can make for a finding of this check."""
         if finding.problem == "dangling" and finding.rel == INDEX:
             return ("drop",)
         if finding.problem == "no-file" and len(self.dead_lines) > 1:
@@ -76,7 +75,7 @@ class IndexCheck(Struct, frozen=True):
         return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
 
     def path_of(self, finding: IndexFinding) -> str:
-        """The memory path of the file a finding is in, or about."""
+        """Return the memory path of the file that a finding is in, or about."""
         return f"{self.folder}/{finding.rel}"
 
 
@@ -90,8 +89,10 @@ class ChangedLine(Struct, frozen=True):
 
 
 class RenamePlan(Struct, frozen=True):
-    """Renames, or moves, with all that follows them. `targets`: what was asked for, old path -> new path;
-    `moved`: every file that goes along; `lines`: what changes in other texts, and in those that move.
+    """Renames, or moves, with every other change that they need.
+
+    `targets`: what was asked for, old path -> new path; `moved`: every file that goes along; `lines`: what
+    changes in other texts, and in those that move.
     """
 
     targets: Mapping[str, str]
@@ -111,7 +112,7 @@ class IndexService:
     def look(
         self, context: ScopeContext, path: str, check: Callable[[], None] = no_check
     ) -> IndexCheck | None:
-        """The index at a memory path; None for what is no index. `check` may raise to stop."""
+        """Check the index at a memory path; None if the file is no index. `check` may raise to stop."""
         store = self._parts.store(context, actor="user")
         parsed, root, _files = store.resolve(lenient_path(path))
         if self._parts.home.file_role(root, parsed.rel) != "index":
@@ -145,8 +146,10 @@ class IndexService:
         )
 
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
-        """What renames of files or folders would change, as one; None where no index follows them all, so
-        that they are plain renames. Raises `StoreError` where a new name is taken.
+        """Plan renames of files or folders as one change.
+
+        Returns None where no single index is about all of them, so that they are plain renames. Raises
+        `StoreError` where a new name is taken.
         """
         store = self._parts.store(context, actor="user")
         asked: dict[str, str] = {}
@@ -209,7 +212,7 @@ class IndexService:
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
-        """The nearest folder above a file that has an index of its own; None without one."""
+        """Return the nearest folder above a file that has an index of its own; None without one."""
         _path, root, files = store.resolve(path)
         there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
         folders = {
@@ -233,7 +236,7 @@ class IndexService:
         )
 
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
-        """The memories an index is about, and files that need no line in it."""
+        """Return the memories that an index is about, and the files that need no line in it."""
         topics, others, home = [], [], self._parts.home
         rules = home.caps.front_matter
         for rel in around.rels:
@@ -297,8 +300,10 @@ def _without_lines(text: str, lines: Sequence[int]) -> str:
 
 
 class _Around(Struct, frozen=True):
-    """A folder with an index: `rels` are its files by path inside it, but those another index is about;
-    `prefix` what stands before those in the root.
+    """A folder with an index.
+
+    `rels` are its files by path inside it, except those that another index is about; `prefix` is what comes
+    before these paths in the root.
     """
 
     root: ScopeRoot
@@ -316,7 +321,7 @@ class _Around(Struct, frozen=True):
         return str(memory_path(self.root.scope, self.prefix.rstrip("/"))).rstrip("/")
 
     def read(self, rel: str) -> bytes | None:
-        """A file's bytes; None for what cannot be read now."""
+        """Read a file; None if it cannot be read now."""
         try:
             return self.files.read(f"{self.prefix}{rel}")
         except UserError:
@@ -363,8 +368,9 @@ def _planned(
 
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
-    """List the names that front matter gives the memories: a link by such a name holds wherever the file
-    lies.
+    """Collect the names that front matter gives the memories.
+
+    A link by such a name works wherever the file lies.
     """
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 

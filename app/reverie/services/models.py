@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 
 class ModelsView(Struct, frozen=True):
-    """`engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a
-    sentence.
+    """The engine that a consolidation will use, and every service there is.
+
+    `engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a sentence.
     """
 
     engine: str
@@ -62,8 +63,10 @@ class ProbeLine(Struct, frozen=True):
 
 
 class ModelServices:
-    """The services as `settings` have them whenever one is needed; `env` is where keys are looked for first,
-    `keys` the keyring (None: the system's), `offered` the services of the agent itself.
+    """The services, read from `settings` whenever one is needed.
+
+    `env` is where keys are looked for first, `keys` the keyring (None: the system's), `offered` the services
+    of the agent itself.
     """
 
     def __init__(
@@ -84,9 +87,7 @@ class ModelServices:
         return self._catalogue.known()
 
     def variables(self) -> frozenset[str]:
-        """The variables of the environment that say with which key a service is asked, and over which
-        proxy.
-        """
+        """Return the environment variables that determine keys and proxies of the services."""
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
@@ -123,7 +124,7 @@ class ModelServices:
     def offered_models(
         self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""
     ) -> tuple[str, ...]:
-        """The models that a service offers now; `providers` and `key` as for `test`.
+        """Ask a service for the models that it offers; `providers` and `key` are as for `test`.
 
         Raises `ProviderError`.
         """
@@ -146,7 +147,7 @@ class ModelServices:
     def _catalogue_with(
         self, providers: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
     ) -> Catalogue:
-        """The services with settings and a key that are not saved yet."""
+        """Build the services with settings and a key that are not saved yet."""
         from reverie.llm.keys import TypedKey
         from reverie.settings import ProvidersSettings
 
@@ -203,9 +204,9 @@ def own_instructions(
     config: AgentDreamConfig | AgentWriterConfig,
     kind: Literal["dream", "writer"],
 ) -> str:
-    """The prompt of the agent definition in `config`; empty for the built-in one.
+    """Return the prompt of the agent definition in `config`; empty for the built-in one.
 
-    A definition that is there and cannot be used is told in Activity.
+    A definition that is there and cannot be used is reported in Activity.
     """
     problem = config.problem
     if config.definition is not None:
@@ -250,7 +251,7 @@ class Models(ModelServices):
         self._parts = parts
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """What the button will use in `context`, and every service there is."""
+        """Return the engine that the button will use in `context`, and every service there is."""
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
 
@@ -292,10 +293,12 @@ class Models(ModelServices):
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
     ) -> ModelChoice:
-        """The engine of a small run: the model of the settings (empty for none), else the first of `guesses`
-        (a model and why it is this one) that can be asked, else the rules. `by_hand`: a person starts it and
-        has named the model in the settings, so that a remote one needs no further consent. Raises
-        `UserError` where the model that the settings name cannot be asked.
+        """Choose the engine of a small run.
+
+        It is the model of the settings (empty for none), else the first of `guesses` (a model and why it is
+        this one) that can be asked, else the rules. `by_hand`: a person starts it and has named the model in
+        the settings, so that a remote one needs no further consent. Raises `UserError` where the model that
+        the settings name cannot be asked.
         """
         if setting == RULES:
             return ModelChoice(RULES, phrase("The settings say so."))
@@ -320,7 +323,7 @@ class Models(ModelServices):
         return ModelChoice(RULES, obstacle or phrase("No model is configured."))
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
-        """The engine called `name`, ready to dream. Raises `UserError` for one that cannot be asked."""
+        """Return the engine called `name`, ready to consolidate. Raises `UserError` if it cannot be asked."""
         from reverie.jobs.consolidate.engine import ModelEngine, RulesEngine, built_in_instructions
 
         if name == RULES:
@@ -364,7 +367,7 @@ class Models(ModelServices):
         return ConsentView(destination, paths, vault.secrets_hidden, overlay.left_out())
 
     def give_consent(self, engine: str) -> None:
-        """A person agreed that memories of this home go where this engine is."""
+        """Record that a person agreed to send memories of this home to the destination of this engine."""
         destination = self._destination(engine)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -376,7 +379,7 @@ class Models(ModelServices):
             self._consents.update(change)
 
     def require_consent(self, engine: str) -> None:
-        """Raises `StoreError` while nobody agreed to where this engine is."""
+        """Raise `StoreError` unless somebody agreed to the destination of this engine."""
         destination = self._destination(engine)
         if not self._agreed(destination):
             raise StoreError(
@@ -404,8 +407,9 @@ class Models(ModelServices):
         return isinstance(agreed, dict) and destination in agreed
 
     def _obstacle(self, model: str) -> str:
-        """Why a model of the agent's cannot be asked, as a sentence; empty if nothing is known to be in the
-        way.
+        """Explain why a model of the agent's cannot be asked, as a sentence.
+
+        Empty if nothing is known to be in the way.
         """
         try:
             self.provider(model)
@@ -420,7 +424,7 @@ class Models(ModelServices):
         return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
-        """The home's own prompt for a dream; empty for the built-in one."""
+        """Return the home's own prompt for a consolidation; empty for the built-in one."""
         return own_instructions(self._parts, context, self._config(context), "dream")
 
     @cached_property

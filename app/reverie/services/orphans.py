@@ -115,7 +115,7 @@ _SHOWN_HEX = 10
 def matches(
     store: LostStore, identity: Identity | None, projects: Iterable[LiveProject]
 ) -> tuple[ProjectMatch, ...]:
-    """The projects that something speaks for, best first.
+    """Return the projects that a lost store may belong to, by evidence, best first.
 
     Projects that are not there count only where the home itself names them.
     """
@@ -131,7 +131,7 @@ def matches(
 
 
 def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
-    """The first, unless the second has the same evidence."""
+    """Return the first match, unless the second has the same evidence."""
     if not found or (len(found) > 1 and found[0].rank == found[1].rank):
         return None
     return found[0]
@@ -220,7 +220,11 @@ class OrphanService:
         return replace(text, read_only=text.read_only or "It lies in an orphaned store and is only shown.")
 
     def preview(self, store: LostStore, project_path: str = "") -> MergePreview:
-        """What merging `store` into a listed project would do; for notes of global memory no project."""
+        """Show the result of merging `store` into a listed project.
+
+        `project_path` is empty for notes of global memory, which need no project. Raises `StoreError` for a
+        store that is too large.
+        """
         target = self._target(store, project_path)
         taken = dict(target.taken)
         source = RootedDirectory(store.directory)
@@ -305,8 +309,10 @@ class OrphanService:
     def _with_remembered_paths(
         self, stores: Sequence[LostStore], known: Mapping[str, Identity]
     ) -> Iterator[LostStore]:
-        """The home forgets a project that was taken off its list; what was seen of it before tells which it
-        was.
+        """Yield the stores, with the former paths of projects that the home no longer lists.
+
+        The home forgets a project that was taken off its list; what was seen of the project earlier
+        identifies it.
         """
         home = self._parts.home
         remembered: dict[Path, str] = {}

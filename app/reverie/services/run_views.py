@@ -1,5 +1,7 @@
-"""What is shown of runs and of changes: the footer of a context, the list of runs, their costs, reviews; and
-everything that changed in the memories of a home, newest first.
+"""Views of runs and of changes.
+
+They are the footer of a context, the list of runs, their costs, reviews, and everything that changed in the
+memories of a home, newest first.
 
 Runs are read from sidecars and run records, never from what a run returned. Showing a review changes nothing;
 applying one goes through `jobs.consolidate`.
@@ -110,7 +112,11 @@ def paid_run(record: RunRecord) -> PaidRun | None:
 def spent_by_scope(
     runs: Iterable[PaidRun | None], context: ScopeContext, *, now: int
 ) -> Mapping[Scope, Spent]:
-    """`runs` newest first, all of this month and as many older ones as the last run is looked for in."""
+    """Add up the costs of runs for each scope of a context.
+
+    `runs` are newest first: all of this month, and as many older ones as are searched for the last run.
+    `now`: UTC ms.
+    """
     paid = [run for run in runs if run is not None]
     belongs: dict[Scope, Callable[[PaidRun], bool]] = {
         Scope.WORKSPACE: lambda run: (
@@ -126,7 +132,7 @@ def spent_by_scope(
 
 
 def cost_of(record: RunRecord) -> float | None:
-    """What a run cost in US dollars; None: nothing was asked, or the price is not known."""
+    """Return the cost of a run in US dollars; None if nothing was asked, or the price is not known."""
     cost = record.details.get("costUsd")
     return float(cost) if isinstance(cost, int | float) else None
 
@@ -149,9 +155,9 @@ RECENT_RUNS = 100
 
 
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
-    """The footer: what the sidecar says, never what a run returned.
+    """Build the footer of a context from the coverage sidecar, never from what a run returned.
 
-    `paid` keeps, from one time to the next, what settled runs of this month cost, by their ids: a home may
+    `paid` keeps, from one call to the next, what settled runs of this month cost, by their ids: a home may
     have thousands.
     """
     status = parts.coverage.load()
@@ -185,7 +191,7 @@ def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
 
 
 def run_summary(record: RunRecord) -> RunSummary:
-    """A record as the lists of runs show it."""
+    """Convert a run record to a row for lists of runs."""
     return RunSummary(
         id=record.id,
         kind=record.kind,
@@ -219,8 +225,10 @@ def _row(
     undone: frozenset[int],
     taken_back: Mapping[int, tuple[str, ...]],
 ) -> CoverageRow:
-    """`undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of which a
-    part was. A coverage record has the start of its run.
+    """Build the row of the footer for one scope.
+
+    `undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of runs of
+    which a part was. A coverage record has the start of its run.
     """
     try:
         parts.home.scope_root(context, scope)
@@ -260,7 +268,10 @@ def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
 def _earlier_this_month(
     parts: HomeContainer, ids: Sequence[str], paid: dict[str, PaidRun | None]
 ) -> list[PaidRun | None]:
-    """What the runs of this month among `ids`, newest first, cost."""
+    """Return the costs of the runs of this month among `ids`, newest first.
+
+    `paid` caches those of settled runs by id; other months are removed from it.
+    """
     since = month_start(parts.clock())
     this_month = [run_id for run_id in ids if started_of(run_id) >= since]
     known, found = paid.copy(), []
@@ -305,7 +316,7 @@ class ReviewService:
         self._parts = parts
 
     def changes(self, run_id: str) -> tuple[ChangedFile, ...]:
-        """What a run changed, or would have changed (dry run, held), file by file."""
+        """List the files that a run changed, or would have changed (dry run, held)."""
         record = self._parts.runs.load(run_id)
         transaction = self._parts.transaction_for(run_id, "review")
         journal = transaction.load()
@@ -340,7 +351,7 @@ class ReviewService:
         )
 
     def card(self, run_id: str) -> ReportCard | None:
-        """What a run did to the facts; None while it is at work."""
+        """Return the report card of a run, about the facts it changed; None while the run is at work."""
         return load_review(self._parts.dream_dependencies, run_id).card
 
     def named_parts(
@@ -354,7 +365,7 @@ class ReviewService:
         return named_parts(run_id, loaded.review, paths, hunks, loaded.run.taken_back)
 
     def discard(self, run_id: str, discarded: bool) -> None:
-        """A person does not want this proposal, or does again."""
+        """Record whether a person has discarded this proposal."""
         self._parts.runs.change(
             run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
         )
@@ -453,7 +464,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """The last word of the run's journal on each path."""
+    """Return the last note in the run's journal on each path."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()
@@ -622,7 +633,7 @@ class ChangeLogService:
     def page(
         self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = 100
     ) -> ChangeLogPage:
-        """The next change sets of the home, or of one file, folder or scope through all its names."""
+        """Return the next change sets of the home, or of one file, folder or scope through all its names."""
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
             changes = self._of_memories(found.commits)
@@ -685,7 +696,7 @@ class ChangeLogService:
         )
 
     def _named(self, places: Sequence[HistoryPlace], owner: Callable[[str], str]) -> dict[HistoryPlace, str]:
-        """What each file is called among these."""
+        """Name each of these files by its path; where a scope has several owners, the owner is added."""
         keys: dict[str, set[str]] = {}
         for place in places:
             keys.setdefault(place.key.partition("/")[0], set()).add(place.key)
@@ -724,8 +735,9 @@ class ChangeLogService:
     # One change set
 
     def review(self, logged: LoggedChange) -> ReviewView:
-        """A change set as a review, of which every hunk that still stands can be taken back; of one where
-        something is followed only that.
+        """Build a review of a change set, in which every hunk that is still in place can be taken back.
+
+        Where the change log is that of one file or folder, the review shows only that.
         """
         found, refused = [], []
         for change in self._changes(logged, most=MOST_FILES):
@@ -755,7 +767,10 @@ class ChangeLogService:
         )
 
     def card(self, logged: LoggedChange) -> ReportCard | None:
-        """What a change set did to the facts; None where it only made new files, or too much to look at."""
+        """Return the report card of a change set.
+
+        None where it only made new files, or changed more files than can be compared.
+        """
         return None if logged.count > MOST_FILES else self._card(logged, self._changes(logged))
 
     def _card(self, logged: LoggedChange, changes: Sequence[_FileBytes]) -> ReportCard | None:
@@ -771,7 +786,7 @@ class ChangeLogService:
         return report_card({**others, **before}, {**others, **after}, loaded=loaded)
 
     def _others(self, commit: str, changes: Sequence[_FileBytes]) -> dict[str, str]:
-        """The other texts of the stores that a change set changed, as they were."""
+        """Read the other texts of the stores that a change set changed, as of that commit."""
         names, blobs = list[str](), list[str]()
         known = {each.path for each in changes}
         for key, first in {each.place.key: each for each in changes}.items():
@@ -868,7 +883,11 @@ class ChangeLogService:
     def version(
         self, context: ScopeContext, logged: LoggedChange, path: str, target: TimelineTarget | None = None
     ) -> tuple[TimelineTarget, State, State]:
-        """A file of a change set for `TimelineService`: what it is, and its states before and after."""
+        """Locate a file of a change set for `TimelineService`.
+
+        Returns the target, and its states before and after the change. Raises `StoreError` where the change
+        did not touch `path`.
+        """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
             raise StoreError(f"The change did not touch {path}.", next_step="Choose another one.")
@@ -880,7 +899,10 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """What is shown of a change set, and what each file is called there."""
+        """Return the files of a change set that are shown, and the name of each.
+
+        A log of one file or folder shows only the files that it follows, any other log no companions.
+        """
         (found,) = self._history.steps([logged.id])
         followed = {file.place for file in logged.files} if logged.place is not None else None
         steps = [
@@ -938,7 +960,7 @@ def _is_in(place: HistoryPlace, other: HistoryPlace) -> bool:
 
 
 def _renames(changes: Sequence[_FileBytes]) -> list[Mapping[str, Any]]:
-    """A file that went where one with the same content came: one rename."""
+    """Return renames: pairs of a removed file and a new one with the same content."""
     came: dict[bytes, list[str]] = {}
     for change in changes:
         if change.before is None and change.after:

@@ -80,7 +80,7 @@ def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
 
 
 def owner_of(parts: HomeContainer, path: Path) -> str | None:
-    """The project whose companion this is."""
+    """Return the path of the project that has this companion; None if there is none."""
     home = parts.home
     for project in home.contents().projects:
         context = home.context(project_path=project.path, project_given=True)
@@ -142,12 +142,12 @@ class SearchService:
         self._damaged = False
 
     def add(self, parts: HomeContainer) -> None:
-        """A home is open from now on; the next update reads all of it."""
+        """Add a home that was opened; the next update reads all of it."""
         with self._lock:
             self._shelves[parts.home_id] = _Shelf(parts, parts.home.label)
 
     def remove(self, home_id: str) -> None:
-        """A home was closed; its index stays for the next time."""
+        """Remove a home that was closed; its index stays for the next time."""
         with self._lock:
             self._shelves.pop(home_id, None)
 
@@ -157,12 +157,12 @@ class SearchService:
         return shelf is not None and shelf.parts is parts
 
     def root_of(self, home_id: str) -> Path | None:
-        """The directory of a home; None if it was not added."""
+        """Return the directory of a home; None if it was not added."""
         shelf = self._shelves.get(home_id)
         return None if shelf is None else shelf.parts.home.root
 
     def note(self, home_id: str, changes: Changes) -> None:
-        """A watcher saw something."""
+        """Record changes that a watcher saw, for the next update."""
         with self._lock:
             shelf = self._shelves.get(home_id)
             if shelf is None:
@@ -182,11 +182,11 @@ class SearchService:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
     def unread(self) -> set[str]:
-        """The homes that the next update reads completely."""
+        """Return the homes that the next update reads completely."""
         return {home_id for home_id, shelf in self._all() if shelf.stale}
 
     def outdated(self) -> list[str]:
-        """The homes that an update has something to do for."""
+        """Return the homes that an update has something to do for."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -194,7 +194,7 @@ class SearchService:
         ]
 
     def overtaken(self) -> list[str]:
-        """The homes that were read and are not in the index any more: it was built anew for another one."""
+        """Return the homes that were read, but whose index was rebuilt since for another home."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -241,11 +241,13 @@ class SearchService:
         stop: Callable[[], bool] = lambda: False,
         report: Callable[[SearchAnswer], None] = lambda _answer: None,
     ) -> SearchAnswer:
-        """What answers `text` now in these homes (None: in all), best first: notes with all of its words,
-        those of `place` before others as good; where they are few, then notes with some of them. Does not
-        update; a damaged index is marked for the next update. A last word of one letter that nothing holds is
-        taken for the beginning of one, and asks nothing yet. A pattern (`/…/`) is tried file by file:
-        `report` hears what was found so far. Raises `SearchStopped`.
+        """Find notes that match `text` in these homes (None: in all), best first.
+
+        Notes with all of its words come first, those of `place` before others as good; where they are few,
+        then notes with some of the words. Does not update; a damaged index is marked for the next update. A
+        last word of one letter that no note contains is taken for the beginning of a word, and is ignored for
+        now. A pattern (`/…/`) is tried file by file: `report` is called with what was found so far. Raises
+        `SearchStopped`.
         """
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
@@ -314,8 +316,10 @@ class SearchService:
         here: Collection[tuple[str, str]],
         stop: Callable[[], bool],
     ) -> tuple[list[SearchHit], list[SearchHit]]:
-        """Return what has some of the words, best first by how much of the question stands together in it:
-        notes of the place one is in that answer enough of it to stand before others, and the rest.
+        """Return notes with some of the words, best first, in two lists.
+
+        Their order depends on how much of the question stands together in a note. The first list has notes of
+        the current place that match enough of it to come before others, the second the rest.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
@@ -381,8 +385,9 @@ class SearchService:
             return False
 
     def _mark_damaged(self) -> None:
-        """The next update makes the index anew; removing it waits for an update under way, which nobody who
-        searches should.
+        """Have the next update rebuild the index.
+
+        Removing it here would wait for an update under way, which a search should not.
         """
         with self._lock:
             self._damaged = True
@@ -482,7 +487,7 @@ class SearchService:
     # What is shown
 
     def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
-        """The places of a home's roots by key; read again after each change."""
+        """Return the places of a home's roots by key; they are read again after each change."""
         with self._lock:
             places, changes = shelf.places, shelf.place_changes
         if places is None:
@@ -493,7 +498,7 @@ class SearchService:
         return places
 
     def _hit(self, doc: Doc, query: SearchQuery) -> SearchHit | None:
-        """The row as it is shown; None if its file is no longer there."""
+        """Build the hit for a row; None if its file is no longer there."""
         read = self._read(doc, _GLANCE)
         if read is None:
             return None
@@ -505,8 +510,9 @@ class SearchService:
         return self._made(doc, place, shelf, cut, query)
 
     def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
-        """The file's text as it is shown, of at most so many bytes of it, and whether that is all; None if it
-        is gone.
+        """Read the beginning of a file, at most `size` bytes, as it is shown.
+
+        Returns its place, its home, the text, and whether that is all of it; None if the file is gone.
         """
         shelf = self._shelves.get(doc.home)
         if shelf is None:
@@ -578,7 +584,7 @@ class SearchService:
         *,
         complete: bool,
     ) -> SearchAnswer:
-        """A pattern tried on one file after the other, until enough is found."""
+        """Try a pattern on one file after another until enough hits are found."""
         pattern = re.compile(query.regex, re.IGNORECASE)
         hits: list[SearchHit] = []
         at = time.monotonic()

@@ -1,10 +1,12 @@
-"""The history of one home as people look at it: what happened to a file, a folder or a scope, who did it,
-what differs between two points, who brought each line, and what bringing a point back would change.
+"""The history of one home, as a person browses it.
+
+It tells what happened to a file, a folder or a scope, who did it, what differs between two points, who
+brought each line, and what bringing a point back would change.
 
 Names are followed through renames and moves between scopes (`memory.history.reader`). Who did something is
 what the history says, never a guess. Looking reads the history and, for "now", the files; it writes nothing
 anywhere. A restore is planned here and carried out by `Workbench.apply_changes`: a plan holds the hash of
-what stood on disk, so whatever changes in between is not overwritten but told.
+what stood on disk, so whatever changes in between is not overwritten but reported.
 
 Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
 Failure: `UserError`.
@@ -106,8 +108,10 @@ class RestoredFile(Struct, frozen=True):
 
 
 class RestorePlan(Struct, frozen=True):
-    """What a restore would do. `files` come back, `newer` came since and would go if a person wants that;
-    `refused`: (path, why) of what cannot be brought back.
+    """The effect of a restore.
+
+    `files` come back, `newer` came since and would go if a person wants that; `refused`: (path, why) of what
+    cannot be brought back.
     """
 
     target: TimelineTarget
@@ -153,12 +157,12 @@ def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) ->
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:
-    """The part of a path below a place."""
+    """Return the part of a path below a place."""
     return rel[len(place.rel) :].lstrip("/")
 
 
 def joined(rel: str, inner: str) -> str:
-    """The path of what lies below `rel`."""
+    """Join a path and a path below it; either may be empty."""
     return f"{rel}/{inner}" if rel and inner else rel or inner
 
 
@@ -185,8 +189,9 @@ class TimelineService:
     # Looking
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
-        """What `path` names: a memory, a folder or a scope, there or gone, or the file of a companion of the
-        context. Raises `ScopeUnavailable`, `StoreError`.
+        """Resolve a path: of a memory, folder or scope, there or gone, or of a companion of the context.
+
+        Raises `ScopeUnavailable`, `StoreError`.
         """
         if not path.startswith(f"{ROOT}/"):
             return self._companion(context, path)
@@ -208,11 +213,11 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """What stands there now."""
+        """Return the state of a place on disk now."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
-        """The memory path of a file of a state."""
+        """Return the memory path of a file of a state."""
         return self._path_of(state.place, inner)
 
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
@@ -227,7 +232,7 @@ class TimelineService:
         }
 
     def read(self, state: State, inner: str = "") -> bytes | None:
-        """The bytes of a file of a state; None where there is none.
+        """Read a file of a state; None where there is none.
 
         Raises `StoreError` (reason "omitted") for a file that was too large to keep.
         """
@@ -242,7 +247,7 @@ class TimelineService:
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
     def difference(self, old: State, new: State) -> str:
-        """A unified diff of two states of a file; a sentence where it cannot be shown so.
+        """Return a unified diff of two states of a file; a sentence where it cannot be shown so.
 
         Empty when nothing differs.
         """
@@ -299,10 +304,10 @@ class TimelineService:
     def plan(
         self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
     ) -> RestorePlan:
-        """What it would take to have `state` again.
+        """Plan the changes that restore `state`.
 
         A file that was renamed since is brought back under its name of today; one that is gone, where it
-        stood then.
+        stood then. Raises `StoreError` for a state without content and for the current one.
         """
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
@@ -352,7 +357,10 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """A plan as changes by hand, and the pins that come back with them."""
+        """Convert a plan to changes by hand, and the pins that come back with them.
+
+        `remove_newer`: files that came since are removed.
+        """
         made = [
             HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files
         ]
@@ -396,8 +404,9 @@ class TimelineService:
         return files_at(root, place, check) if root is not None else iter(())
 
     def _path_of(self, place: HistoryPlace, inner: str) -> str:
-        """The memory path of a place of the history; the key begins with the scope's name
-        (`ScopeRoot.key`); the path on the disk for a companion.
+        """Return the memory path of a place of the history; for a companion, its path on disk.
+
+        The key of a place begins with the name of its scope (`ScopeRoot.key`).
         """
         if is_of_companions(place.key):
             return str(self._beside.get(place.key, Path()) / place.rel)

@@ -125,7 +125,7 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """The row with what its document says, and what came of it."""
+        """Return the row with the facts of its document and the verdict on the run."""
         return replace(
             self,
             duration_ms=facts.duration_ms,
@@ -266,7 +266,7 @@ class TraceService:
         )
 
     def row(self, entry: TraceEntry) -> TraceSummary:
-        """The line of one trace."""
+        """Return the line of one trace; it is read again only if the file changed."""
         known = self._known.get(entry.path)
         if known is not None and known[0] == entry.stamp:
             return known[1]
@@ -283,9 +283,9 @@ class TraceService:
         progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
         check: Callable[[], None] = no_check,
     ) -> tuple[TraceSummary, ...]:
-        """The lines of the list, newest first.
+        """Return the lines of the list, newest first.
 
-        `progress` hears of those that were read since it was called last.
+        `progress` is called with the lines that were read since its last call.
         """
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
@@ -316,7 +316,7 @@ class TraceService:
         return read.detail(entry.stamp)
 
     def document(self, trace_id: str) -> Mapping[str, Any]:
-        """What is in a trace; long texts are cut. Raises as `open`."""
+        """Return the content of a trace; long texts are cut. Raises as `open`."""
         return self._read(self.find(trace_id)).dump.document
 
     def text(self, trace_id: str) -> str:
@@ -324,7 +324,7 @@ class TraceService:
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
-        """What differs between a trace and the text of another one, as a diff. Raises as `open`."""
+        """Compare a trace with the text of another one; return a diff. Raises as `open`."""
         return _diff(self.text(trace_id), other, "trace")
 
     def export(self, trace_id: str, target: Path) -> None:
@@ -336,19 +336,19 @@ class TraceService:
             raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
-        """A page of members of the document, from the one numbered `skip` on. Raises `UserError`."""
+        """Return a page of members of the document, from the one numbered `skip` on. Raises `UserError`."""
         with _reading():
             return page_of(self._document(trace_id)[0], node, skip)
 
     def document_value(self, trace_id: str, node: JsonNode) -> Excerpt:
-        """A value of the document to read and to copy. Raises `UserError`."""
+        """Return a value of the document to read and to copy. Raises `UserError`."""
         with _reading():
             return value_of(self._document(trace_id)[0], node)
 
     def search_document(
         self, trace_id: str, needle: str, *, check: Callable[[], None] = no_check
     ) -> tuple[DocumentHit, ...]:
-        """The places of `needle` in names and values of the document. Raises `UserError`."""
+        """Find the places of `needle` in names and values of the document. Raises `UserError`."""
         with _reading():
             source, root = self._document(trace_id)
             return () if root is None else places_of(source, root, needle, check)
@@ -362,7 +362,10 @@ class TraceService:
         return self._keep(entry, read_dump(entry.path))
 
     def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
-        """What is opened is looked into soon; a damaged document is in memory, so only the last few stay."""
+        """Cache the document of a trace, whose parts are usually asked for next.
+
+        Only the last few are kept: a damaged document is in memory.
+        """
         with self._lock:
             self._documents[str(entry.path)] = kept = (dump.source, dump.root)
             self._documents.move_to_end(str(entry.path))
@@ -421,7 +424,7 @@ class TraceService:
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
-        """What is known of a trace without its document."""
+        """Build the row of a trace from its entry alone, without its document."""
         return TraceSummary(
             id=entry.id,
             path=entry.path,
@@ -447,7 +450,7 @@ def _reading() -> Iterator[None]:
 
 
 def _with_texts(facts: TraceFacts) -> TraceFacts:
-    """The same, with what tools were given and returned as text."""
+    """Return the facts with the input and output of tools formatted as text."""
 
     def texts(calls: tuple[Call, ...]) -> tuple[Call, ...]:
         return tuple(replace(call, input=pretty(call.input), output=pretty(call.output)) for call in calls)
@@ -474,7 +477,7 @@ def _event(event: Mapping[str, Any]) -> TraceEvent:
 
 
 def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
-    """The dumps of one directory; a directory that cannot be listed has none."""
+    """List the dumps of one directory; empty if it cannot be listed."""
     found: list[TraceEntry] = []
     with contextlib.suppress(OSError), os.scandir(directory) as files:
         for file in files:
@@ -506,14 +509,17 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """The existing memory against what the run tried and fits it, as a unified diff. Empty: nothing."""
+    """Return a unified diff of the existing memory and the writes of the run that fit it.
+
+    Empty if nothing was changed.
+    """
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
     return _diff(facts.existing_memory, _replayed(facts)[0], facts.memory_path or "memory")
 
 
 def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
-    """The writes that do not fit the memory, each beside the lines that it must have meant."""
+    """Return the writes that do not fit the memory, each beside the lines that it must have meant."""
     if facts.kind != WRITER:
         return ()
     made = []
@@ -526,7 +532,7 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
 
 
 def answer_text(attempt: Attempt) -> str:
-    """What a model said and called in an attempt, in order."""
+    """Return what a model said and called in an attempt, in order."""
     return "\n\n".join(part for step in attempt.steps for part in _step_parts(step.text, step.calls))
 
 
@@ -536,7 +542,7 @@ def trace_text(facts: TraceFacts) -> str:
 
 
 def pretty(value: Any) -> str:
-    """A value as indented JSON, a text as it is, cut where it is long."""
+    """Format a value as indented JSON, a text unchanged; long results are cut."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}… [{len(text):,} characters in all]"
 
@@ -572,7 +578,7 @@ def _strings(call: Call) -> tuple[str, str]:
 
 
 def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
-    """The memory after the writes that fit it, and those that do not, with their two texts."""
+    """Return the memory after the writes that fit it, and the writes that do not, with their two texts."""
     after, misfits = facts.existing_memory, []
     for call in _tried(facts):
         old, new = _strings(call)
@@ -639,7 +645,7 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """What would leave this machine, if nobody has agreed to this destination yet.
+        """Return what would be sent to a destination that nobody has agreed to; None if no consent is needed.
 
         Raises `UserError` for a model that cannot be asked.
         """
@@ -695,7 +701,7 @@ async def _asked(
     cancel: threading.Event,
     progress: Callable[[str], None],
 ) -> bytes:
-    """The writer's own two attempts on a copy of the memory; the trace as a document."""
+    """Make the writer's own two attempts on a copy of the memory; return the trace as a document."""
 
     memory = facts.existing_memory.encode("utf-8", "replace")
     draft = MemoryDraft(lambda: memory, max_bytes=_MEMORY_BYTES)
@@ -790,8 +796,9 @@ class TranscriptService:
     def described(
         self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = no_check
     ) -> tuple[TranscriptSource, ...]:
-        """Each with title, project and state, if need be from its beginning; as it was where nothing
-        tells.
+        """Return each source with title, project and state, read from its beginning if need be.
+
+        A source that cannot be read stays as it was.
         """
         found = []
         for source in sources:
@@ -832,7 +839,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """The messages from number `start` on; see `PagedTranscript.page`."""
+        """Return the messages from number `start` on; see `PagedTranscript.page`."""
         with self._reading(client, source) as transcript:
             return transcript.page(start, check, messages=messages, chars=chars)
 
@@ -844,7 +851,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """A page that holds a message, with some before it unless these are too long."""
+        """Return a page that holds a message, with some before it unless these are too long."""
         with self._reading(client, source) as transcript:
             return _page_with(transcript, number, check)
 
@@ -855,7 +862,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """The last messages."""
+        """Return the last messages."""
         with self._reading(client, source) as transcript:
             return transcript.last(check)
 
@@ -868,8 +875,10 @@ class TranscriptService:
         back: bool = False,
         check: Callable[[], None] = no_check,
     ) -> int | None:
-        """The number of the message nearest behind `number` that says `words`; without words, that a person
-        typed. See `PagedTranscript.find`.
+        """Return the number of the next message after `number` that contains `words`.
+
+        Without words, the next one that a person typed; `back`: the nearest before `number`. See
+        `PagedTranscript.find`.
         """
         # It reads by itself, so the place where the client is stays as it is.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
@@ -893,7 +902,7 @@ class TranscriptService:
             return TranscriptGrowth(stamp, transcript.page(start, check, messages=messages, chars=chars))
 
     def forget_client(self, client: Hashable) -> None:
-        """A client is gone: close what it read."""
+        """Close the transcripts that a client read, which is gone."""
         with self._lock:
             for key in [each for each in self._readers if each[0] == client]:
                 del self._readers[key]
@@ -932,7 +941,7 @@ class TranscriptService:
         return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
-        """The transcript of a workspace, listed or not; None: it has none. Raises `Unavailable`."""
+        """Return the transcript of a workspace, listed or not; None if it has none. Raises `Unavailable`."""
         for source in self.sources():
             if source.id == workspace_id:
                 return source
@@ -943,7 +952,7 @@ class TranscriptService:
         return TranscriptSource(workspace_id, "session", place.directory)
 
     def jobs(self) -> tuple[AgentJob, ...]:
-        """The agent's own books of background jobs, newest first."""
+        """Return the background jobs that the agent itself records, newest first."""
         jobs = self._parts.home.jobs
         return () if jobs is None else jobs.agent_jobs()
 

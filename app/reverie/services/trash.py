@@ -82,7 +82,7 @@ class TrashService:
         self._parts = parts
 
     def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
-        """The newest deletions, or those from `start` (an earlier page's `next`) back."""
+        """Return the newest deletions, or those from `start` (an earlier page's `next`) back."""
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
         roots = {root.key: root for root in self._parts.home.roots()}
@@ -102,7 +102,7 @@ class TrashService:
         return TrashPage(tuple(entries), page.next)
 
     def read(self, entry: TrashEntry) -> bytes:
-        """The bytes that were deleted. Raises `StoreError` for what was too large to keep."""
+        """Return the bytes that were deleted. Raises `StoreError` for a file that was too large to keep."""
         place = entry.deletion.place
         data = self._parts.snapshots.history.read(entry.deletion.kept_in, place.key, place.rel)
         if data is None:

@@ -101,8 +101,9 @@ class SeenLog:
         self._sidecar.update(change)
 
     def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
-        """What someone else did to the memories in these roots since they were last seen, by `(root key,
-        rel)`.
+        """Return the changes by others to memories in these roots since they were last seen.
+
+        The result is by `(root key, rel)`.
         """
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()
@@ -135,7 +136,7 @@ class SeenLog:
         return found
 
     def _changed(self, baseline: str, head: str) -> tuple[VersionChange, ...]:
-        """The files whose content changed from one commit to the other."""
+        """Return the files whose content changed from one commit to the other."""
         between = self._between
         if between is None or between[0] != (baseline, head):
             changes = self._history().changes(baseline, head)
@@ -152,9 +153,11 @@ class SeenLog:
         return found.get((root.key, rel))
 
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
-        """Find the newest content of a memory that a person saw or wrote, without what runs did that are
-        undone since; None where there is none, and whether there was none then: else the history has it no
-        more. `commits` gets those of others that came after it, newest first.
+        """Find the newest content of a memory that a person saw or wrote.
+
+        Changes of runs that are undone since do not count. Returns None where there is none, and whether the
+        memory did not exist then: else the history has it no more. `commits` gets the commits of others that
+        came after it, newest first.
         """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
@@ -181,7 +184,7 @@ class SeenLog:
         return content, was_gone and content is None
 
     def version(self, root: ScopeRoot, rel: str, sha256: str) -> bytes | None:
-        """The content with this hash that a memory had; None: the history has none."""
+        """Return the content with this hash that a memory had; None if the history does not have it."""
         for entry in self._versions(root, rel):
             content = self._history().blob(entry.blob) if entry.blob else None
             if content is not None and sha256_of_bytes(content) == sha256:
@@ -235,7 +238,7 @@ class UnseenService:
         self._log = log
 
     def change(self, context: ScopeContext, path: str) -> UnseenChange | None:
-        """What someone else did to this memory since it was seen; None: nothing."""
+        """Return what others changed in this memory since it was seen; None if nothing."""
         root, rel = self._place(context, path)
         self._parts.snapshots.preserve(root, rel)  # so that it is known who wrote what is there now
         kind = self._log.kind_of(root, rel)
@@ -251,8 +254,9 @@ class UnseenService:
         return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
-        """The same change after a person went on writing: what Undo would bring back now keeps their lines.
-        None: nothing is left of it. Where both are on the same lines it stays as it was told.
+        """Update a change after a person went on writing: Undo then keeps their lines.
+
+        None: nothing is left of the change. Where both are on the same lines it is returned as it is.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
@@ -266,8 +270,9 @@ class UnseenService:
         return None if wanted == now else _compared(replace(change, before=text), now)
 
     def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
-        """What a memory becomes without this change; None where that is not known, or on the same lines as
-        what came after it.
+        """Return the content of a memory without this change.
+
+        None where that is not known, or where the change is on the same lines as a later one.
         """
         shown = self._log.version(root, rel, change.sha256)
         if now is None or shown is None or change.before is None:
@@ -276,7 +281,7 @@ class UnseenService:
         return None if merge.conflict else merge.content
 
     def mark(self, context: ScopeContext, path: str, sha256: str) -> None:
-        """A person has seen this memory with this content; empty: that it is gone."""
+        """Record that a person has seen this memory with this content; empty: that it is gone."""
         root, rel = self._place(context, path)
         self._log.mark(root, rel, sha256)
 
@@ -316,7 +321,7 @@ class UnseenService:
 
 
 def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
-    """The change with what differs between its `before` and the content that is there now."""
+    """Return the change with the lines that differ between its `before` and the current content."""
     new = text_of(now) if now is not None else None
     lines: tuple[int, ...] = ()
     removed = 0
@@ -336,9 +341,11 @@ def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
 
 
 def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[WatchTarget, ...]:
-    """The watched set: every memory root (those of `context` also while they do not exist yet), their
-    parents, sidecars, companions, the records and traces of runs, what was decided, and where the repository
-    of the project stands.
+    """Return everything that a watcher of a home watches.
+
+    These are every memory root (those of `context` also while they do not exist yet), their parents,
+    sidecars, companions, the records and traces of runs, what was decided, and the repository state of the
+    project.
     """
     home = parts.home
     targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
@@ -421,7 +428,7 @@ def _is_in(path: str, directory: str) -> bool:
 def author_of(
     parts: HomeContainer, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
 ) -> str:
-    """The actor; empty: nobody that is known.
+    """Return the actor who wrote this content; empty if nobody is known.
 
     `sha256` is the content's, `companion` a file beside the memories, in place of `path`.
     """

@@ -237,8 +237,10 @@ class FileText(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """One file of a run: bytes before and after, None where there is no file; `note` says why or what became
-    of it.
+    """One file of a run.
+
+    The bytes before and after are None where there is no file; `note` says why it changed or what became of
+    it.
     """
 
     path: str
@@ -248,9 +250,11 @@ class ChangedFile(Struct, frozen=True):
 
 
 class ReviewHunk(Struct, frozen=True):
-    """One change within a file that can be taken, left or worded anew. `index` is what a `Selection` names;
-    `start`: how many lines of the text before stand above it. `lines` are (" " context | "-" before | "+"
-    after, text without its ending); none: the hunk stands for the file itself coming, going or moving.
+    """One change within a file that can be taken, left or worded anew.
+
+    `index` is what a `Selection` names; `start`: how many lines of the text before stand above it. `lines`
+    are (" " context | "-" before | "+" after, text without its ending); none: the hunk stands for the file
+    itself coming, going or moving.
     """
 
     index: int
@@ -380,8 +384,10 @@ class FieldChange(Struct, frozen=True, tag=True):
 
 
 class PatternsChange(Struct, frozen=True, tag=True):
-    """Patterns of the store in `rel`: `after` takes the place of `before`, each of which must be there as it
-    is told here. `places`: where each of `after` comes to stand; without, all where the first was.
+    """A change of patterns in the store at `rel`.
+
+    `after` takes the place of `before`, each of which must be there exactly as it is given here. `places`:
+    where each of `after` goes; without, all go where the first was.
     """
 
     rel: str
@@ -417,7 +423,7 @@ class Undo(Struct, frozen=True):
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """The undo of a run as a change that can be undone itself."""
+    """Build the undo step for the undo of a run, which applies the run again."""
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""
@@ -478,7 +484,7 @@ _BOM = "\ufeff"
 
 
 def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> FileText:
-    """The text of a file, with the reason why it must not be written where there is one.
+    """Decode a file for an editor, with the reason why it must not be written where there is one.
 
     Text that is not valid UTF-8 is decoded with U+FFFD for showing only; a file over the agent's cap is shown
     and stays as it is, since the agent refuses it too.
@@ -524,7 +530,7 @@ class LostSave(Struct, frozen=True):
     """Whether the text is kept as a draft."""
 
     def sentence(self) -> str:
-        """What a person should know, with the next step."""
+        """Describe the loss for a person, with the next step."""
         if self.text is None:
             return f"{self.path} was deleted, and another program wrote it again."
         offered = " The text is kept as a draft, which the window offers." if self.kept else ""
@@ -600,7 +606,7 @@ class Offers(Struct, frozen=True):
 
 
 def draft_name(store: str, rel: str, instance: str) -> str:
-    """The file of a draft. `instance`: 8 hex digits of the window."""
+    """Return the file name of a draft. `instance`: 8 hex digits of the window."""
     digest = hashlib.sha256(f"{store}\0{rel}".encode("utf-8", "surrogatepass")).hexdigest()
     name = f"{digest}-{instance}.json"
     if not DRAFT_NAME.fullmatch(name):
@@ -662,7 +668,9 @@ class SearchHit(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """`problems`: sentences on what was asked in vain, and on homes that could not be looked at. `complete`
+    """The answer to a search.
+
+    `problems`: sentences on what was asked in vain, and on homes that could not be searched. `complete`
     False: the index of some home is still being made, or the pattern was not tried on everything yet.
     """
 
@@ -696,8 +704,9 @@ class LiveProject(Struct, frozen=True):
 
 
 class MatchEvidence(Struct, frozen=True):
-    """One thing that speaks for a match; `value` is what both have: a shortened commit, an address, a name,
-    the file that names the owner.
+    """One thing that speaks for a match.
+
+    `value` is what both have: a shortened commit, an address, a name, the file that names the owner.
     """
 
     kind: EvidenceKind
@@ -738,8 +747,10 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One lost store with what it holds. `best` None: nothing speaks for a project, or the same for several.
-    `more`: there are more files than are listed. `removable`: the history keeps what is removed.
+    """One lost store with what it holds.
+
+    `best` None: nothing speaks for a project, or the same for several. `more`: there are more files than are
+    listed. `removable`: the history keeps what is removed.
     """
 
     store: LostStore
@@ -766,9 +777,10 @@ class OrphansView(Struct, frozen=True):
 
 
 class MergeRow(Struct, frozen=True):
-    """What merging does with one file. `path` is where it goes, `beside` a free place next to that. `lost`
-    and `live` are the bytes on both sides, `union` those with every line of both (None: cannot be made).
-    `why`: the rule that a name breaks.
+    """The effect of merging on one file.
+
+    `path` is where it goes, `beside` a free place next to that. `lost` and `live` are the bytes on both
+    sides, `union` those with every line of both (None: cannot be made). `why`: the rule that a name breaks.
     """
 
     rel: str

@@ -63,7 +63,7 @@ def remembered_file(profile: Profile) -> Path:
 
 
 def read_remembered(profile: Profile) -> Remembered:
-    """The state of the last window; the default for every field that is missing or invalid."""
+    """Read the state of the last window, with defaults for fields that are missing or invalid."""
     try:
         stored: Any = json.loads(read_regular(remembered_file(profile), _LARGEST))
     except (OSError, ValueError, RecursionError):

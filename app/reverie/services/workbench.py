@@ -117,7 +117,7 @@ class Workbench(HomeServices):
         )
 
     def contents(self) -> HomeInfo:
-        """What the home lists now. Raises `Unavailable` when it vanished or another one is in its place."""
+        """List the home. Raises `Unavailable` when it vanished or another one is in its place."""
         self.parts.require_same_home()
         home = self.parts.home
         contents = home.contents()
@@ -154,7 +154,7 @@ class Workbench(HomeServices):
         dirty: Collection[Path] | None = None,
         names_only: bool = False,
     ) -> MemoryView:
-        """The three trees.
+        """Read the three trees.
 
         With `previous` and `dirty` only what changed is read again; `names_only` is the quick first look,
         without descriptions, sizes and pins.
@@ -171,11 +171,14 @@ class Workbench(HomeServices):
         return MemoryView(context, scopes, companions, self._unseen_in(scopes), self._refusals(scopes))
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """A person has read `refusal` and has Reverie write anyway, as long as exactly this is found."""
+        """Allow writing although a check refused it, after a person has read `refusal`.
+
+        The permission holds as long as exactly this is found.
+        """
         self.parts.write_guard.permit([refusal])
 
     def status(self, context: ScopeContext) -> StatusView:
-        """The footer: what the sidecar says, never what a run returned."""
+        """Return the footer of a context, read from the sidecar and never from what a run returned."""
         from reverie.services.run_views import status_view
 
         return status_view(self.parts, context, self._paid)
@@ -185,7 +188,7 @@ class Workbench(HomeServices):
         return self._edits.read(context, path)
 
     def read_companion(self, companion: Companion) -> FileText:
-        """A companion as an editor shows it."""
+        """Read a companion for an editor."""
         return self._companions.read(companion)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
@@ -200,11 +203,11 @@ class Workbench(HomeServices):
         return self._edits.save(context, path, content, expected_sha256)
 
     def templates(self) -> tuple[Template, ...]:
-        """What a new memory may begin with."""
+        """Return the templates for new memories."""
         return all_templates(self.parts.profile.config / "templates")
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """A new memory: the text of a template, filled in, with a description unless that is empty.
+        """Create a memory from the text of a template, with a description unless that is empty.
 
         Raises `Conflict` where a file is there.
         """
@@ -301,7 +304,7 @@ class Workbench(HomeServices):
             self._mark_started()
 
     def _mark_started(self) -> None:
-        """The history has what changed while nobody looked."""
+        """Note that the history has everything that changed while nobody was watching."""
         self._seen.start()
         self._history_started.set()
 
@@ -311,8 +314,10 @@ class Workbench(HomeServices):
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Bring what was seen changing into the history, and note or put back pins and use that the agent
-        overwrote; while something is `pending`, call `keep_usage` a second later.
+        """Bring changes that were seen into the history.
+
+        Pins and usage that the agent overwrote are noted or put back; while something is `pending`, call
+        `keep_usage` a second later.
         """
         history = self.parts.snapshots.history
         head = history.head()
@@ -329,7 +334,10 @@ class Workbench(HomeServices):
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
-        """The writes of the last seconds that these changes overwrote. Their texts are kept as drafts."""
+        """Return the writes of the last seconds that these changes overwrote.
+
+        Their texts are kept as drafts.
+        """
         return self.parts.saves.check(None if changes.rescan else changes.paths)
 
     def mark_opened(self, context: ScopeContext) -> None:
@@ -365,13 +373,13 @@ class Workbench(HomeServices):
         return result
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
-        """Runs of this home, newest first."""
+        """Return the runs of this home, newest first; at most `limit`, None: all."""
         from reverie.services.run_views import run_summary
 
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def review(self, run_id: str) -> ReviewView:
-        """A run to look through, group by group; any run, also one that cannot be applied (any more)."""
+        """Build the review of any run, group by group, also of one that cannot be applied (any more)."""
         return self.reviews.review(run_id)
 
     def apply_review(
@@ -394,7 +402,7 @@ class Workbench(HomeServices):
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
-        """A watcher over this home and its runs, not started."""
+        """Create a watcher of this home and its runs, not started."""
         watch = self.parts.settings.watch
         watcher = Watcher(
             deliver,
@@ -454,9 +462,9 @@ class Workbench(HomeServices):
         return self.unseen_in(roots)
 
     def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
-        """What someone else did to the memories in these roots, by key, since a person last saw them.
+        """Return the changes by others to the memories in these roots since a person last saw them, by path.
 
-        Reads what it has not asked for before from the history.
+        The history is read only for what was not asked before.
         """
         found = self._seen.unseen(roots).items()
         return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}
