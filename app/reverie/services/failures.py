@@ -230,7 +230,10 @@ class FailuresView:
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
-        """The anti-patterns behind `priors`; of those that say the same only the ones that are told."""
+        """Return the anti-patterns behind `priors`.
+
+        Of several that say the same, only the one that the agent is told.
+        """
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:

@@ -155,7 +155,10 @@ def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]
 
 
 def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
-    """The two lines of a pair; nothing is paired by a mark of a single line."""
+    """Return the two lines of a pair.
+
+    Empty for a finding about a single line, which is never joined to another.
+    """
     pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
     return [(path, line) for path, line in pair if line]
 

@@ -350,7 +350,10 @@ class Models(ModelServices):
         )
 
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
-        """What would leave this machine, if nobody has agreed to this destination yet; else None."""
+        """Return what would be sent to a destination that nobody has agreed to.
+
+        None if no consent is needed.
+        """
         from reverie.jobs.consolidate.overlay import DreamOverlay
         from reverie.llm.vault import Vault
 

@@ -813,7 +813,10 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """The hunks of which nothing is left in the file, None for all of it."""
+        """Return the hunks of which nothing is left in the file.
+
+        None if nothing is left of the whole change.
+        """
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()

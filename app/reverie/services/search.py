@@ -431,7 +431,10 @@ class SearchService:
     def _of_projects(
         self, index: FileCatalogue, wanted: Sequence[str], shelves: list[tuple[str, _Shelf]]
     ) -> tuple[set[tuple[str, str]], set[int]]:
-        """The roots of the projects with one of `wanted` in their path, and the rows of their companions."""
+        """Find the projects with one of `wanted` in their path.
+
+        Returns their roots, and the rows of their companions.
+        """
         roots, beside = set[tuple[str, str]](), set[int]()
         for home_id, shelf in shelves:
             for key, place in self._placed(shelf).items():

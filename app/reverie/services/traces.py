@@ -1,9 +1,9 @@
-"""The traces of a home: what the agent's memory writer left in it, and what Reverie's own runs left in its
-data directory.
+"""The traces of a home: dumps of the agent's memory writer, and traces of Reverie's own runs.
 
-A list is made of names first (`entries`), newest first; a line of it (`row`) reads one file within bounds, so
-that a list of many large dumps begins at once. What was read is kept as long as the file is the same. A run
-of Reverie that also left a dump in the home is one line: its own trace, which says more.
+The dumps are in the home, the traces in Reverie's data directory. A list is made of names first (`entries`),
+newest first; a line of it (`row`) reads one file within bounds, so that a list of many large dumps begins at
+once. What was read is kept as long as the file is the same. A run of Reverie that also left a dump in the
+home is one line: its own trace, which says more.
 
 What is shown of a trace is a value of bounded size (`TraceDetail`). Its document may be as large as it likes:
 that stays here, and its parts are asked for.
