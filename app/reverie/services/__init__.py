@@ -88,7 +88,7 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
     def change_log() -> type[ChangeLogService]:
-        """Every change set of this home."""
+        """Load the service that lists every change set of this home."""
         from reverie.services import run_views as module
 
         return module.ChangeLogService
@@ -123,14 +123,14 @@ class HomeServices:
 
     @service
     def noting() -> type[SessionNotesService]:
-        """Session notes of this home."""
+        """Load the service that shows and updates session notes of this home."""
         from reverie.services import background as module
 
         return module.SessionNotesService
 
     @service
     def duplicates() -> type[DuplicateService]:
-        """Memories of this home with the same content."""
+        """Load the service that finds memories of this home with the same content."""
         from reverie.services import duplicates as module
 
         return module.DuplicateService
@@ -158,7 +158,7 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: _claim_service(home, kind))
     def claims() -> type[ClaimService]:
-        """Whether what the memories say of their project is still true."""
+        """Load the service that checks statements of the memories about their project."""
         from reverie.services import claims as module
 
         return module.ClaimService
@@ -172,7 +172,7 @@ class HomeServices:
 
     @service
     def models() -> type[Models]:
-        """Engines, consent and keys of this home."""
+        """Load the service for engines, consent and keys of this home."""
         from reverie.services import models as module
 
         return module.Models
@@ -186,7 +186,10 @@ class HomeServices:
 
     @service
     def records() -> type[RecordEdits]:
-        """Edits the records of this home. Raises `Unavailable` where the agent keeps none."""
+        """Load the service that edits the records of this home.
+
+        Building it raises `Unavailable` where the agent keeps none.
+        """
         from reverie.services import failures as module
 
         return module.RecordEdits
@@ -217,14 +220,14 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home._current_text))
     def drafts() -> type[DraftService]:
-        """Text that was typed and not saved."""
+        """Load the service that keeps text that was typed and not saved."""
         from reverie.services import drafts as module
 
         return module.DraftService
 
     @service
     def reviews() -> type[ReviewService]:
-        """Reviews of the runs of this home."""
+        """Load the service that shows and applies reviews of the runs of this home."""
         from reverie.services import run_views as module
 
         return module.ReviewService

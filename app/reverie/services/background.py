@@ -228,7 +228,7 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """State, size, problems and what stands between now and the next update.
+        """Return state, size and problems of the notes, and what holds back the next update.
 
         Reads the transcript the first time (a second for 100 MB), later only what is new. Raises `UserError`.
         """
@@ -375,7 +375,7 @@ class ExtractionService:
         return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
-        """Where extraction stands, for one directory or for all. Reads beginnings of rollouts."""
+        """Return the state of extraction, for one directory or for all. Reads beginnings of rollouts."""
         found = self._service().status(self._request(project_path))
         choice = self.choose(before_consent=True)
         held = found.holder
@@ -391,7 +391,7 @@ class ExtractionService:
         )
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Every thread that was looked at, chosen ones first."""
+        """Return every thread that was considered, chosen ones first."""
         found = self._service().plan(self._request(project_path))
         chosen = tuple(_candidate(each) for each in found.chosen)
         return chosen + tuple(

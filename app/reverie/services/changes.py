@@ -102,7 +102,7 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
 
 
 def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -> Undo:
-    """Several changes as the one that they are to whoever made them."""
+    """Join several changes into the single one that they are for the person who made them."""
     first, count = done[0], sum(undo.count for undo in done)
     if len(done) == 1:
         return first
@@ -311,7 +311,9 @@ class ChangeSet:
             raise _not_taken_back(plan.conflicts)
 
     def settle(self) -> None:
-        """As the function of that name.
+        """Recover from a killed change; see the function `settle` of this module.
+
+        Costs one look at the disk where there is nothing to recover.
 
         Where another process is in the middle of a change, that one is at work on it.
         """
@@ -388,7 +390,7 @@ class ChangeSet:
                 )
 
     def _keep(self, planned: Sequence[FileChange]) -> str:
-        """Bring what stands there into the history; the commit that holds it."""
+        """Bring the present files into the history; return the commit that has them."""
         self._observe(planned)
         history = self._parts.snapshots.history
         commit = history.head() or ""
@@ -540,7 +542,10 @@ class ChangeSet:
             _log.warning("the journal of a change by hand stays: %s", error)
 
     def _forget_mark(self) -> None:
-        """Not durably: the next journal's directory entry is, and this comes before it."""
+        """Remove the mark.
+
+        Not durably: the directory entry of the next journal is written durably, and this comes before it.
+        """
         try:
             (self._directory / "applied").unlink(missing_ok=True)
         except OSError as error:
@@ -549,7 +554,7 @@ class ChangeSet:
 
     @contextlib.contextmanager
     def _alone(self, timeout_s: float = 10.0) -> Iterator[None]:
-        """One change of several files at a time, and no recovery meanwhile."""
+        """Hold the lock that admits one change of several files at a time, and no recovery meanwhile."""
         self._parts.profile.ensure(self._directory)
         with file_lock(self._parts.profile.locks, self._directory, timeout_s=timeout_s):
             yield

@@ -1,4 +1,4 @@
-"""What the memories of a home say of their project, checked against its repository; and the fixes.
+"""The claims of a home's memories about their project, checked against its repository; and fixes.
 
 The repository is read in a process of its own, one a project, which is kept, so that after a commit only what
 is new is read (`claims.apart`). One that does not answer is reported so, and not asked again for `AGAIN_S`.
@@ -59,11 +59,14 @@ class _Project:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it did not answer lately."""
+        """Whether the repository failed to answer recently."""
         return time.monotonic() < self._not_before
 
     def look(self, check: Callable[[], None] = no_check) -> str:
-        """See where the repository stands now. Return why it cannot be read, as a sentence; empty: it can."""
+        """Read the present state of the repository.
+
+        Return why it cannot be read, as a sentence; empty: it can.
+        """
         if self.is_silent:
             return self._problem
         if not has_repository(self.path):
@@ -87,7 +90,7 @@ class _Project:
             return ClaimReport(problem=self._given_up(error))
 
     def end(self) -> None:
-        """End its process."""
+        """End the process that reads the repository."""
         self._claims.end()
 
     def _given_up(self, error: Unavailable) -> str:
@@ -279,7 +282,7 @@ class ClaimService:
     def _keep_times(
         self, context: ScopeContext, notes: Sequence[CheckedNote], stale: Iterable[CheckedClaim]
     ) -> None:
-        """Keep when the lines of stale claims were written, for the next start."""
+        """Store when the lines of stale claims were written, for the next start."""
         numbers = dict[str, set[int]]()
         for claim in stale:
             numbers.setdefault(claim.path, set()).add(claim.line)
@@ -305,7 +308,7 @@ class ClaimService:
             _log.warning("When lines were written could not be kept: %s", error)
 
     def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:
-        """When each line came into a memory, as far as is known."""
+        """Return when each line came into a memory, as far as is known."""
         timeline = self._timeline()
         try:
             view = timeline.blame(timeline.target(context, path))

@@ -58,7 +58,7 @@ class RunsByHand:
     def consolidate(
         self, context: ScopeContext, trigger: Trigger, engine: str, dry_run: bool, *, cancel: threading.Event
     ) -> tuple[RunResult, str, Lost]:
-        """One dream, and who did the thinking."""
+        """Run one consolidation; return its result and the engine that ran."""
         parts = self._parts
         if not dry_run:
             keep_usage(parts)
@@ -96,18 +96,21 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """One run of the memory writer."""
+        """Run the memory writer once."""
         keep_usage(self._parts)
         outcome = open_writer(self._parts, cancel, by_hand=True).run_now(workspace_id, force)
         return outcome, self._lost()
 
     def notes(self, session_id: str, force: bool, *, cancel: threading.Event) -> tuple[NotesOutcome, Lost]:
-        """One update of the notes of a session."""
+        """Update the notes of a session once."""
         outcome = open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
         return outcome, self._lost()
 
     def extract_plan(self, project_path: str | None) -> tuple[tuple[ExtractCandidate, ...], bool]:
-        """Which threads `extract` would take, and whether its results become notes; changes nothing."""
+        """Return the threads that `extract` would read, and whether its results become notes.
+
+        Changes nothing.
+        """
         service = ExtractionService(self._parts)
         return service.candidates(project_path), service.to_notes
 
@@ -129,7 +132,7 @@ class RunsByHand:
     def revert(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[RunResult, tuple[str, ...], Lost]:
-        """Take a run back, or these files and hunks of it; and what came back as well."""
+        """Take a run back, or these files and hunks of it; return also what came back."""
         keep_usage(self._parts)
         if not paths:
             return self._parts.reverter.revert(run_id), (), self._lost()
@@ -157,7 +160,7 @@ class ShownTrees(Struct, frozen=True):
 
 
 class ShownStatus(Struct, frozen=True):
-    """How the consolidations of a context stand."""
+    """The state of the consolidations of a context."""
 
     status: Status
     agent: tuple[StatusLine, ...]
@@ -175,7 +178,7 @@ class ShownRuns(Struct, frozen=True):
 
 
 class ShownChanges(Struct, frozen=True):
-    """What a run changed, or would have changed."""
+    """The files that a run changed, or would have changed."""
 
     files: tuple[ChangedFile, ...]
     taken_back: Parts
@@ -184,7 +187,10 @@ class ShownChanges(Struct, frozen=True):
 
 
 class CommandViews:
-    """The looks of the commands at one home. `view`: its three trees."""
+    """The views of one home that commands print, in their own process or of a running engine.
+
+    `view`: its three trees.
+    """
 
     def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:
         self._parts = parts
@@ -201,14 +207,14 @@ class CommandViews:
         return ShownTrees(nodes, parts.usage.problem())
 
     def status(self, context: ScopeContext, now: int) -> ShownStatus:
-        """When each scope was consolidated last, and how that ended, as of `now`."""
+        """Return when each scope was consolidated last, and how that ended, as of `now`."""
         parts = self._parts
         agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
         without = tuple(scope for scope in Scope if self._never_has(context, scope))
         return ShownStatus(status_of(parts.coverage.load(), context, now=now), agent, without)
 
     def runs(self, limit: int | None) -> ShownRuns:
-        """At most `limit` runs."""
+        """Return at most `limit` runs."""
         store = self._parts.runs
         return ShownRuns(store.all(limit=limit), store.problems)
 
@@ -223,7 +229,7 @@ class CommandViews:
         return tuple(TraceService(self._parts).rows())
 
     def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
-        """One trace, and its whole document. Raises `StoreError` (reason "missing")."""
+        """Return one trace and its whole document. Raises `StoreError` (reason "missing")."""
         service = TraceService(self._parts)
         detail = service.open(trace_id)
         return detail, service.document(str(detail.row.path))
@@ -240,7 +246,7 @@ class CommandViews:
 
 
 def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Say of each file in a scope's tree that is not for editing what it is (`rule`), and why (`ruleReason`).
+    """Mark each file in a scope's tree that is not for editing with its `rule` and `ruleReason`.
 
     `rule_of` is asked by the name below the scope's root.
     """

@@ -64,7 +64,7 @@ _log = logging.getLogger("reverie.services")
 
 
 class HomeKey(Struct, frozen=True):
-    """Which home: the agent's directory and Reverie's id for it."""
+    """The identity of a home: the agent's directory and Reverie's id for it."""
 
     home: Home
     home_id: str
@@ -196,7 +196,7 @@ class HomeContainer:
         )
 
     def report(self, event: str, text: str, level: str = "info", workspace_id: str | None = None) -> None:
-        """Tell Activity what happened in this home."""
+        """Record an event of this home in Activity."""
         home = str(self.home.root)
         self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)
 
@@ -255,7 +255,7 @@ class HomeContainer:
 
     @cached_property
     def run_dependencies(self) -> RunDependencies:
-        """What the memory writer and session notes of this home work on."""
+        """The dependencies of the memory writer and session notes of this home."""
         from reverie.jobs.consolidate.run import dream_lease_name
         from reverie.runs.run import RunDependencies
 
@@ -277,7 +277,7 @@ class HomeContainer:
 
     @cached_property
     def dream_dependencies(self) -> DreamDependencies:
-        """What dreams, harvests and applied reviews of this home work on."""
+        """The dependencies of consolidations, harvests and applied reviews of this home."""
         from reverie.jobs.consolidate.run import DreamDependencies
 
         run = self.run_dependencies
@@ -293,7 +293,7 @@ class HomeContainer:
 
     @cached_property
     def noticed(self) -> NoticedLog:
-        """What models noticed and left to a person."""
+        """The pairs of statements that models noticed and left to a person."""
         from reverie.jobs.consolidate.overlay import NoticedLog
 
         return NoticedLog(lambda: self.own_sidecar("noticed.json"))
@@ -450,7 +450,7 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Per root key of projects and workspaces a context that shows it; later ones count more.
+    """Map each root key of projects and workspaces to a context that shows it; later ones count more.
 
     A project is best seen from its first workspace.
     """
@@ -470,7 +470,10 @@ def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tup
 
 
 class Contexts:
-    """The contexts of one home as it lists them now."""
+    """The contexts of one home as it lists them now, found by the roots that they show.
+
+    They are for whatever was found by its root and not by a selection.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -487,7 +490,7 @@ class Contexts:
                 self._names[parts.home.scope_root(context, Scope.PROJECT).key] = project.name
 
     def owner(self, key: str) -> str:
-        """How people call what a root belongs to; its key where nothing is known of it."""
+        """Return the name of the project or workspace that a root belongs to; its key if that is unknown."""
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
@@ -531,7 +534,7 @@ class Contexts:
 
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
-        """The stores that nothing points at, which the home itself has to look for."""
+        """Return the stores that nothing points at, which the home itself has to find."""
         orphans = self._parts.home.orphans
         return {
             store.root.key: store.context

@@ -63,7 +63,7 @@ _MOST = 5_000
 
 
 class DraftHome(Protocol):
-    """What drafts need of an open home."""
+    """The parts of an open home that drafts need."""
 
     @property
     def home(self) -> Home: ...
@@ -78,11 +78,11 @@ class DraftHome(Protocol):
 
 
 class DraftClient(Protocol):
-    """Who types: a client of the engine."""
+    """The client of the engine that types a draft."""
 
     @property
     def pid(self) -> int:
-        """Its process; while that runs, what it typed is not offered to others."""
+        """The process of the client; while it runs, its drafts are not offered to others."""
 
 
 CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
@@ -90,12 +90,12 @@ CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
 
 
 def drafts_directory(profile: Profile, home_id: str) -> Path:
-    """Where the drafts of a home lie."""
+    """Return the directory of the drafts of a home."""
     return profile.state / "drafts" / home_id
 
 
 def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
-    """Write a draft, durably. Its file name."""
+    """Write a draft, durably; return its file name."""
     name = draft_name(draft.store, draft.rel, instance)
     ensure_private(directory)
     atomic_write(directory / name, _document(draft, owner), mode=0o600)
@@ -121,7 +121,7 @@ class DraftService:
         replaces: Collection[str] = (),
         client: DraftClient | None = None,
     ) -> str:
-        """Write a draft, durably, then remove those it replaces. Its file name."""
+        """Write a draft, durably, then remove those it replaces; return its file name."""
         name = write_draft(self._directory, draft, instance, _process_of(client))
         self.drop([old for old in replaces if old != name])
         return name
@@ -138,7 +138,7 @@ class DraftService:
                 raise user_error_from_os(error, "A draft was not removed.") from error
 
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
-        """Every draft whose window is gone."""
+        """Return every draft whose window is gone."""
         own = _process_of(client)
         offers: list[Offer] = []
         damaged: list[Path] = []
@@ -160,7 +160,7 @@ class DraftService:
         return Offers(tuple(offers), tuple(damaged))
 
     def offer(self, name: str) -> Offer | None:
-        """One draft beside its file; None where the draft is gone or its text is in the file."""
+        """Return one draft beside its file; None where the draft is gone or its text is in the file."""
         try:
             found = self._read(name)
         except ValueError:
@@ -301,7 +301,10 @@ class _WatchedWrite(Struct, frozen=True):
 
 
 class SaveWatch:
-    """What Reverie wrote into one home in the last seconds. `now`: seconds that only grow."""
+    """The writes of Reverie into one home in the last seconds.
+
+    `now`: a clock in seconds that never goes back.
+    """
 
     def __init__(self, home: DraftHome, *, now: Callable[[], float] = time.monotonic) -> None:
         self._home = home
@@ -372,7 +375,7 @@ class SaveWatch:
         return tuple(lost)
 
     def settle(self) -> tuple[LostSave, ...]:
-        """As `check`; where an agent is at work, after a moment in which it may still overwrite something."""
+        """Return what `check` does, waiting a moment where an agent is at work and may still overwrite."""
         lost = list(self.check())
         with self._lock:
             newest = max((write.until for write in self._writes.values()), default=None)
@@ -433,7 +436,7 @@ class SaveWatch:
         return True
 
     def _agent_is_at_work(self) -> bool:
-        """Whether a transcript of the home grew in the last seconds."""
+        """Return whether a transcript of the home grew in the last seconds."""
         sessions = self._home.home.sessions
         try:
             places = () if sessions is None else sessions.sessions_in_use()
@@ -465,7 +468,7 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
 
 def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
-    """Whether the file has what the draft has: it merges without a trace, or its saved lines are there."""
+    """Return whether the file contains the draft: it merges without a trace, or its saved lines are there."""
     texts = (draft.base, draft.content, disk.content)
     base, text, now = ((each or "").encode("utf-8", "surrogatepass") for each in texts)
     if text == now:
@@ -485,7 +488,7 @@ def _lines(home: Home, content: bytes | None) -> Counter[str]:
 
 
 def _content(path: Path) -> tuple[bool, bytes | None]:
-    """Whether the file could be looked at, and its bytes; None for no file."""
+    """Return whether the file could be read, and its bytes; None for no file."""
     try:
         return True, read_regular(path, _MOST_BYTES, follow=False)
     except FileNotFoundError:

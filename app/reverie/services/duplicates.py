@@ -117,7 +117,7 @@ class _Link(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """One search over notes that are in memory."""
+    """One search over notes that are in memory; it touches no disk."""
 
     def __init__(
         self, notes: list[ReadNote], progress: Callable[[DuplicateProgress], None], check: Callable[[], None]
@@ -131,7 +131,7 @@ class DuplicateFinder:
         self._said: dict[int, frozenset[str]] = {}
 
     def groups(self) -> Iterator[DuplicateGroup]:
-        """All groups: the surest kind first, then the most alike."""
+        """Return all groups: the surest kind first, then the most alike."""
         same = self._same_bodies()
         # One speaks for all that are equal to it.
         speakers = [members[0] for members in same]
@@ -181,7 +181,7 @@ class DuplicateFinder:
         return [(pair.first, pair.second) for pair in found]
 
     def _joined(self, same: Sequence[Sequence[int]], near: Sequence[_Link]) -> Iterator[DuplicateGroup]:
-        """Equal notes, and those that near links tie together."""
+        """Yield groups of equal notes, and of those that near links tie together."""
         of = {members[0]: list(members) for members in same}
         above: dict[int, int] = {}
 

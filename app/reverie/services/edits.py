@@ -1,10 +1,10 @@
-"""What a person does to memories by hand: save, delete, rename, pin, and taking it back.
+"""Edits of memories by hand: save, delete, rename, pin, and taking them back.
 
 Everything goes through the store; the history holds the state before (the store's effects see to it) and
 after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
 
-Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing
-changed; what goes wrong once a change is made is a warning beside its result.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong once a
+change is made is a warning beside its result.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class UserEdits:
         return replace(text, read_only=rule.sentence)
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a whole file; it as it is then.
+        """Write a whole file; return it as it is then.
 
         `expected_sha256`: the hash it was edited from, None for a new one; `Conflict` where the disk has
         another.
@@ -156,7 +156,7 @@ class UserEdits:
     def as_one(
         self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."
     ) -> Undo:
-        """Several changes that a person asked for as one: one `Undo`, told by `sentence`.
+        """Join several changes that a person asked for at once into one `Undo`, described by `sentence`.
 
         If one fails, those before it are taken back and its error is raised.
         """
@@ -209,7 +209,7 @@ class UserEdits:
         )
 
     def undo(self, undo: Undo) -> str:
-        """Take a change by hand back, newest step first; a sentence on it.
+        """Take a change by hand back, newest step first; return a sentence on it.
 
         Raises `Conflict` when something else stands in its place by now; what was changed since is left then.
         One step that cannot be taken back does not keep the others; what is back already is passed over when
@@ -233,7 +233,7 @@ class UserEdits:
         step: FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange,
         warnings: list[str],
     ) -> None:
-        """`warnings` gets what went wrong once it was taken back."""
+        """Take one step back. `warnings` gets what went wrong after that."""
         if isinstance(step, FilesChanged):
             self._changes.take_back(step, warnings)
         elif isinstance(step, Renamed):
@@ -341,7 +341,10 @@ _TOO_LARGE = f"This file is larger than {_MOST_BYTES >> 20} MiB; its beginning i
 
 
 class CompanionFiles:
-    """The companions of one home."""
+    """The companions of one home: files that the agent loads beside its memories.
+
+    A person sees and edits them; a consolidation never touches them.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -428,7 +431,7 @@ class CompanionFiles:
         warnings += [warning] if warning else []
 
     def _remove(self, companion: Companion, expected: str | None, warnings: list[str]) -> None:
-        """Compare-and-swap with nothing; `warnings` gets what went wrong after it."""
+        """Delete a companion if it is as expected. `warnings` gets what went wrong after it."""
         files, rel = self._place(companion)
 
         def compare(_taken: object, content: bytes | None) -> None:
@@ -483,7 +486,7 @@ class CompanionFiles:
         return commit, " ".join(warnings)
 
     def _note(self, path: Path, warnings: list[str]) -> None:
-        """Note a change that is made by now in the history; if that fails, the next snapshot takes it in."""
+        """Note in the history a change that was made; if that fails, the next snapshot takes it in."""
         try:
             self._parts.snapshots.record_companion(path, actor="user", source="by hand")
         except UserError as error:
@@ -587,7 +590,7 @@ def _encoded(companion: Companion, content: str) -> bytes:
 
 
 class Moves:
-    """Moves within one home."""
+    """Moves of memories and folders within one home: between folders, and between scopes of one context."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -634,7 +637,10 @@ class Moves:
 
 
 def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-    """Every file that moves with `old`, and where to; `emptied` gets the folders, deepest first."""
+    """Map every file that moves with `old` to its new path.
+
+    `emptied` gets the folders, deepest first.
+    """
     path, root, files = store.resolve(lenient_path(old))
     entry = files.entry(path.rel)
     if entry is None:
@@ -674,7 +680,10 @@ def _same_root(store: MemoryStore, old: str, new: str) -> bool:
 
 
 def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
-    """Write a new note; its memory path. Its name is made of the time and the first line."""
+    """Write a new note to the agent, in the place that it looks into itself (`Home.note_path`).
+
+    Returns its memory path. Its name is made of the time and the first line.
+    """
     words = text.strip()
     if not words:
         raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
@@ -706,7 +715,10 @@ _MOST_NAME = 60
 
 
 def all_templates(own: Path) -> tuple[Template, ...]:
-    """Ours by scope and name, then those in the directory `own`, which need not exist."""
+    """Return Reverie's templates by scope and name, then a person's own from the directory `own`.
+
+    `own` need not exist.
+    """
     ours = [
         Template(file.stem, file.read_text(encoding="utf-8"), scope)
         for scope in Scope
@@ -722,7 +734,7 @@ def filled(text: str, path: str, now_ms: int) -> str:
 
 
 def title_of(path: str) -> str:
-    """`deploy-notes.md` -> `Deploy notes`."""
+    """Return the title for a file name: `deploy-notes.md` -> `Deploy notes`."""
     name = path.rpartition("/")[2].removesuffix(SUFFIX)
     words = " ".join(name.replace("_", " ").replace("-", " ").split()) or name
     return words[:1].upper() + words[1:]

@@ -1,4 +1,4 @@
-"""What a loki-mode project learned from failures: lessons, anti-patterns, crashes; edits of its records.
+"""Lessons from failures of a loki-mode project: lessons, anti-patterns, crashes; edits of its records.
 
 An edit names what the user saw and is made under the store's own lock beside the file, so that the agent and
 Reverie wait for each other, and by compare-and-swap, for writers that take no lock. The history has the file
@@ -63,7 +63,7 @@ from reverie.values import Struct, replace
 
 
 class RecordEdits:
-    """The records of one home."""
+    """The records of one home: edits of a field, or merged patterns, and undoing each."""
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
@@ -77,7 +77,7 @@ class RecordEdits:
         return patterns_of(parsed(self._files.read(rel), rel))
 
     def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
-        """Make a change; what takes it back.
+        """Make a change; return the one that takes it back.
 
         `warnings` gets what went wrong once it was made. Raises `Conflict` where what it expects is not
         there.
@@ -99,7 +99,7 @@ class RecordEdits:
         return taking_back(change, document)
 
     def apply(self, change: RecordChange) -> Undo:
-        """`change` as a hand edit like any other. Raises `Conflict`."""
+        """Make `change` as a hand edit like any other. Raises `Conflict`."""
         warnings: list[str] = []
         back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
@@ -170,7 +170,7 @@ _PATTERNS = "semantic/patterns.json"
 
 
 class LessonView(Struct, frozen=True):
-    """A lesson and where it stands. `rel`: its episode below the memory root, with `/`."""
+    """A lesson and its place. `rel`: its episode below the memory root, with `/`."""
 
     lesson: Lesson
     state: LessonState
@@ -185,17 +185,17 @@ class Repeated(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What the first of them says."""
+        """The text of the first of them."""
         return text_of(self.records[0].get("pattern"))
 
     @property
     def change(self) -> PatternsChange:
-        """What merging them would do: `after` holds the one that stays."""
+        """The change that merges them: `after` holds the one that stays."""
         return merged(self.rel, self.records)
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
-    """Patterns as Markdown, one below the other, without the headings of the store."""
+    """Render patterns as Markdown, one below the other, without the headings of the store."""
     told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
     return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
@@ -280,7 +280,7 @@ class FailureService:
         self._env = env
 
     def look(self) -> FailuresView:
-        """Read all of it."""
+        """Read all lessons, anti-patterns and crashes of the home."""
         home, problems, now = self._home, list[str](), self._parts.clock()
         transcripts = self._parts.home.transcripts
         on = is_on(self._env)
@@ -321,7 +321,7 @@ class FailureService:
         )
 
     def resolve(self, view: LessonView, text: str) -> Undo:
-        """Write what came of an error. Raises `Conflict` where the error is not there as it was seen."""
+        """Write the resolution of an error. Raises `Conflict` where the error is not there as it was seen."""
         lesson = view.lesson
         record = read_object(self._home.memory / view.rel, []) or {}
         seen = (lesson.type, lesson.message, lesson.resolution, lesson.index)
@@ -336,7 +336,7 @@ class FailureService:
         return self._records.apply(resolution(view.rel, lesson.index, error, text))
 
     def merge(self, group: Repeated) -> Undo:
-        """Make one of anti-patterns that say the same. Raises `Conflict` where one is not as it was seen."""
+        """Merge anti-patterns that say the same. Raises `Conflict` where one is not as it was seen."""
         return self._records.apply(group.change)
 
 
@@ -456,7 +456,7 @@ def _change_patterns(change: PatternsChange, listed: list[Any]) -> None:
 
 
 def _places(change: PatternsChange, listed: list[Any]) -> list[int]:
-    """Where each of `before` stands. Raises `Conflict`."""
+    """Return the position of each of `before`. Raises `Conflict`."""
     places: list[int] = []
     for record in change.before:
         found = (at for at, each in enumerate(listed) if at not in places and _same(each, record))
@@ -486,7 +486,7 @@ def _inside(value: Any, step: str | int) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON; Python's == takes 1 for true."""
+    """Return whether two values are the same JSON; Python's == takes 1 for true."""
     if one is _ABSENT or other is _ABSENT:
         return one is other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -74,7 +74,7 @@ _MOST_DISMISSED = 5_000
 
 
 class MemoryFinding(Struct, frozen=True):
-    """One thing that is worth a look."""
+    """One finding that a person should review."""
 
     kind: FindingKind
     paths: tuple[str, ...]
@@ -98,7 +98,7 @@ class MemoryFinding(Struct, frozen=True):
 
 
 class FindingReport(Struct, frozen=True):
-    """What was found, the most useful first; those of one matter follow each other."""
+    """The findings, the most useful first; those of one matter follow each other."""
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
@@ -173,7 +173,7 @@ def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterato
 def _noticed_by_models(
     notes: Sequence[RelatedNote], pairs: Iterable[NoticedPair], known: Sequence[MemoryFinding]
 ) -> Iterator[MemoryFinding]:
-    """Those whose lines stand as they were quoted, and that rules have not found by themselves."""
+    """Yield findings of models whose lines are still as quoted and which rules have not found themselves."""
     texts = {note.path: note.text for note in notes}
     alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}
     told = {(frozenset(each.paths), frozenset(each.lines)) for each in known}
@@ -214,7 +214,10 @@ class FindingService:
         noticed: Callable[[ScopeContext], Sequence[NoticedPair]],
         caps: Caps,
     ) -> None:
-        """`view`: the names of the memories of a context; `noticed`: what models noticed in them."""
+        """Connect the service to a home.
+
+        `view`: the names of the memories of a context; `noticed`: what models noticed in them.
+        """
         self._view = view
         self._claims = claims
         self._dismissed = dismissed
@@ -233,16 +236,16 @@ class FindingService:
         return FindingReport(tuple(kept), len(notes), len(dismissed))
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
-        """Those that nobody dismissed."""
+        """Return the findings that nobody has dismissed."""
         hidden = self._dismissed_ids()
         return [each for each in findings if each.id not in hidden]
 
     def dismiss(self, ids: tuple[str, ...]) -> None:
-        """Never show these again. Raises `UserError` where that cannot be kept."""
+        """Never show these findings again. Raises `UserError` where that cannot be stored."""
         self._change({*self._dismissed_ids(), *ids}, ids)
 
     def restore(self, ids: tuple[str, ...] = ()) -> None:
-        """Show these again; without any, all."""
+        """Show these findings again; without any, all."""
         self._change(self._dismissed_ids() - set(ids) if ids else set(), ())
 
     def _dismissed_ids(self) -> set[str]:

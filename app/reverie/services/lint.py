@@ -103,7 +103,7 @@ class LintService:
 
 
 class _RootFindings:
-    """What is known of the files of one root, by path. `unknown`: the files that are to be read."""
+    """The findings in the files of one root, by path. `unknown`: the files that are to be read."""
 
     def __init__(self) -> None:
         self.found: dict[str, tuple[LintFinding, ...]] = {}
@@ -111,7 +111,7 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Another listing; what changed, and what is `dirty`, is not known any more."""
+        """Update from a new listing; changed and `dirty` files become unknown."""
         changes = changes_between(self._files, listing.files)
         for file in changes.changed:
             index, is_there = position(self._files, file.rel)

@@ -54,7 +54,7 @@ _FIXES: Mapping[str, tuple[FixKind, ...]] = {
 
 
 class IndexCheck(Struct, frozen=True):
-    """An index as it stood. `path`: its memory path; `folder`: that of the files it is about."""
+    """The result of checking an index. `path`: its memory path; `folder`: that of the files it is about."""
 
     path: str
     folder: str
@@ -126,7 +126,7 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """One fix of the index. Raises `Conflict` where it changed since the look."""
+        """Make one fix of the index. Raises `Conflict` where it changed since the look."""
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
         data = files.read(parsed.rel)
@@ -176,7 +176,7 @@ class IndexService:
         )
 
     def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
-        """Do it, all or nothing. Raises `Conflict` where a file is not what the plan was made on."""
+        """Carry out a plan, all or nothing. Raises `Conflict` where a file is not as it was when planned."""
         return self._changes.apply(
             context,
             plan.changes,
@@ -189,7 +189,7 @@ class IndexService:
     def follow_rename(
         self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
-        """Make index and links follow a rename that was done file by file.
+        """Update index and links after a rename that was done file by file.
 
         A sentence for each text that changed meanwhile and was left.
         """
@@ -376,7 +376,7 @@ def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
 
 
 def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:
-    """Line by line: a renamed link changes lines, never how many there are."""
+    """Compare two texts line by line: a renamed link changes lines, never their number."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     return [
         ChangedLine(path, number, was.rstrip("\r"), becomes.rstrip("\r"))

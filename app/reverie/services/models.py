@@ -1,4 +1,4 @@
-"""Which model a home's dreams use, whether it may be asked, and what is to be said before it is.
+"""The models of a home's consolidations, the services that offer them, and the consent that they need.
 
 The engine is what a person named, else what the settings say, else (`auto`) the model that the agent itself
 would dream with, if its service can be reached with what is at hand, else the embedded rules. `auto` never
@@ -83,7 +83,7 @@ class ModelServices:
         self._given_keys = keys
 
     def services(self) -> tuple[ProviderInfo, ...]:
-        """Every service there is."""
+        """Return every service there is."""
         return self._catalogue.known()
 
     def variables(self) -> frozenset[str]:
@@ -91,7 +91,7 @@ class ModelServices:
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
-        """One model of one service. Raises `ProviderError`."""
+        """Return one model of one service. Raises `ProviderError`."""
         return self._catalogue.provider(name)
 
     def test(
@@ -133,7 +133,7 @@ class ModelServices:
         return asyncio.run(self._catalogue_with(providers, provider, key).models(provider))
 
     def set_key(self, provider: str, key: str) -> None:
-        """Keep the key of a service in the keyring."""
+        """Store the key of a service in the keyring."""
         self._keys.set(provider, key)
 
     def forget_key(self, provider: str) -> None:
@@ -181,10 +181,10 @@ class ModelServices:
 
 
 class ModelsWithoutHome(ModelServices):
-    """What can be said of models while nobody knows of which home."""
+    """The models that can be named while no home is known."""
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """Every service there is, and the engine that the settings name for any home."""
+        """Return every service there is, and the engine that the settings name for any home."""
         engine = self._settings().dream.engine
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
@@ -226,7 +226,7 @@ RULES, AUTO = "rules", "auto"
 
 
 class ModelChoice(Struct, frozen=True):
-    """An engine, and why it is this one."""
+    """An engine, and the reason why it was chosen."""
 
     engine: str
     reason: str
@@ -271,7 +271,7 @@ class Models(ModelServices):
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
 
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
-        """Return the engine for a wish, where the agent's files say `config`."""
+        """Return the engine for a wish; `config` is from the agent's files."""
         if requested != AUTO:
             return ModelChoice(requested, phrase("It was asked for."))
         setting = self._parts.settings.dream.engine
@@ -338,7 +338,7 @@ class Models(ModelServices):
         )
 
     def asking(self, name: str) -> ModelClient:
-        """How the model called `name` is asked; nothing is opened yet."""
+        """Return how to reach the model called `name`; nothing is opened yet."""
         from reverie.llm.client import ModelClient
         from reverie.llm.prices import cost_usd
 

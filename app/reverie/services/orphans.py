@@ -54,20 +54,20 @@ _MOST_REMEMBERED = 2_000
 
 
 class IdentityLog:
-    """What was seen of the projects of one home."""
+    """The repositories last seen in the projects of one home."""
 
     def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
         self._clock = clock
 
     def load(self) -> dict[str, Identity]:
-        """Project path -> the repository last seen there."""
+        """Return project path -> the repository last seen there."""
         raw = self._sidecar.read().data.get("projects")
         found = raw.items() if isinstance(raw, dict) else ()
         return {path: identity for path, entry in found if (identity := _identity(entry))}
 
     def remember(self, seen: Mapping[str, Identity]) -> None:
-        """Keep what is new; nothing is written where nothing is."""
+        """Store what is new; nothing is written if nothing is."""
         known = self.load()
         fresh = {
             path: identity for path, identity in seen.items() if identity and known.get(path) != identity
@@ -153,7 +153,7 @@ def _evidence(store: LostStore, identity: Identity | None, project: LiveProject)
 
 
 def _folded(name: str) -> str:
-    """Names are compared as people read them: without case and signs."""
+    """Fold a name for comparison as people read it: without case and signs."""
     return _NAME.sub("-", name.casefold())
 
 
@@ -166,7 +166,7 @@ _NOTE = ".md"
 
 
 class _Target(Struct, frozen=True):
-    """Where a merge goes."""
+    """The target of a merge."""
 
     context: ScopeContext
     scope: Scope
@@ -210,7 +210,7 @@ class OrphanService:
         return OrphansView(tuple(views), projects)
 
     def read(self, store: LostStore, rel: str) -> FileText:
-        """One file of a lost store, for reading only."""
+        """Read one file of a lost store, for showing only."""
         files = RootedDirectory(store.directory)
         entry = files.entry(rel)
         if entry is None or entry.kind != "file":
@@ -269,7 +269,7 @@ class OrphanService:
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
-        """Remove the files of a lost store; the history keeps them. What is hidden in it stays."""
+        """Remove the files of a lost store; the history keeps them. Hidden files in it stay."""
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
@@ -345,7 +345,7 @@ class OrphanService:
         known: Mapping[str, Identity],
         check: Callable[[], None],
     ) -> Identity | None:
-        """Identify the repository that a store belonged to: where that still is, and as it was last seen."""
+        """Identify the repository that a store belonged to: at its former path, or as last seen."""
         roots: set[str] = set()
         remotes: set[str] = set()
         for path in dict.fromkeys((*checkouts, store.former_path)):
@@ -426,7 +426,7 @@ class OrphanService:
         return _differing(replace(row, lost=lost, live=live), cap)
 
     def _pins(self, store: LostStore) -> frozenset[str]:
-        """Which of its files were pinned, by the sidecar's records of its former project."""
+        """Return the files of a store that were pinned, by the sidecar's records of its former project."""
         home, root = self._parts.home, store.root
         if root is not None and root.usage_prefix is None and store.former_path:
             former = home.context(project_path=store.former_path, project_given=True)
@@ -440,12 +440,15 @@ class OrphanService:
 
 
 def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
-    """Of a flat store, only the notes directly in it: what lies deeper is of the layout of today."""
+    """Return whether a file belongs to a store.
+
+    Of a flat store, only the notes directly in it do: what lies deeper is of the layout of today.
+    """
     return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
 
 
 def _name_problem(row: MergeRow) -> str | None:
-    """Why no memory can have this name."""
+    """Explain why no memory can have this name."""
     problem = rel_problem(row.rel)
     if problem is None and str(parse_memory_path(row.path)) != row.path:
         problem = "spaces at its end are not allowed"

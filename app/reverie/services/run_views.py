@@ -85,13 +85,13 @@ if TYPE_CHECKING:
 
 
 def month_start(now: int) -> int:
-    """UTC ms at the beginning of the month of `now`."""
+    """Return the beginning of the month of `now`, both in UTC ms."""
     moment = datetime.fromtimestamp(now / 1000, UTC)
     return int(datetime(moment.year, moment.month, 1, tzinfo=UTC).timestamp() * 1000)
 
 
 class PaidRun(Struct, frozen=True):
-    """What a run that asked a model cost, and whose it was."""
+    """The cost of a run that asked a model, and the context that it ran for."""
 
     started_at: int
     workspace_id: str | None
@@ -102,7 +102,7 @@ class PaidRun(Struct, frozen=True):
 
 
 def paid_run(record: RunRecord) -> PaidRun | None:
-    """None: it asked no model."""
+    """Return the cost of a run; None if it asked no model."""
     if not record.usage:
         return None
     tokens = record.usage.get("inputTokens", 0) + record.usage.get("outputTokens", 0)
@@ -260,7 +260,7 @@ def _row(
 
 
 def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
-    """Whether an operation changed a memory of this scope; a move between scopes is one of both."""
+    """Return whether an operation changed a memory of this scope; a move between scopes counts for both."""
     prefix = f"/memories/{scope.value}/"
     return any(str(op.get(name, "")).startswith(prefix) for name in ("path", "newPath"))
 
@@ -310,7 +310,7 @@ _Line = tuple[Literal[" ", "-", "+"], str]
 
 
 class ReviewService:
-    """Where the runs of one home are looked through."""
+    """The reviews of the runs of one home: a run group by group, and applying what a person chose."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -357,7 +357,7 @@ class ReviewService:
     def named_parts(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
-        """See `jobs.consolidate.review.named_parts`."""
+        """Return the parts of a run that names choose; see `jobs.consolidate.review.named_parts`."""
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         if not loaded.can_take_back:
@@ -388,7 +388,7 @@ class ReviewService:
 
 
 def review_group(group: ReviewedGroup) -> ReviewGroup:
-    """Give a group as it is shown."""
+    """Convert a group to its view."""
     files = tuple(_file(file) for file in group.files)
     merged = _merged(files) if group.kind == "merge" else {}
     return ReviewGroup(group.index, group.kind, group.reason, files, merged)
@@ -440,7 +440,7 @@ def _hunk(
 
 
 def line_marks(lines: Sequence[tuple[str, str]]) -> tuple[WordSpans, ...]:
-    """Find, by line of a hunk, the words that differ from the line in whose place it is."""
+    """Find, by line of a hunk, the words that differ from the line that it replaces."""
     removed = [number for number, (kind, _text) in enumerate(lines) if kind == "-"]
     added = [number for number, (kind, _text) in enumerate(lines) if kind == "+"]
     marks: list[WordSpans] = [()] * len(lines)
@@ -454,7 +454,7 @@ def _shown(line: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Bytes that are no UTF-8 as U+FFFD: for looking at, never for writing."""
+    """Decode bytes for showing, never for writing; invalid UTF-8 becomes U+FFFD."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -479,7 +479,7 @@ def _notes(record: RunRecord) -> dict[str, str]:
 
 
 class RunningWork(Struct, frozen=True):
-    """A run that holds the lease `name`. `workspace_id`: whose it is; None for a run of the whole home."""
+    """A run that holds the lease `name`. `workspace_id`: its workspace; None for a run of the whole home."""
 
     name: str
     holder: LeaseHolder
@@ -487,7 +487,7 @@ class RunningWork(Struct, frozen=True):
 
 
 class ActivityPage(Struct, frozen=True):
-    """The newest decisions, newest first, and what runs."""
+    """The newest decisions, newest first, and the runs that are under way."""
 
     entries: tuple[ActivityEntry, ...]
     running: tuple[RunningWork, ...]
@@ -509,11 +509,11 @@ class ActivityService:
         self._is_for_another = is_for_another
 
     def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
-        """At most `limit` decisions, and what runs for the home or for one of these workspaces."""
+        """Return at most `limit` decisions, and what runs for the home or for one of these workspaces."""
         return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
-        """Who holds a lease of a run of the home, or of one of these workspaces."""
+        """Return the runs that hold a lease of the home, or of one of these workspaces."""
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
         names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]
@@ -587,7 +587,7 @@ class LoggedChange(Struct, frozen=True):
 
     @property
     def after(self) -> State | None:
-        """What is followed, as this left it; as it was before where this deleted it."""
+        """The followed file or folder after this change; before it, where this deleted it."""
         if self.place is None:
             return None
         gone = all(file.verb == "delete" for file in self.files)
@@ -603,7 +603,7 @@ def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
 
 
 class ChangeLogPage(Struct, frozen=True):
-    """Newest first."""
+    """A page of change sets, newest first."""
 
     changes: tuple[LoggedChange, ...] = ()
     next: Cursor | None = None
@@ -655,7 +655,7 @@ class ChangeLogService:
     def _logged(
         self, commits: Sequence[CommitSteps], wanted: Callable[[int, HistoryPlace], bool]
     ) -> tuple[LoggedChange, ...]:
-        """Those that changed a wanted file."""
+        """Return the change sets that changed a wanted file."""
         found = []
         for number, commit in enumerate(commits):
             steps = tuple(step for step in commit.steps if wanted(number, step.place))
@@ -710,7 +710,7 @@ class ChangeLogService:
         return named
 
     def _lines(self, commits: Sequence[CommitSteps]) -> list[tuple[int, int]]:
-        """How many lines each commit added and removed; 0 for one of many files."""
+        """Count the lines that each commit added and removed; 0 for one of many files."""
         few = [commit.steps if len(commit.steps) <= _MOST_COUNTED else () for commit in commits]
         ids = sorted({blob for steps in few for step in steps for blob in (step.before, step.after) if blob})
         lines = {
@@ -802,7 +802,7 @@ class ChangeLogService:
         }
 
     def tell_of_agent(self, since: str | None) -> None:
-        """Tell in Activity of the agent's own consolidations since this commit that lost or changed facts."""
+        """Report in Activity the agent's own consolidations since this commit that lost or changed facts."""
         for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
             card = self.card(change) if change.who == "agent" and merges else None
@@ -944,7 +944,7 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Permission bits and pin of a file before a change set."""
+        """Return permission bits and pin of a file before a change set."""
         if logged.parent is None:
             return None, False
         version = self._history.files(logged.parent, place.key).get(place.rel)

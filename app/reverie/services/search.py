@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
 
 class SearchStopped(Exception):
-    """Nobody waits for the answer any more."""
+    """The signal that nobody waits for the answer any more."""
 
 
 # The places of indexed rows, and the context in which each is shown.
 
 
 class IndexedPlace(Struct, frozen=True):
-    """Where the rows of one root lie, and in which context they are shown."""
+    """The place of the rows of one root, and the context in which they are shown."""
 
     directory: Path
     root: ScopeRoot | None
@@ -64,7 +64,10 @@ class IndexedPlace(Struct, frozen=True):
 
 
 def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
-    """By the key of a root as the rows of the index have it, companions under `COMPANIONS`."""
+    """Return the places of a home by the key of a root as the rows of the index have it.
+
+    Companions are under `COMPANIONS`.
+    """
     home, contents = parts.home, parts.home.contents()
     shown = dict(shown_contexts(parts, contents))
     places = {COMPANIONS: IndexedPlace(home.root, None)}
@@ -113,13 +116,13 @@ _REPORT_S = 0.2
 
 
 def _within(limits: SearchLimits, count: int) -> SearchLimits:
-    """Return the limits for the notes of the place one is in alone."""
+    """Return limits that admit only the notes of the current place."""
     here = set(limits.here)
     return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
 
 
 class _Shelf(Struct, dict=True):
-    """What is known of one open home."""
+    """The state of one open home in the index."""
 
     parts: HomeContainer
     label: str
@@ -135,7 +138,10 @@ class SearchService:
     """Answers over the homes that were added."""
 
     def __init__(self, feed: Feed | None = None) -> None:
-        """`feed`: what is called in place of `feed_catalogue`."""
+        """Create a service without homes.
+
+        `feed`: a function to call in place of `feed_catalogue`.
+        """
         self._feed = feed or feed_catalogue
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
@@ -152,7 +158,7 @@ class SearchService:
             self._shelves.pop(home_id, None)
 
     def has(self, parts: HomeContainer) -> bool:
-        """Whether this home was added, and not opened anew since."""
+        """Return whether this home was added, and not opened anew since."""
         shelf = self._shelves.get(parts.home_id)
         return shelf is not None and shelf.parts is parts
 
@@ -177,7 +183,7 @@ class SearchService:
 
     @property
     def waiting(self) -> bool:
-        """Something is to be brought into the index."""
+        """Whether something is to be brought into the index."""
         with self._lock:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
@@ -212,7 +218,7 @@ class SearchService:
     def update_home(
         self, home_id: str, *, stop: Callable[[], bool], report: Callable[[int], None] = lambda _count: None
     ) -> None:
-        """As `update`, for one home; `report` hears how many files were read so far."""
+        """Update the index for one home; `report` is called with the number of files read so far."""
         with self._lock:
             shelf = self._shelves.get(home_id)
             if shelf is None:
@@ -378,7 +384,7 @@ class SearchService:
             shelf.dirty |= set(dirty)
 
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
-        """Another process may have thrown the index away."""
+        """Return whether the index has all of a home; another process may have removed it."""
         try:
             return bool(shelf.parts.catalogue.complete((home_id,)))
         except CatalogueDamaged:
@@ -471,7 +477,7 @@ class SearchService:
         return found
 
     def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
-        """Rows whose content is what one of us wrote last, and who."""
+        """Return rows whose content is what one of us wrote last, with the actor."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
         for key, place in self._placed(shelf).items():

@@ -63,14 +63,14 @@ class TimelineTarget(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """What stood at `place` in a commit; `NOW`: what stands there; None: before the beginning, nothing."""
+    """The content of `place` in a commit; `NOW`: on disk; None: before the beginning, nothing."""
 
     commit: str | None
     place: HistoryPlace
 
 
 class LineAuthor(Struct, frozen=True):
-    """Who wrote a line.
+    """The author of a line.
 
     `change` names the change set, a run or a commit; `actor` is the history's own word for `who`.
     """
@@ -90,7 +90,7 @@ class BlameRow(Struct, frozen=True):
 
 
 class BlameView(Struct, frozen=True):
-    """Who brought each line of one version."""
+    """The author of each line of one version."""
 
     rows: tuple[BlameRow, ...] = ()
     authors: tuple[LineAuthor, ...] = ()
@@ -138,7 +138,7 @@ class OnDisk(Struct, frozen=True):
 
 
 def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
-    """Every file at a place and below it; `check` is called before each and may raise to stop."""
+    """Yield every file at a place and below it; `check` is called before each and may raise to stop."""
     files = rooted_files(root)
     entry = files.entry(place.rel)
     if entry is None:
@@ -167,7 +167,7 @@ def joined(rel: str, inner: str) -> str:
 
 
 def name_problem(path: str) -> str:
-    """Why nothing can be written under this path, as a sentence; empty if it can."""
+    """Explain why nothing can be written under this path, as a sentence; empty if it can."""
     try:
         parse_memory_path(path)
     except UserError as error:
@@ -262,7 +262,10 @@ class TimelineService:
     def blame(
         self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = no_check
     ) -> BlameView:
-        """Who wrote each line of a file as it was in a state, or is now. Empty for what is no text."""
+        """Return the author of each line of a file as of a state, or now.
+
+        Empty for a file that is no text.
+        """
         content = self.read(at or self.on_disk(target.place))
         if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
             return BlameView()
@@ -369,7 +372,7 @@ class TimelineService:
         return made, {file.path: True for file in plan.files if file.pinned}
 
     def _problem(self, target: TimelineTarget, path: str) -> str:
-        """Why nothing can be brought back to this path; empty where it can."""
+        """Explain why nothing can be brought back to this path; empty where it can."""
         if not target.beside:
             return name_problem(path)
         beside = self._parts.home.companions(target.context)
@@ -417,7 +420,7 @@ class TimelineService:
     # Who
 
     def who(self, commit: Commit) -> Who:
-        """Who made a commit, as far as the history says."""
+        """Return who made a commit, as far as the history says."""
         return _WHO.get(commit.actor) or _WHO.get(self._kind(commit.run_id)) or "other"
 
     def _author(self, commit: Commit) -> LineAuthor:
@@ -425,7 +428,7 @@ class TimelineService:
         return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
     def _kind(self, run_id: str | None) -> str:
-        """Of a run; empty where its record is gone."""
+        """Return the kind of a run; empty where its record is gone."""
         try:
             return self._parts.runs.load(run_id).kind if run_id is not None else ""
         except StoreError:

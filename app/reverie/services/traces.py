@@ -141,7 +141,7 @@ class TraceSummary(Struct, frozen=True):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """As `reverie traces` lists it."""
+        """Return the row as `reverie traces` lists it."""
         return {
             "id": self.id,
             "path": str(self.path),
@@ -256,7 +256,7 @@ class TraceService:
         self._lock = threading.Lock()
 
     def entries(self) -> tuple[TraceEntry, ...]:
-        """Every trace there is, newest first, read from directories alone."""
+        """Return every trace there is, newest first, read from directories alone."""
         found = list(self._own_entries())
         writer = self._parts.home.writer
         for workspace_id, directory in () if writer is None else writer.dump_places().directories:
@@ -320,7 +320,7 @@ class TraceService:
         return self._read(self.find(trace_id)).dump.document
 
     def text(self, trace_id: str) -> str:
-        """All of a trace that it is compared by. Raises as `open`."""
+        """Return all of a trace that it is compared by. Raises as `open`."""
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
@@ -378,7 +378,7 @@ class TraceService:
         return _ReadTrace(self._row_of(entry, dump), dump, facts_of(dump.document))
 
     def find(self, trace_id: str) -> TraceEntry:
-        """One trace by its id, the unambiguous beginning of it, or its path.
+        """Return one trace by its id, the unambiguous beginning of it, or its path.
 
         Raises `StoreError`, `Ambiguous`.
         """
@@ -537,7 +537,7 @@ def answer_text(attempt: Attempt) -> str:
 
 
 def trace_text(facts: TraceFacts) -> str:
-    """All of a trace that two of them are compared by: prompt, memory, messages, answers."""
+    """Render all of a trace that two of them are compared by: prompt, memory, messages, answers."""
     return "\n".join(_sections(facts))[:_MOST_CHARS]
 
 
@@ -590,7 +590,7 @@ def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
 
 
 def _call_diff(call: Call) -> str:
-    """One memory command of a dream, as what it would have changed."""
+    """Render one memory command of a consolidation as the change that it would have made."""
     given: Mapping[str, Any] = call.input if isinstance(call.input, Mapping) else {}
     command, path = str(given.get("command") or ""), str(given.get("path") or given.get("old_path") or "")
     texts = [
@@ -619,7 +619,7 @@ _MEMORY_BYTES = 1 << 20
 
 
 def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
-    """Why a trace cannot be replayed; empty if it can."""
+    """Explain why a trace cannot be replayed; empty if it can."""
     if facts.kind != WRITER:
         return "Only runs of the memory writer are replayed; a consolidation has its own preview."
     if not facts.user_message:
@@ -637,7 +637,7 @@ class Replay(Struct, frozen=True):
 
 
 class Replays:
-    """Replays of a home's traces with its models."""
+    """Replays of a home's traces: the prompt of a memory writer sent again, on a copy of the memory."""
 
     def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:
         self._traces = traces
@@ -672,7 +672,7 @@ class Replays:
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
     ) -> Replay:
-        """Ask again what a run asked. Raises `UserError` where it cannot begin."""
+        """Repeat the request of a run. Raises `UserError` where it cannot begin."""
         original = self._traces._read(self._traces.find(trace_id))
         problem = why_no_replay(original.facts, shortened=original.dump.shortened)
         if problem:
@@ -762,14 +762,14 @@ class TranscriptOpened(Struct, frozen=True):
 
 
 class TranscriptGrowth(Struct, frozen=True):
-    """What a transcript is now. `page` None: the same as before."""
+    """The state of a transcript now. `page` None: the same as before."""
 
     stamp: Stamp
     page: Page | None
 
 
 class _Reader:
-    """One transcript that a client reads: going on costs reading on, so it stays open."""
+    """A transcript that one client reads; it stays open, because reading on is cheaper than reading again."""
 
     def __init__(self, transcript: PagedTranscript) -> None:
         self.transcript = transcript
@@ -789,7 +789,7 @@ class TranscriptService:
         self._lock = threading.Lock()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """Those of one project, or all; newest first."""
+        """Return the transcripts of one project, or all; newest first."""
         transcripts = self._parts.home.transcripts
         return () if transcripts is None else transcripts.sources(project_path)
 
@@ -818,7 +818,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptOpened:
-        """Begin to read a transcript: at its beginning, at its end, or at a message by the agent's own id."""
+        """Open a transcript: at its beginning, at its end, or at a message by the agent's own id."""
         self._forget(client, source)
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()
@@ -930,7 +930,7 @@ class TranscriptService:
             self._readers.pop((client, source.path), None)
 
     def _opened(self, source: TranscriptSource) -> PagedTranscript:
-        """To read page by page; opening reads nothing yet."""
+        """Return a transcript to read page by page; opening reads nothing yet."""
         return PagedTranscript(self._transcripts.open_source(source), source.path)
 
     @property

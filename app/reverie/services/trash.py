@@ -69,7 +69,7 @@ class TrashEntry(Struct, frozen=True):
 
 
 class TrashPage(Struct, frozen=True):
-    """Newest first; `next`: where to go on, None at the beginning of the history."""
+    """A page of deletions, newest first; `next`: where to go on, None at the beginning of the history."""
 
     entries: tuple[TrashEntry, ...] = ()
     next: str | None = None
@@ -110,7 +110,7 @@ class TrashService:
         return data
 
     def names(self, entries: Sequence[TrashEntry]) -> dict[str, str]:
-        """Where each entry would come back, by its id: its own path, or a free name beside it."""
+        """Return where each entry would come back, by its id: its own path, or a free name beside it."""
         contexts, chosen = Contexts(self._parts), _Chosen()
         for entry in entries:
             chosen.add(entry, self._there(entry, contexts))
@@ -184,7 +184,10 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """When contents were restored under another name where they still are, by root key and blob."""
+        """Return when contents were restored under another name where they still are.
+
+        The times are by root key and blob.
+        """
         history = self._parts.snapshots.history
         found = {
             step.place: (step.after, each.commit.at_ms)
@@ -198,7 +201,7 @@ class TrashService:
         return {(place.key, found[place][0]): found[place][1] for place in there}
 
     def _came_back(self, deletion: Deletion) -> bool:
-        """Whether the file was at its place again with the content that was deleted, and changed later."""
+        """Return whether the file was back with the deleted content at some time, and changed later."""
         history = self._parts.snapshots.history
         log = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id)
         return any(entry.blob == deletion.blob for entry in log.entries)
@@ -212,7 +215,7 @@ class TrashService:
 
 
 class _Chosen(Struct, dict=True):
-    """Free names, none given twice."""
+    """The free names that were chosen, none given twice."""
 
     names: dict[str, str] = field(default_factory=dict)
     _used: set[tuple[str, str]] = field(default_factory=set)
@@ -227,7 +230,7 @@ class _Chosen(Struct, dict=True):
 
 
 class _Facts(Struct, frozen=True):
-    """What a commit says of one root beside the bytes."""
+    """The data in a commit about one root beside the bytes."""
 
     versions: Mapping[str, FileVersion]
     pinned: Collection[str]
@@ -242,7 +245,7 @@ class _Batch(Struct, dict=True):
 
 
 def numbered(rel: str, number: int) -> str:
-    """`notes/a.md` -> `notes/a-2.md`."""
+    """Return a free name: `notes/a.md` -> `notes/a-2.md`."""
     folder, slash, name = rel.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     return f"{folder}{slash}{stem}-{number}.{suffix}" if dot and stem else f"{folder}{slash}{name}-{number}"

@@ -1,4 +1,4 @@
-"""What a person has not seen yet: memories that someone else made, changed or deleted since.
+"""Memories that someone else made, changed or deleted since a person last saw them.
 
 A memory is unseen when its content is neither what the person last saw or saved here, nor what the history
 held when the home was first opened, nor written by the person; the same for one that is gone. Opening a file
@@ -65,7 +65,7 @@ class SeenLog:
         """Two commits and what changed from one to the other, which stays as it is."""
 
     def start(self) -> None:
-        """On the first opening of a home everything counts as seen, and again if its history began anew."""
+        """Mark everything as seen when a home is first opened, and again if its history began anew."""
         baseline, head = self._sidecar.read().data.get("baseline"), self._history().head()
         if head is not None and not self._is_known(baseline):
             self._sidecar.update(
@@ -73,7 +73,7 @@ class SeenLog:
             )
 
     def _is_known(self, baseline: object) -> bool:
-        """Whether the history still holds this commit; one that was damaged is set aside and begins anew."""
+        """Return whether the history still holds this commit; a damaged one is set aside and begins anew."""
         if not isinstance(baseline, str):
             return False
         try:
@@ -83,13 +83,13 @@ class SeenLog:
         return True
 
     def mark_all(self) -> None:
-        """Everything as it stands in the history now counts as seen."""
+        """Mark everything that is in the history now as seen."""
         head = self._history().head()
         if head is not None:
             self._sidecar.update(lambda _data: {"baseline": head, "files": {}})
 
     def mark(self, root: ScopeRoot, rel: str, sha256: str) -> None:
-        """One memory was seen or saved with this content; `GONE`: that it was deleted was seen."""
+        """Mark a memory as seen or saved with this content; `GONE`: its deletion was seen."""
         name = _name(root, rel)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
@@ -145,7 +145,7 @@ class SeenLog:
         return between[1]
 
     def kind_of(self, root: ScopeRoot, rel: str) -> UnseenKind | None:
-        """As `unseen`, of one memory."""
+        """Return what others did to one memory since it was seen; None: nothing."""
         hashes, by_person = self._hashes, self._by_person
         found = self.unseen({root.key: root})
         # What is known of the other roots is asked for again soon.
@@ -202,7 +202,10 @@ class SeenLog:
                 break
 
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
-        """Who wrote it was known before it was there, so the answer stays."""
+        """Return whether a person wrote this content.
+
+        The author is recorded before the content is written, so the answer does not change and is cached.
+        """
         known = self._by_person.get((root.key, rel, sha256))
         if known is None:
             actor = self._actors.actor_of(root.directory / rel, sha256)
@@ -214,7 +217,7 @@ class SeenLog:
 
 
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
-    """`seen` after an undo made `undone` of `base`; on the same lines, what the undo left."""
+    """Return `seen` after an undo made `undone` of `base`; on the same lines, what the undo left."""
     if base is None or undone is None or seen is None:
         return undone
     merge = history.merge(base, seen, undone)
@@ -286,7 +289,7 @@ class UnseenService:
         self._log.mark(root, rel, sha256)
 
     def take_back(self, context: ScopeContext, change: UnseenChange) -> Undo:
-        """Bring back what stood there before `change`, and keep what came after it.
+        """Bring back the content from before `change`, and keep what came after it.
 
         Raises `Conflict` where both are on the same lines, `StoreError` where the history has it no more or
         nothing is left to undo.
@@ -371,7 +374,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
 
 
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
-    """Which views of a context a set of changes touches; a rescan touches all."""
+    """Return the views of a context that a set of changes touches; a rescan touches all."""
     if changes.rescan:
         return Relevance(True, True, True, True, True, True, True)
     # By text: paths take themselves apart to be compared, and when much changes at once there are thousands.
@@ -448,7 +451,7 @@ def author_of(
 
 
 def _bytes_of(file: Path) -> bytes | None:
-    """None where it cannot be read, or is more than the history keeps: no transcript tells of that."""
+    """Read a file; None where it cannot be read, or is larger than the history keeps."""
     try:
         with Directory.open(file.parent) as directory:
             content = directory.read(file.name, limit=LARGEST_BYTES + 1)

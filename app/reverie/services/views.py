@@ -1,4 +1,4 @@
-"""What a window or a command is shown of a home: frozen values, safe to hand between threads.
+"""Views of a home for windows and commands: frozen values, safe to hand between threads.
 
 A window knows the services by these values and by their signatures; it loads nothing of their work.
 
@@ -49,7 +49,7 @@ class HomeInfo(Struct, frozen=True):
 
 
 class HomeFacts(Struct, frozen=True):
-    """What the agent of a home has. None of it changes while the home is open."""
+    """The abilities of the agent of a home. None of them changes while the home is open."""
 
     takes_notes: bool = False
     """A person can leave it a note."""
@@ -78,7 +78,7 @@ SEVERAL = "several"
 
 
 class UnseenChange(Struct, frozen=True):
-    """What someone else did to one memory since a person last saw it."""
+    """A change of one memory by someone else since a person last saw it."""
 
     path: str
     kind: UnseenKind
@@ -178,7 +178,7 @@ class RunSummary(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What the models of one scope's runs used: the last run, and all of this calendar month.
+    """The cost of the models in one scope's runs: the last run, and all of this calendar month.
 
     A cost of None is not known; `month_unknown`: that of some run of the month is not, so the sum is a lower
     bound.
@@ -192,7 +192,7 @@ class Spent(Struct, frozen=True):
 
 
 class ConsentView(Struct, frozen=True):
-    """What would leave this machine, and where to: memory paths, and how many secrets in them are withheld.
+    """The data that would leave this machine, and its destination.
 
     `stays`: memories that a dream does not read (too large, no text).
     """
@@ -402,7 +402,7 @@ wrote meanwhile stays."""
 
 
 class Undo(Struct, frozen=True):
-    """How to take back what a person did as one."""
+    """The way to take back what a person did as one."""
 
     context: ScopeContext
     path: str
@@ -431,7 +431,7 @@ def run_undone(context: ScopeContext, result: RunResult) -> Undo:
 
 
 class Relevance(Struct, frozen=True):
-    """Which views a set of changes touches."""
+    """The views that a set of changes touches."""
 
     tree: bool
     status: bool
@@ -452,7 +452,7 @@ class Template(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """What is known after a look.
+    """The findings after a look.
 
     `findings`: by memory path, only of files that have any, and without what the listing says itself (see
     `with_reason`); `complete` False: some files were not looked at yet, so look again. `looked_at`: files
@@ -469,7 +469,7 @@ REPLAY_LIMIT_S = 60.0
 
 
 class ReplayRequest(Struct, frozen=True):
-    """What is to be asked, of whom (`provider:model`)."""
+    """The prompt to send, and the model to send it to (`provider:model`)."""
 
     engine: str
     system: str
@@ -594,12 +594,12 @@ class Offer(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """The file is not the one the draft grew from any more."""
+        """Whether the file is not the one that the draft grew from any more."""
         return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
 
 
 class Offers(Struct, frozen=True):
-    """What is offered, newest first, and the files that were set aside as damaged just now."""
+    """The drafts that are offered, newest first, and the files just set aside as damaged."""
 
     offers: tuple[Offer, ...] = ()
     damaged: tuple[Path, ...] = ()
@@ -622,7 +622,7 @@ Matched = Literal["all", "any", "near"]
 
 
 class SearchPlace(Struct, frozen=True):
-    """Where somebody is who searches: what belongs there comes first."""
+    """The place of the person who searches: its notes come first."""
 
     project_path: str | None = None
     """A project, or a directory in one."""
@@ -630,7 +630,7 @@ class SearchPlace(Struct, frozen=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """A file that answers.
+    """A file that matches a search.
 
     `path` is its memory path, for a companion its path on disk. `workspace_id` and `project_path` name a
     context it is shown in; `reachable` False: none shows it (its owner is gone).
@@ -652,7 +652,7 @@ class SearchHit(Struct, frozen=True):
     matched: Matched = "all"
 
     def as_json(self) -> dict[str, Any]:
-        """As `reverie search --json` tells it."""
+        """Return the hit as `reverie search --json` prints it."""
         return {
             "home": self.home,
             "path": self.path,

@@ -1,4 +1,4 @@
-"""How the last window of a profile ended: a small JSON file that the next one starts from.
+"""The state of the last window of a profile: a small JSON file that the next one starts from.
 
 Reading it never fails: a field that is missing or of another type counts as its default, and unknown fields
 are ignored. No text of a memory is stored.
@@ -58,7 +58,7 @@ class Remembered(Struct, frozen=True):
 
 
 def remembered_file(profile: Profile) -> Path:
-    """Where it lies in a profile; it need not exist."""
+    """Return the file of the state in a profile; it need not exist."""
     return profile.state / _FILE
 
 
@@ -100,7 +100,7 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 
 
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
-    """Keep it. Raises `UserError`."""
+    """Store the state. Raises `UserError`."""
     ensure_private(profile.state)
     text = json.dumps(as_dict(remembered), ensure_ascii=True, indent=1)
     atomic_write(remembered_file(profile), text.encode(), mode=0o600)

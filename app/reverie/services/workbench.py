@@ -69,7 +69,7 @@ did the run for another one lets it end."""
 
 
 class Workbench(HomeServices):
-    """One open home: what can be shown of it and done with it.
+    """One open home, for showing its memories and changing them.
 
     Larger subjects are services of their own, each built on first use: `timeline`, `traces`, `trash` and so
     on. What belongs to the trees, the editor and runs is a method here.
@@ -184,7 +184,7 @@ class Workbench(HomeServices):
         return status_view(self.parts, context, self._paid)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """One memory for the editor."""
+        """Read one memory for the editor."""
         return self._edits.read(context, path)
 
     def read_companion(self, companion: Companion) -> FileText:
@@ -192,14 +192,17 @@ class Workbench(HomeServices):
         return self._companions.read(companion)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Which actor gave a memory (or a companion) this content; empty: nobody that is known."""
+        """Return the actor that gave a memory (or a companion) this content; empty if nobody is known."""
         try:
             return author_of(self.parts, context, path, sha256, companion)
         except (StoreError, Unavailable):
             return ""  # who it was is only told, and whoever writes next is told of what is in the way
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Compare-and-swap; `None` creates. Raises `Conflict` when the file is not what the editor loaded."""
+        """Write a memory by compare-and-swap; `None` creates.
+
+        Raises `Conflict` when the file is not what the editor loaded.
+        """
         return self._edits.save(context, path, content, expected_sha256)
 
     def templates(self) -> tuple[Template, ...]:
@@ -226,7 +229,7 @@ class Workbench(HomeServices):
 
     @property
     def facts(self) -> HomeFacts:
-        """What the agent of this home has; costs nothing."""
+        """Return the abilities of the agent of this home, without any cost."""
         agent = self.parts.home
         return HomeFacts(
             takes_notes=agent.store_rules is not None,
@@ -239,11 +242,11 @@ class Workbench(HomeServices):
         )
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """Write a note to the agent; its memory path."""
+        """Write a note to the agent; return its memory path."""
         return add_note(self.parts, context, text)
 
     def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """As `services.edits.UserEdits.save`, for a companion."""
+        """Write a companion by compare-and-swap, as `services.edits.CompanionFiles.save` does."""
         return self._companions.save(companion, content, expected_sha256)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
@@ -275,11 +278,11 @@ class Workbench(HomeServices):
         subject: str,
         pins: Mapping[str, bool] | None = None,
     ) -> Undo:
-        """Several files as one: all of it or nothing. Raises `Conflict` when one is not as expected."""
+        """Make several changes as one: all or nothing. Raises `Conflict` when a file is not as expected."""
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 
     def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
-        """Bring back what a plan of `timeline` says. Raises `Conflict` where something changed since."""
+        """Carry out a plan of `timeline`. Raises `Conflict` where something changed since."""
         changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
         context = plan.target.context
         if plan.target.beside:
@@ -288,7 +291,7 @@ class Workbench(HomeServices):
         return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
-        """Take a hand edit back; a sentence on what came back. Raises `Conflict` if the place is taken."""
+        """Take a hand edit back; return a sentence on it. Raises `Conflict` if the place is taken."""
         return self._edits.undo(undo)
 
     def start_history(self) -> None:
