@@ -394,7 +394,10 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Whether a Reverie of this profile wrote that version later, such as a run in another process."""
+        """Return whether a Reverie of this profile wrote that version later.
+
+        It may be a run in another process.
+        """
         try:
             author = self._home.actors.actor_of(path, sha256_of_bytes(content))
         except UserError:

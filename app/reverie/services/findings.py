@@ -92,7 +92,10 @@ class MemoryFinding(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """What it is dismissed by: kind, memories and evidence; a line that only moved is the same."""
+        """The key by which it is dismissed: kind, memories and evidence.
+
+        A line that only moved keeps its key.
+        """
         said = "\0".join((self.kind, *self.paths, *self.evidence))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 

@@ -393,7 +393,7 @@ class Models(ModelServices):
             )
 
     def obstacle(self, engine: str) -> str:
-        """Why a background run could not ask `engine`, as a sentence; empty if nothing is in the way."""
+        """Explain why a background run could not ask `engine`, as a sentence; empty if it can."""
         try:
             self.require_consent(engine)
         except UserError as error:

@@ -242,7 +242,9 @@ class OrphanService:
         return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
-        """Do what the preview shows; `choices` by `rel` for files that differ (else the first that there is).
+        """Merge as the preview shows.
+
+        `choices`: by `rel`, for files that differ (else the first that there is).
 
         Raises `Conflict` when either side is not what was shown.
         """

@@ -221,7 +221,7 @@ class TimelineService:
         return self._path_of(state.place, inner)
 
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
-        """Path below the state's place ("" for a file itself) -> content id, of every file there."""
+        """Map paths below the state's place ("" for a file itself) to content ids."""
         if state.commit is None:
             return {}
         if state.commit == NOW:

@@ -894,7 +894,10 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptGrowth:
-        """Whether a transcript changed since its stamp was `known`; if so the messages from `start` on."""
+        """Return whether a transcript changed since its stamp was `known`.
+
+        If so, the result has its messages from `start` on.
+        """
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()
             if stamp == known:
