@@ -3,7 +3,7 @@
 Each set but `TUNED` was written and measured before any rule was changed for it, and the rules were then
 changed for what it showed. So none of them is blind any more: only the first figure of each tells what is to
 be expected of forms that nobody thought of. In the order of their making: `TUNED`, `EARLIER` (5.0 % stayed at
-first), `HELD` (2.0 %).
+first), `HELD` (2.0 %), `FRESH` (7.3 % of texts, 32.9 % of names of files).
 
 `«p»` is a generated password, `«q»` another, `«k»` a key of 32 to 40 characters, `«w»` a passphrase of words
 with blanks. Seeded; nothing here is real.
@@ -25,6 +25,86 @@ _PHRASE = (
     "candle", "meadow",
 )  # fmt: skip
 _MARK = re.compile("«([pqkw])»")
+
+FRESH: Mapping[str, str] = {
+    "chat, it is now": "btw the pw for the wiki changed, it's «p» now",
+    "chat, try": "try «p», that's the new password for grafana",
+    "chat, key pasted": "here's my api key «k» please don't commit it",
+    "chat, token given": "the token I gave you is «k», put it in .env",
+    "chat, Wi-Fi": "Wifi: Guestnet, key «p»",
+    "chat, letters": "u: ada\np: «p»",
+    "chat, two lines": "Login: ada\nPW «p»",
+    "chat, passcode": "the passcode for the tablet in the meeting room: «p»",
+    "chat, log in": "you can get in with ada / «p» (admin account, same password on both boxes)",
+    "chat, question": "is the sudo password still «p»?",
+    "chat, spoken": "ok so password = capital letters too: «p»",
+    "chat, old one": "no, not «q», the password of the vault is «p»",
+    "output, shown once": "Created ada. Password (shown once): «p»",
+    "output, MySQL": "+---------------+\n| password      |\n+---------------+\n| «p» |\n+---------------+",
+    "output, echo": "$ echo $DB_PASSWORD\n«p»",
+    "output, pgpass": "$ cat ~/.pgpass\ndb.example.com:5432:shop:ada:«p»",
+    "output, netrc": "machine git.example.com login ada password «p»",
+    "output, secret decoded": "$ kubectl get secret pg -o jsonpath='{.data.password}' | base64 -d\n«p»",
+    "output, pass": "$ pass show mail/password\n«p»",
+    "output, initial": "$ argocd admin initial-password -n argocd\n«p»",
+    "output, bearer": "+ curl -H 'Authorization: Bearer «k»' https://api.example.com/v1/me",
+    "output, set to": "Password for user ada set to «p»",
+    "output, printenv": "HOME=/root\nRABBITMQ_DEFAULT_PASS=«p»\nTERM=xterm",
+    "JSON, nested": '{"auth": {"username": "ada", "password": "«p»"}}',
+    "JDBC": "url: jdbc:mysql://db/shop?user=ada&password=«p»&useSSL=false",
+    "XML attribute": '<user name="ada" password="«p»" roles="admin"/>',
+    "XML element": "<server><username>ada</username><password>«p»</password></server>",
+    "Go struct": 'cfg := Config{User: "ada", Password: "«p»"}',
+    "keyword argument": 'connect(host="db", user="ada", password="«p»", port=5432)',
+    "redis-cli": "redis-cli -h cache -a «p» ping",
+    "requirepass": "requirepass «p»",
+    "sshpass": "sshpass -p '«p»' ssh ada@box",
+    "openssl": "openssl enc -aes-256-cbc -pass pass:«p» -in a -out b",
+    "wpa": 'network={\n  ssid="Guest"\n  psk="«p»"\n}',
+    "iwctl": "iwctl --passphrase «p» station wlan0 connect Guest",
+    "xfreerdp": "xfreerdp /v:box /u:ada /p:«p» /cert:ignore",
+    "mount": "mount -t cifs //nas/s /mnt -o username=ada,password=«p»,uid=1000",
+    "libpq": 'psql "host=db user=ada password=«p» dbname=shop"',
+    "htpasswd": "htpasswd -bc .htpasswd ada «p»",
+    "npmrc": "//npm.example.com/:_authToken=«k»",
+    "Rust": 'const API_TOKEN: &str = "«k»";',
+    "comment": "# sudo pw on this box: «p»",
+    "table, short head": "| Service | Login | PW |\n|---|---|---|\n| NAS | ada | «p» |",
+    "table, HTML": "<tr><th>Password</th><td>«p»</td></tr>",
+    "table, tabs": "name\tuser\tpassword\nnas\tada\t«p»",
+    "table, box": "│ user │ password │\n├──────┼──────────┤\n│ ada  │ «p» │",
+    "table, semicolons": "Gerät;Benutzer;Kennwort\nNAS;ada;«p»",
+    "table, pair in a cell": "| NAS | user ada, password «p» | works |",
+    "German, changed": "Ich habe das Passwort vom Router auf «p» geändert.",
+    "French, set": "J'ai mis «p» comme mot de passe pour la base.",
+    "Spanish, changed": "Cambié la clave del wifi a «p».",
+    "Portuguese, use": "Use a senha «p» para entrar no painel.",
+    "Italian, needed": "Per entrare serve la password «p», utente ada.",
+    "Dutch, log in": "Log in met gebruiker ada en wachtwoord «p».",
+    "Polish, new": "Nowe hasło do routera to teraz «p».",
+    "Russian, changed": "Сменил пароль на «p», старый не работает.",
+    "Japanese, changed": "パスワードを「«p»」に変更しました。",
+    "Chinese, changed": "把路由器密码改成了 «p»",
+    "Turkish, made": "Yönetici şifresini «p» yaptım.",
+    "Swedish, changed": "Bytte lösenord på routern till «p».",
+}
+"""Name of the form, and a text in it."""
+
+FRESH_NAMES: Mapping[str, str] = {
+    "name, folder of passwords": "passwords/nas-«p».md",
+    "name, German box": "Passwort_Router_«p».txt",
+    "name, French": "mot-de-passe-nas-«p».md",
+    "name, Spanish": "clave wifi «p».md",
+    "name, Russian": "пароль-«p».md",
+    "name, Chinese": "密码-«p».md",
+    "name, in brackets": "wifi (password «p»).md",
+    "name, value first": "«p»-is-the-root-password.md",
+    "name, dated": "2026-11-02-new-db-password-«p».md",
+    "name, openai": "openai-key-«k».md",
+    "name, sign": "github_token=«k».json",
+    "name, login": "login-ada-password-is-«p».txt",
+}
+"""The same for names of files."""
 
 HELD: Mapping[str, str] = {
     "compose secret": "services:\n  db:\n    environment:\n      - MARIADB_ROOT_PASSWORD=«p»\n      - TZ=UTC",
@@ -81,7 +161,6 @@ HELD: Mapping[str, str] = {
     "Bengali": "সার্ভারের পাসওয়ার্ড «p»",
     "Traditional Chinese": "資料庫密碼為「«p»」",
 }
-"""Name of the form, and a text in it."""
 
 HELD_NAMES: Mapping[str, str] = {
     "name, dots": "nas.password.«p».md",

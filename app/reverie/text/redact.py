@@ -62,6 +62,8 @@ _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
 _ACCOUNT = lazy_pattern(
     r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh|sudo)\b"
 )
+_WIFI_KEYS = frozenset(("key", "schlüssel", "clé", "clef", "chave", "chiave", "ключ", "密钥", "キー", "키"))
+_WIFI = lazy_pattern(r"(?<![a-z])(?:wi-?fi|wlan|wpa\d?|ssid)(?![a-z])")
 _SET = frozenset(["set", "changed", "reset", "rotated", "updated", "equal", "geändert", "gesetzt"])
 _OPENING = "\"'`“”«»„‘’(*[<"
 _CLOSING = "\"'`“”«»‘’)*]>,;:.!?|"
@@ -80,10 +82,13 @@ _QUOTED_PHRASE = lazy_pattern(
     r"""(?i:passphrase|pass phrase|password)[^"'`\n]{1,80}(?P<quote>["'`])"""
     r"(?P<phrase>[a-z]{3,12}(?: [a-z]{3,12}){2,11})(?P=quote)"
 )
+_INNER_SIGN = lazy_pattern(r"[!$%^&*+=_-]")
 _ONE_NUMBER = lazy_pattern(r"[A-Za-z]*\d+[A-Za-z]*")
 _LONG = lazy_pattern(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
 # A name and a sign in front of a value, without spaces: `pwd=...`, `ada:...`.
 _NAME_BEFORE = lazy_pattern(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
+# A command at a prompt: its output stands below.
+_PROMPT = lazy_pattern(r"[ \t]{0,8}(?:[\w.@:~/-]{1,60})?[$%❯][ ]\S")
 # The lines below a line that ends with the word for a password, or that heads a table.
 _LINES_BELOW = lazy_pattern(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
 # Words that announce public values.
@@ -136,7 +141,10 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
         yield from _phrases(text, small, start, end)
         done = start
         words = list(_secret_word().finditer(small, start, end))
-        is_password = any(word["token"] is None and not _passes(small, word, start) for word in words)
+        is_password = any(
+            _is_key_of_wifi(small, word, start) if word["token"] else not _passes(small, word, start)
+            for word in words
+        )
         for number, word in enumerate(words):
             limit = words[number + 1].start() if number + 1 < len(words) else end
             if word["ending"] is None:
@@ -150,7 +158,7 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
                 begin = _word_start(text, max(start, window[0] - 256), window[0])
                 yield from _net(text, small, begin, done, is_password=is_password)
         yield from _joined(text, small, start, end)
-        if is_password and end - words[-1].end() < _REACH:
+        if _PROMPT.match(text, start, end) or (is_password and end - words[-1].end() < _REACH):
             below = _LINES_BELOW.match(text, end)
             if below is not None:
                 yield from _net(text, small, end, below.end(), is_password=True)
@@ -160,7 +168,7 @@ def plain(
     text: str, small: str, word: re.Match[str], line: int, limit: int, line_end: int
 ) -> Iterator[SecretSpan]:
     """Yield the value that a plain word such as `password` introduces on its line."""
-    is_password = word["password"] is not None
+    is_password = word["password"] is not None or _is_key_of_wifi(small, word, line)
     start = word.end()
     if _OPTION_NEXT.match(text, start):
         return  # the value of an option of its own
@@ -235,6 +243,11 @@ def plain(
         previous = plain
 
 
+def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
+    """Return whether the word is the key of a wireless network, which is made up as passwords are."""
+    return word[0] in _WIFI_KEYS and _WIFI.search(small, max(line, word.start() - 80), word.end()) is not None
+
+
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
     """Return whether the word is the verb in "the tests pass"."""
     before = max(line, word.start() - 80), word.start()
@@ -295,26 +308,48 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 
 
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield values in names of files: `wifi-password-....md`, `api_key ....txt`."""
-    for match in _joined_word().finditer(small, start, end):
-        begin, finish = match.span("value")
-        is_password = match["token"] is None
-        value = text[begin:finish]
-        named = _NAME_BEFORE.match(value)
-        if named is not None and _is_one_case(named[0]):
-            continue
-        if is_password:
-            value = value if is_mixed(value) else max(re.split("[_-]", value), key=len)
-        if is_drawn(value) if is_password else is_random(value):
-            yield begin, finish, "password" if is_password else "token"
+    """Yield values in names of files: `wifi-password-....md`, `logins/nas-....md`, `...-is-the-pw.md`."""
+    for pattern in (_joined_word(), _value_joined_before()):
+        for match in pattern.finditer(small, start, end):
+            begin, finish = match.span("value")
+            is_password = match["token"] is None
+            value = text[begin:finish]
+            named = _NAME_BEFORE.match(value)
+            if named is not None and len(named[0]) > _SHORT_NAME and _is_one_case(named[0]):
+                continue
+            parts = [value, *(part for part in re.split("[_-]", value) if len(part) >= _SHORTEST_PART)]
+            if any(map(is_drawn, parts)) if is_password else is_random(value):
+                yield begin, finish, "password" if is_password else "token"
+
+
+_SHORTEST_REST = 4
+"""What is shorter behind a sign is the end of the value that the sign is in."""
+_SHORT_NAME = 2
+"""A letter before a sign may as well be one of the value."""
+_SHORTEST_PART = 10
+"""Shorter parts of a name look drawn too often."""
+
+
+def _joined_words() -> str:
+    # What has blanks in a sentence has other signs in a name.
+    words = secret_words().passwords.replace(" ", "[ _-]")
+    return rf"(?:pass|pwd?|{words}|(?P<token>{_TOKEN_WORD}))"
 
 
 @cache
 def _joined_word() -> re.Pattern[str]:
     return re.compile(
-        r"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|"
-        rf"(?<![^\W_])(?:pass|pwd?|{secret_words().passwords}|(?P<token>{_TOKEN_WORD})))[=_. -]{{1,2}}"
+        rf"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|(?<![^\W_]){_joined_words()})"
+        r"(?:[=_. -]{1,2}|/|[ ](?:wi-?fi|wlan|nas|vpn|router|server|root|admin)[ ])"
         r"(?P<value>[a-z0-9!$^*+=_-]{8,100})(?![^\s/.])"
+    )
+
+
+@cache
+def _value_joined_before() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![^\s/])(?P<value>[a-z0-9!$^*+=_-]{8,100})[_-](?:is|ist|est|es)[_-](?:[a-z0-9]{1,20}[_-]){0,4}"
+        rf"{_joined_words()}(?![^\W_])"
     )
 
 
@@ -330,7 +365,10 @@ def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> I
                 continue
             at, value = match.start(), match[0].rstrip(".:!?&*")
             named = _NAME_BEFORE.match(value)
-            if named is not None and (_is_one_case(named[0]) or drawn_bits(named[0]) < 5):
+            if named is not None and (
+                _is_one_case(named[0])
+                or (drawn_bits(named[0]) < 5 and len(value) - named.end() >= _SHORTEST_REST)
+            ):
                 at, value = at + named.end(), value[named.end() :]
             if (
                 not value
@@ -366,7 +404,11 @@ def _is_drawn_there(value: str, *, is_password: bool) -> bool:
     if value[0] in "#&?%@" or ("." in value and is_identifier(value)):
         return False
     parts = re.split(r"[._*-]", value)
-    if len(parts) > 1 and not any(map(is_mixed, parts)):
+    without_signs = _INNER_SIGN.sub("", value)
+    if len(set(_INNER_SIGN.findall(value))) > 1 and len(without_signs) >= _SHORTEST_PART:
+        # No name has several kinds of signs.
+        value = without_signs
+    elif len(parts) > 1 and not any(map(is_mixed, parts)):
         # Of several names with signs between them, one has to look random on its own.
         value = max(parts, key=len)
     if is_mixed(value):
@@ -400,6 +442,8 @@ def _alone(pattern: str) -> re.Pattern[str]:
 
 
 _RULE = lazy_pattern(r"[ \t|:-]{3,}\Z")
+# Frames around a table have a letter or two, where line ends are written as escapes.
+_LEAST_OF_CELL = 4
 _LONE_KEYS = frozenset(
     (
         "key",
@@ -460,7 +504,7 @@ def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cell_kind(cell: str) -> str | None:
     name = cell.strip(" \t`*_:\"'")
-    if not name or name.isspace() or len(name) > 60:
+    if not name or name.isspace() or len(name) > 60 or name.startswith("[redacted:"):
         return None
     kind = kind_of_name(name.split()[-1]) if not name.isascii() else None
     kind = kind or kind_of_words([word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)])
@@ -472,7 +516,7 @@ def _cell_kind(cell: str) -> str | None:
 def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSpan]:
     cell = text[start:end]
     value = cell.strip(" \t`*\"'")
-    if not value or any(map(str.isspace, value)):
+    if sum(map(str.isalnum, value)) < _LEAST_OF_CELL or any(map(str.isspace, value)):
         return
     if kind in ("password", "pass"):
         secret = is_password_like(value)
@@ -488,6 +532,9 @@ def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSp
 
 
 _TAG = lazy_pattern(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
+_CELLS = lazy_pattern(
+    r"<t[hd][^<>\n]{0,200}>([^<>\n]{2,60})</t[hd]>\s{0,40}<t[hd][^<>\n]{0,200}>([^<>\s]{4,400})</t[hd]>"
+)
 _PLIST = lazy_pattern(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
 _ATTRIBUTE = lazy_pattern(
     r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][ \t]{1,4}"""
@@ -496,10 +543,10 @@ _ATTRIBUTE = lazy_pattern(
 
 
 def tag_secrets(text: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values in XML: `<password>...</password>`, `<add key="ApiKey" value="..."/>`."""
-    for pattern in (_TAG, _PLIST, _ATTRIBUTE):
+    """Yield the spans of values in XML and HTML: `<password>...</password>`, `<th>Password</th><td>...`."""
+    for pattern in (_TAG, _CELLS, _PLIST, _ATTRIBUTE):
         for match in pattern.finditer(text):
-            kind = kind_of_name(match[1].rpartition(":")[2])
+            kind = _cell_kind(match[1]) if pattern is _CELLS else kind_of_name(match[1].rpartition(":")[2])
             value = match[2]
             if kind in (None, "gpg-key") or is_placeholder(value) or is_place(value):
                 continue
@@ -671,6 +718,8 @@ _READ_AS = {
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f", '"'),
     **dict.fromkeys("\u2018\u2019\u201a", "'"),
     **dict.fromkeys("\u2010\u2011\ufe63", "-"),
+    # The frames that programs draw around tables.
+    **{**dict.fromkeys("│┃║├┼┤┝┿┥┠╂┨╟╫╢╠╬╣", "|"), **dict.fromkeys("─━═", "-")},
     **{"\u0130": "I", "\u0131": "i", "\u017f": "s", "\u212a": "K"},
 }
 

@@ -19,6 +19,7 @@ from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, lazy_pattern,
 from reverie.text.secret_values import (
     SecretSpan,
     holds_any,
+    is_drawn,
     is_file_name,
     is_hex,
     is_mask,
@@ -390,6 +391,12 @@ _LOGIN = lazy_pattern(
     r"""(?P<name>[\w.+-]{2,40}(?P<mail>@[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})?)[`*"']{0,3}"""
     r"""(?:[ ]/[ ]|[/:][ ]?|(?(mail),[ ]|(?!)))[`*"']{0,3}(?P<value>[^\s`"',;|()/<>]{5,80})"""
 )
+# A login in two lines or fields, each named by a letter or a word: `u: ada`, `p: ...`.
+_LETTERED = lazy_pattern(
+    r"(?m)^[ \t>*-]{0,8}(?:u|usr|user|username|login)[ ]?[:=][ ]?[`*\"']{0,3}[\w.+@-]{2,64}[`*\"']{0,3}"
+    r"""[,;]?(?:[ \t]{1,4}|[ \t]{0,4}\r?\n[ \t>*-]{0,8})p[ ]?[:=][ ]?[`*"']{0,3}"""
+    r"""(?P<value>[^\s`"',;|()<>]{5,80})"""
+)
 _ACCOUNT_HINTS = (
     "account", "user", "login", "basic auth", "cred", "konto", "benutzer", "zugang", "compte", "utilisateur",
     "identifiant", "cuenta", "usuario", "conta", "utente", "логин", "уч", "пользовател", "账", "帐", "帳",
@@ -461,6 +468,11 @@ def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _logins(text: str, small: str) -> Iterator[SecretSpan]:
+    for match in _LETTERED.finditer(small):
+        start = match.start("value")
+        value = text[start : match.end("value")].rstrip(_CLOSING)
+        if is_password_like(value) or is_drawn(value):
+            yield start, start + len(value), "password"
     if not holds_any(small, _ACCOUNT_HINTS):
         return
     for match in _LOGIN.finditer(small):

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from helpers.secret_forms import EARLIER, EARLIER_NAMES, HELD, HELD_NAMES, TUNED, TUNED_NAMES, write
+from helpers.secret_forms import (
+    EARLIER,
+    EARLIER_NAMES,
+    FRESH,
+    FRESH_NAMES,
+    HELD,
+    HELD_NAMES,
+    TUNED,
+    TUNED_NAMES,
+    write,
+)
 from reverie.text.redact import find_secrets, marked_secrets, redact
 from reverie.text.secret_values import is_drawn
 
@@ -20,8 +30,8 @@ _SEEDS = range(examples(8))
 
 @pytest.mark.parametrize(
     "forms",
-    [TUNED | TUNED_NAMES, EARLIER | EARLIER_NAMES, HELD | HELD_NAMES],
-    ids=["tuned", "earlier", "held back"],
+    [TUNED | TUNED_NAMES, EARLIER | EARLIER_NAMES, HELD | HELD_NAMES, FRESH | FRESH_NAMES],
+    ids=["tuned", "earlier", "held back", "fresh"],
 )
 def test_of_generated_passwords_at_most_one_in_a_hundred_stays_whatever_is_around_them(forms: dict) -> None:  # type: ignore[type-arg]
     texts = [write(forms, form, seed) for form in forms for seed in _SEEDS]
@@ -102,7 +112,7 @@ def test_redacting_twice_is_redacting_once(pieces: list[str], form: str, seed: i
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")], ids=["dense", "spaced"])
 def test_a_mark_leaves_the_json_around_it_whole(ascii_only: bool, separators: tuple[str, str]) -> None:
-    forms = TUNED | EARLIER | HELD
+    forms = TUNED | EARLIER | HELD | FRESH
     for form in forms:
         for seed in _SEEDS:
             texts = [{"text": write(forms, form, seed).text}, {"role": "another"}]
