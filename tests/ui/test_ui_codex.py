@@ -501,7 +501,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
     traces = list(codex.memories.glob("*/memory/trace_summaries/*.md"))
     assert len(traces) > 1
     dialog.review_button.click()
-    assert driver.reviewed().choices.all_files > 0
+    assert driver.reviewed().choices.count_of_all > 0
     dialog.close()
     driver.do("dream.extract")
     driver.until(lambda: control.is_listed)

@@ -137,7 +137,7 @@ def test_what_is_chosen_of_a_preview_is_applied_and_nothing_else(windows: Window
         item for _part, item in pane.tree.parts() if item.text(0).startswith(left_out.path.rpartition("/")[2])
     )
     item.setCheckState(0, Qt.CheckState.Unchecked)
-    planned = pane.choices.all_files
+    planned = pane.choices.count_of_all
     assert f"{planned - 1} of {planned}" in pane.apply_button.accessibleName()
     pane.apply_button.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
@@ -331,7 +331,7 @@ def test_a_run_is_reviewed_and_undone_from_the_list(windows: Windows, home: Path
     driver.reviewed()
     rows = driver.changes.tab.changes
     assert len(rows.shown_rows) == 1
-    assert pane.choices.all_files >= 4
+    assert pane.choices.count_of_all >= 4
     assert "+" in pane.detail.diff.toPlainText()
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
@@ -428,7 +428,7 @@ def test_a_run_that_ends_while_another_workspace_is_shown_says_whose_it_was(
     driver.choose(INGEST)
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert driver.footer.panel.result.text.startswith("409 retry loop: ")
-    assert driver.review().choices.all_files > 0
+    assert driver.review().choices.count_of_all > 0
 
 
 def test_a_home_without_any_workspace_is_consolidated_as_it_is(windows: Windows, tmp_path: Path) -> None:

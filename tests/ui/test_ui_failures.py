@@ -347,7 +347,7 @@ def test_the_consolidate_button_merges_what_says_the_same_and_its_undo_brings_it
     assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
     panel = driver.footer.panel
     assert panel.result.keys == ("review", "revert")
-    assert driver.review().choices.all_files > 0
+    assert driver.review().choices.count_of_all > 0
     panel.result.button("revert").click()
     driver.until(lambda: patterns.read_bytes() == before)
     # An episode is not edited, and can be deleted all the same.

@@ -31,8 +31,15 @@ def group_and_file(choices: Choices, path: str) -> Any:
 def test_at_first_everything_is_taken() -> None:
     choices = Choices(merge())
     assert [choices.group_taken(group) for group in choices.view.groups] == ["all", "all"]
-    assert choices.changed_files == choices.all_files == 3
+    assert choices.count_to_apply == choices.count_of_all == 4
     assert choices.selection == ReviewSelection()
+
+
+def test_a_rejected_part_of_a_file_does_not_count_as_applied() -> None:
+    choices = Choices(merge())
+    choices.take_hunk(*group_and_file(choices, C), 0, False)
+    assert (choices.count_to_apply, choices.count_of_all) == (3, 4)
+    assert set(files(choices)) == {A, B, C}
 
 
 def test_leaving_out_a_group_leaves_out_its_files_and_nothing_else() -> None:
@@ -50,7 +57,7 @@ def test_leaving_out_what_receives_a_merge_blocks_its_delete_and_says_why() -> N
     choices.take_file(*group_and_file(choices, A), False)
     assert set(choices.blocked) == {B}
     assert set(files(choices)) == {C}
-    assert choices.changed_files == 1
+    assert choices.count_to_apply == 2
     assert choices.may_agree(B)
     choices.agree(B, True)
     assert choices.blocked == {}

@@ -433,11 +433,11 @@ def test_a_button_takes_one_hunk_of_a_finished_run_back_at_once(shown: Shown) ->
 def test_the_button_says_how_much_is_applied_or_taken_back(shown: Shown) -> None:
     shown.show(plan())
     pane = shown.pane
-    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 3 of 3"
+    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 4 of 4"
     shown.press(Qt.Key.Key_N, SHIFT)
     shown.press(Qt.Key.Key_N, SHIFT)
     shown.press(Qt.Key.Key_X)
-    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 2 of 3"
+    assert pane.apply_button.accessibleName().replace("&", "") == "Apply 2 of 4"
     assert pane.undo.isHidden()
     shown.show(finished())
     assert pane.undo.accessibleName().replace("&", "") == "Undo all"

@@ -32,6 +32,7 @@ from reverie.jobs.consolidate.review import (
     came_to_pass,
     chosen_change,
     covers,
+    refused_descriptions,
     resolve,
     text_of,
 )
@@ -205,6 +206,7 @@ def _keep_lines(
         after.pop(path, None)
         if change.after is not None:
             after[path] = essence(text_of(change.after))
+    after[""] = "".join(refused_descriptions(review, selection))  # counts as a text that keeps them
     blocked = judge_retention(before, after).blocked_deletes
     for file in review.files:
         if file.source in blocked and file.path not in selection.agreed_losses:

@@ -434,7 +434,7 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
             chosen[file.path] = effect
     # What is kept because of the first rail loses nothing under the second.
     for rail in (_deletes_with_a_loss, _edits_with_a_loss):
-        for file, why in rail(review, selection, _lost_lines(review, chosen), chosen):
+        for file, why in rail(review, selection, _lost_lines(review, selection, chosen), chosen):
             blocked[file.path] = why
             chosen[file.path] = {}
     files = {
@@ -549,7 +549,21 @@ def _edits_with_a_loss(
     ]
 
 
-def _lost_lines(review: Review, chosen: _Effects) -> dict[str, int]:
+def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[str, ...]:
+    """Collect the description lines that a person rejected by their hunks. A description only says what a
+    note is about, so what is refused in one note needs not stay in another.
+    """
+    return tuple(
+        line
+        for file in review.files
+        for hunk in file.hunks
+        if hunk.index in selection.rejected_hunks.get(file.path, ())
+        for line in hunk.added
+        if line.startswith("description:")
+    )
+
+
+def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) -> dict[str, int]:
     """How many lines each path (its name before) loses to nowhere: the question of `judge_retention`, asked
     on every click, so what never changes is folded beforehand."""
     after: dict[str, str | None] = {file.source: file.before for file in review.files}
@@ -557,6 +571,7 @@ def _lost_lines(review: Review, chosen: _Effects) -> dict[str, int]:
         after.update(effect)
     texts = {text for text in after.values() if text}
     standing = {_folded(line) for line in {line for text in texts for line in text.splitlines()}}
+    standing.update(map(_folded, refused_descriptions(review, selection)))
     asked = {path: lines.keys() - review.kept for path, lines in review.words.items()}
     missing = missing_lines(set().union(*asked.values()), standing)
     return {

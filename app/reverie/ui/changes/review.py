@@ -718,18 +718,29 @@ class Choices:
         return self._resolution.blocked
 
     @property
-    def changed_files(self) -> int:
-        """How many files would change."""
+    def count_to_apply(self) -> int:
+        """How many changes would be made: hunks, and files that come, go or move."""
         changed = self._resolution.files
         return sum(
-            any(path in changed for path in (file.path, file.old_path))
+            sum(self._is_applied(group, file, hunk.index) for hunk in file.hunks)
+            if file.verb == "edit"
+            else 1
+            for group in self.view.groups
+            for file in group.files
+            if any(path in changed for path in (file.path, file.old_path))
+        )
+
+    def _is_applied(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
+        return file.path in self.selection.edited_files or self.hunk_taken(group, file, index)
+
+    @property
+    def count_of_all(self) -> int:
+        """How many changes there are, counted in the same way."""
+        return sum(
+            len(file.hunks) if file.verb == "edit" else 1
             for group in self.view.groups
             for file in group.files
         )
-
-    @property
-    def all_files(self) -> int:
-        return sum(len(group.files) for group in self.view.groups)
 
     @property
     def is_plan(self) -> bool:

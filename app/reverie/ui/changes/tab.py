@@ -260,7 +260,7 @@ class ChangeSetPane(Column):
         self.undo.setVisible(can_take_back or (run is not None and can_revert(run)))
         said, undo = "", self.tr("&Undo all")
         if choices is not None and can_apply:
-            changed, known = choices.changed_files, choices.all_files
+            changed, known = choices.count_to_apply, choices.count_of_all
             self.apply_button.say(
                 self.tr("A&pply {count} of {all}").format(count=changed, all=known),
                 self.tr("Write what is ticked; it can be undone"),

@@ -74,6 +74,15 @@ def test_rejecting_the_receiving_hunk_of_a_merge_blocks_its_delete() -> None:
     assert resolve(review, rejected.with_hunk(A, 0, accepted=True)).files == resolve(review, ALL).files
 
 
+def test_a_description_that_a_person_rejects_does_not_keep_the_duplicate() -> None:
+    note = "---\ndescription: {}\n---\n\nUse uv.\n"
+    before = {A: note.format("Tools"), B: note.format("Package tools")}
+    ops = [with_op("edit", A), with_op("delete", B)]
+    review = build_review(ops, before, {A: note.format("Package tools")})
+    resolution = resolve(review, ALL.with_hunk(A, 0, accepted=False))
+    assert (resolution.files, resolution.blocked) == ({B: None}, {})
+
+
 def test_an_edit_that_drops_what_a_merge_brought_blocks_its_delete() -> None:
     dropped = resolve(merge_of_two(), ALL.with_file_text(A, "Mine.\n"))
     assert (dropped.files, dropped.blocked.keys()) == ({A: b"Mine.\n"}, {B})
