@@ -91,6 +91,23 @@ def test_a_dream_by_model_applies_covers_and_can_be_undone(
     assert (home / "memory/global/testing.md").read_bytes() == before
 
 
+def test_a_run_leaves_no_folder_that_it_emptied_and_an_undo_brings_it_back(
+    run: Run, home: Path, profile: Path
+) -> None:
+    box = home / "memory" / "global" / "box"
+    box.mkdir()
+    text = (home / "memory" / "global" / "testing.md").read_bytes()
+    (box / "copy.md").write_bytes(text)
+    replies = [turn(memory("delete", path="/memories/global/box/copy.md")), Reply(text="One copy went.")]
+    with ModelServer(replies) as server:
+        settle_on(server, profile)
+        told = consolidate(run)
+    assert told["outcome"] == "completed"
+    assert not box.exists()
+    run("revert", told["runId"])
+    assert (box / "copy.md").read_bytes() == text
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_dry_run_by_model_leaves_the_home_as_it_was(
     run: Run, home: Path, profile: Path, wire: Wire

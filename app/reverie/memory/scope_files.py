@@ -318,7 +318,11 @@ class OverlayFiles:
     def removed_directories(self) -> tuple[str, ...]:
         """Return the directories that should vanish once they are empty, deepest first."""
         gone = set(self._removed_directories)
-        if gone:
+        for rel, data in self._written.items():
+            if data is None and self._seen.get(rel) is not None:
+                parts = rel.split("/")[:-1]
+                gone.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        if self._removed_directories:
             gone |= {
                 entry.rel
                 for entry in self._base.walk().entries

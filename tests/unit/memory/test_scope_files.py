@@ -76,6 +76,11 @@ def test_removed_directories_are_named_with_those_below_deepest_first(overlay: O
     assert overlay.removed_directories() == ("d/deep", "d")
 
 
+def test_the_directory_of_a_removed_file_goes_once_it_is_empty(overlay: OverlayFiles) -> None:
+    overlay.remove("d/deep/two.md")
+    assert overlay.removed_directories() == ("d/deep", "d")
+
+
 def test_a_directory_removed_and_filled_again_is_there(overlay: OverlayFiles) -> None:
     overlay.remove("d")
     overlay.write("d/anew.md", b"x")
