@@ -111,8 +111,21 @@ def below_words(row: LogRow) -> str:
     """The second line of a row: who, where, which gate."""
     kind, _, gate = row.entry.event.partition(".")
     gate = "" if kind == "trigger" else gate  # it is the name of the trigger, said already
+    gate = tr("preview") if _is_preview(row.entry) else gate
     parts = (kind_words(row.entry), visible(row.place), visible(gate.replace("-", " ")))
     return " · ".join(part for part in parts if part)
+
+
+def _is_preview(entry: ActivityEntry) -> bool:
+    return entry.event.endswith(".completed") and entry.details.get("dryRun") is True
+
+
+def text_words(entry: ActivityEntry) -> str:
+    """Return the text of an entry; that of a preview says first that nothing was written."""
+    text = visible(entry.text)
+    return (
+        tr("Preview, nothing is written yet. {summary}").format(summary=text) if _is_preview(entry) else text
+    )
 
 
 def right_words(row: LogRow, now: int) -> str:
@@ -134,7 +147,7 @@ def spoken(row: LogRow) -> str:
     """A whole row as one sentence, for readers and tool tips."""
     entry = row.entry
     times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
-    return f"{exact_time(entry.last_at)}{times}, {below_words(row)}: {visible(entry.text)}"
+    return f"{exact_time(entry.last_at)}{times}, {below_words(row)}: {text_words(entry)}"
 
 
 def facts(row: LogRow) -> tuple[tuple[str, str], ...]:
@@ -175,7 +188,7 @@ class LogModel(LineModel):
     def look(self, value: LogRow) -> TwoLines:
         name = sign(value.entry)
         return TwoLines(
-            visible(value.entry.text),
+            text_words(value.entry),
             below_words(value),
             sign=name,
             grave=name == "error",
@@ -188,7 +201,7 @@ class LogModel(LineModel):
         return spoken(value)
 
     def tooltip(self, value: LogRow) -> str:
-        return as_tooltip(value.entry.text)
+        return as_tooltip(text_words(value.entry))
 
 
 class LogList(LineList):
@@ -405,7 +418,7 @@ class LogDetail(QWidget):
             self.text.say(self.tr("Select an entry"))
             self.facts_shown = ()
         else:
-            self.text.say(row.entry.text)
+            self.text.say(text_words(row.entry))
             self.facts_shown = facts(row)
             for name, value in self.facts_shown:
                 self._grid.addWidget(WrapLabel(f"{name}: {value}"))
