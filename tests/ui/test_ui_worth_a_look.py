@@ -252,6 +252,31 @@ def test_what_a_model_noticed_is_shown_with_what_it_says(windows: Windows, home:
     assert page.why.isHidden()
 
 
+def test_a_pair_with_a_file_beside_the_memories_shows_both_sides(windows: Windows, home: Path) -> None:
+    beside = str(home / "AGENTS.md")
+    (home / "AGENTS.md").write_text("# Everywhere\n\nShort answers first.\n")
+    (home / "memory/global/queue.md").write_text("# Queue\n\nLong answers first.\n")
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    lines = ("Long answers first.", "Short answers first.")
+    pair = NoticedPair("contradiction", ("/memories/global/queue.md", beside), lines, "They disagree.")
+    context = driver.tab._shown.update.context
+    open_parts(home, windows.profile, system_clock).noticed.add(context, [pair])
+    (home / "memory/global/queue.md").write_text("# Queue\n\nLong answers first.\n\nSince May.\n")
+
+    def row() -> int | None:
+        rows = enumerate(page.list.values)
+        return next((number for number, matter in rows if beside in matter[0].paths), None)
+
+    driver.until(lambda: row() is not None)
+    page.list.setCurrentIndex(page.list.rows.index(row(), 0))
+    driver.until(lambda: bool(page.pair.sides.rows) and not page.pair.isHidden())
+    texts = {side.text.strip() for each in page.pair.sides.rows for side in (each.left, each.right)}
+    assert texts >= set(lines)
+    assert page.merge.isHidden()
+    assert not page.dismiss.isHidden()
+
+
 QUEUE, WORKER, PLAN = (f"/memories/global/{name}.md" for name in ("queue", "worker", "plan"))
 INSIDE = "A job is handled inside the request."
 

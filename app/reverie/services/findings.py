@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.errors import StoreError
 from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
 from reverie.memory.lint import CHECKED_BYTES, lint
@@ -237,6 +238,17 @@ class FindingService:
             kept = self.without_dismissed(found)
         dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
         return FindingReport(tuple(kept), len(notes), len(dismissed))
+
+    def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
+        """Read the texts of memories, and of files that are read beside them, as they are now.
+
+        Raises `StoreError` for a path that is not among them any more.
+        """
+        found = {note.path: note.text for note in self._notes(context) if note.path in paths}
+        for path in paths:
+            if path not in found:
+                raise StoreError(f"{path} is not there any more.", next_step="Look again.", reason="missing")
+        return tuple(found[path] for path in paths)
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
         """Return the findings that nobody has dismissed."""

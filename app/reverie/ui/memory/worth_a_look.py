@@ -309,7 +309,7 @@ class WorthPage(TabPage):
         if current is None or current != self.pair.finding:
             # What is pressed must be about what is seen.
             self.pair.hide()
-        if current is not None and are_two and _are_in_store(current):
+        if current is not None and are_two:
             self.compare_wanted.emit(current)
 
     def _decided(self) -> None:
@@ -504,8 +504,7 @@ class WorthControl(QObject):
         workbench = session.workbench
 
         async def work(control: JobControl) -> tuple[AlignedRow, ...]:
-            files = await ask(workbench.duplicates.files, context, finding.paths)
-            left, right = await ask(workbench.duplicates.texts, files)
+            left, right = await ask(workbench.worth_a_look.texts, context, finding.paths)
             return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1]))
 
         def show(rows: tuple[AlignedRow, ...]) -> None:
