@@ -13,6 +13,8 @@ from reverie.memory.diff import unified, word_spans
 from reverie.services.traces import MissedEdit
 from reverie.ui.changes.diff import AT_ONCE, CHARS_AT_ONCE, MOST_LINES, HunkView, MergeView
 from reverie.ui.changes.review import Choices, ReviewPart
+from reverie.ui.editor.preview import PreviewPane
+from reverie.ui.editor.rendered import MOST_LINES as MOST_RENDERED
 from reverie.ui.memory.duplicates import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
 from reverie.ui.widgets.text_views import LIMIT, LONGEST_ROW, MOST_ROWS, DiffView, LoadedText, TextView
@@ -70,3 +72,14 @@ def test_a_review_of_a_long_text_is_filled_in_parts(qtbot: Any, text: str) -> No
     assert hunks.document().blockCount() >= min(MOST_LINES, lines)
     assert hunks.document().blockCount() <= MOST_LINES + 3
     assert hunks.textCursor().position() == 0
+
+
+def test_a_text_of_very_many_lines_is_not_rendered(qtbot: Any) -> None:
+    preview = PreviewPane()
+    qtbot.addWidget(preview)
+    preview.show()
+    preview.say_text("- a\n" * MOST_RENDERED, at_once=True)
+    assert preview.browser.isVisible()
+    preview.say_text("- a\n" * (MOST_RENDERED + 1), at_once=True)
+    assert not preview.browser.isVisible()
+    assert "too large" in preview.note.text()

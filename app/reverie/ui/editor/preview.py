@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import visible
-from reverie.ui.editor.rendered import LIMIT, PlainDocument, rendered
+from reverie.ui.editor.rendered import LIMIT, MOST_LINES, PlainDocument, rendered
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 from reverie.ui.widgets.layouts import column
@@ -97,7 +97,7 @@ class PreviewPane(QWidget):
         if self._shown == self._text:
             return
         self._shown = self._text
-        too_large = len(self._text) > LIMIT
+        too_large = len(self._text) > LIMIT or self._text.count("\n") > MOST_LINES
         self.note.setVisible(too_large)
         self.browser.setVisible(not too_large)
         self._say("")
