@@ -120,10 +120,6 @@ class BackgroundJobs(_Engines):
         return Budget(home.enabled, home.runs_per_day, home.tokens_per_day)
 
 
-# The memory writer: the model of the settings, else the agent's own, that of the turn, its default, the
-# rules.
-
-
 def open_writer(
     parts: HomeContainer,
     cancel: threading.Event | None = None,
@@ -172,7 +168,10 @@ def debugging() -> bool:
 
 
 class WriterEngines(_Engines):
-    """Chooses the engine of one run of the memory writer."""
+    """The choice of the engine for one run of the memory writer.
+
+    It is the model of the settings, else the agent's own, that of the turn, its default, the rules.
+    """
 
     def engine(
         self, context: ScopeContext, config: AgentWriterConfig, turn_model: str | None
@@ -207,9 +206,6 @@ class WriterEngines(_Engines):
         )
         choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
         return choice.engine, choice.reason
-
-
-# Session notes. A model that the settings name needs no further consent where the user starts the run.
 
 
 class SessionNotesService:
@@ -294,7 +290,10 @@ def open_notes(
 
 
 class NotesEngines(_Engines):
-    """Chooses the engine of one update of session notes."""
+    """The choice of the engine for one update of session notes.
+
+    A model that the settings name needs no further consent where the user starts the run.
+    """
 
     def engine(self, context: ScopeContext) -> NotesEngine:
         """Return the engine for a run in `context`. Raises `UserError` as `choose` does."""
@@ -316,10 +315,6 @@ class NotesEngines(_Engines):
             setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
         )
         return choice.engine, choice.reason
-
-
-# Extraction from Codex rollouts: the engine that the user named, else that of the settings, else that of a
-# consolidation.
 
 
 class ExtractCandidate(Struct, frozen=True):
@@ -357,7 +352,10 @@ class ExtractView(Struct, frozen=True):
 
 
 class ExtractionService:
-    """Extraction of one home."""
+    """Extraction of one home from Codex rollouts.
+
+    Its engine is the one that the user named, else that of the settings, else that of a consolidation.
+    """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None) -> None:
         self._parts = parts
@@ -430,7 +428,7 @@ class ExtractionService:
         by_hand: bool = False,
         trigger: str = "manual",
     ) -> ExtractResult:
-        """Both stages; blocks until all of it has its outcome.
+        """Run both stages; blocks until all of it has its outcome.
 
         `by_hand`: whoever asks has named the model itself, by option or in the settings, so that it needs no
         further consent. Raises `StoreError` (reason "consent") for a destination that nobody has agreed to,

@@ -144,13 +144,6 @@ class RunsByHand:
         return tuple(lost.sentence() for lost in self._parts.saves.settle())
 
 
-# What commands show of one home, in their own process or of a running engine.
-#
-# Looking changes nothing in the home and nothing of what a person has seen.
-#
-# Threading: blocks on disk; any thread. Failure: `UserError`.
-
-
 class ShownTrees(Struct, frozen=True):
     """The three trees of a context as JSON has them."""
 
@@ -189,7 +182,9 @@ class ShownChanges(Struct, frozen=True):
 class CommandViews:
     """The views of one home that commands print, in their own process or of a running engine.
 
-    `view`: its three trees.
+    `view`: its three trees. Looking changes nothing in the home and nothing of what a person has seen.
+
+    Threading: blocks on disk; any thread. Failure: `UserError`.
     """
 
     def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:

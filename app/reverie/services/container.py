@@ -434,9 +434,6 @@ def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDire
     )
 
 
-# Which context shows a root, for whatever was found by its root and not by a selection.
-
-
 _WORKSPACE = "workspace/"
 
 

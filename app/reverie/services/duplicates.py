@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from reverie.memory.usage_rules import MemoryUsage
 
 
-# Finding duplicates; pure but for time.
-
-
 GroupKind = Literal["exact", "near", "alike"]
 ALIKE = 0.75
 # Notes with fewer words cannot be told apart by the words they share.
@@ -117,7 +114,7 @@ class _Link(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """One search over notes that are in memory; it touches no disk."""
+    """One search over notes that are in memory. Pure but for time."""
 
     def __init__(
         self, notes: list[ReadNote], progress: Callable[[DuplicateProgress], None], check: Callable[[], None]

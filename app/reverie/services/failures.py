@@ -59,8 +59,6 @@ from reverie.services.container import HomeContainer, rooted_files
 from reverie.services.views import FieldChange, PatternsChange, RecordChange, Undo
 from reverie.values import Struct, replace
 
-# Edits of records: a field, or merged patterns, and undoing each.
-
 
 class RecordEdits:
     """The records of one home: edits of a field, or merged patterns, and undoing each."""
@@ -340,10 +338,6 @@ class FailureService:
         return self._records.apply(group.change)
 
 
-# Changes of a record. Each is made in what the file holds at that moment, so that what others wrote meanwhile
-# stays; where what it expects is not there any more, it is refused. Unknown keys and their order are kept.
-
-
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
     """Build the change that sets the resolution of an error in an episode, which the agent never fills.
 
@@ -402,7 +396,12 @@ def skill_text(record: dict[str, Any]) -> str:
 
 
 def made_in(change: RecordChange, document: Any) -> Any:
-    """Return the document with `change` made in it. Raises `Conflict`."""
+    """Return the document with `change` made in it.
+
+    The change is made in what the file holds at that moment, so that what others wrote meanwhile stays.
+    Unknown keys and their order are kept. Raises `Conflict` where what the change expects is not there any
+    more.
+    """
     changed = copy.deepcopy(document)
     if isinstance(change, FieldChange):
         _change_field(change, changed)

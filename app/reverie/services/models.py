@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from reverie.settings import ProvidersSettings, Settings
 
 
-# The services that models are asked of: which there are, their keys, and whether one answers.
-#
-# They follow from the settings, the environment and the system's keyring, and from what the agent of a home
-# is itself set up to use (`offered`); the settings win where both name a service.
-
-
 class ModelsView(Struct, frozen=True):
     """The engine that a consolidation will use, and every service there is.
 
@@ -63,10 +57,11 @@ class ProbeLine(Struct, frozen=True):
 
 
 class ModelServices:
-    """The services, read from `settings` whenever one is needed.
+    """The services that models are asked of, read from `settings` whenever one is needed.
 
-    `env` is where keys are looked for first, `keys` the keyring (None: the system's), `offered` the services
-    of the agent itself.
+    They follow from the settings, the environment and the system's keyring, and from what the agent of a home
+    is itself set up to use (`offered`); the settings win where both name a service. `env` is where keys are
+    looked for first, `keys` the keyring (None: the system's).
     """
 
     def __init__(
@@ -189,10 +184,6 @@ class ModelsWithoutHome(ModelServices):
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
         return ModelsView(engine, "The settings say so.", self.services())
-
-
-# Which model a job asks. The agent's own prompt for it that cannot be used is reported in Activity, and the
-# built-in one is used.
 
 
 _OF = {"dream": "consolidation", "writer": "the memory writer"}

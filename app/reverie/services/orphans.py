@@ -103,11 +103,6 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(sorted(each for each in value if isinstance(each, str))) if isinstance(value, list) else ()
 
 
-# Matching a store with a live project; pure. The strongest evidence decides: the owner that the home names,
-# the same root commit, the same remote, the same name. If two projects have the same evidence, there is no
-# best match, and the user chooses.
-
-
 _NAME = re.compile(r"[^\w]+|_")
 _SHOWN_HEX = 10
 
@@ -117,7 +112,8 @@ def matches(
 ) -> tuple[ProjectMatch, ...]:
     """Return the projects that a lost store may belong to, by evidence, best first.
 
-    Projects that are not there count only where the home itself names them.
+    The strongest evidence decides: the owner that the home names, the same root commit, the same remote, the
+    same name. Projects that are not there count only where the home itself names them. Pure.
     """
     if store.scope is Scope.GLOBAL:
         return ()
@@ -131,7 +127,7 @@ def matches(
 
 
 def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
-    """Return the first match, unless the second has the same evidence."""
+    """Return the first match, unless the second has the same evidence: then the user chooses. Pure."""
     if not found or (len(found) > 1 and found[0].rank == found[1].rank):
         return None
     return found[0]

@@ -50,9 +50,6 @@ class SearchStopped(Exception):
     """The signal that nobody waits for the answer any more."""
 
 
-# The places of indexed rows, and the context in which each is shown.
-
-
 class IndexedPlace(Struct, frozen=True):
     """The place of the rows of one root, and the context in which they are shown."""
 

@@ -10,6 +10,8 @@ what stood on disk, so whatever changes in between is not overwritten but report
 
 Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
 Failure: `UserError`.
+
+What a timeline shows is frozen values, safe to hand between threads. Times are UTC ms.
 """
 
 from __future__ import annotations
@@ -36,9 +38,6 @@ from reverie.values import Struct
 if TYPE_CHECKING:
     from reverie.memory.history.history import History
     from reverie.services.container import HomeContainer
-
-
-# What a timeline shows: frozen values, safe to hand between threads. Times are UTC ms.
 
 
 Who = Literal["you", "agent", "outside", "other"] | RunKind
@@ -123,12 +122,8 @@ class RestorePlan(Struct, frozen=True):
     same: int = 0
 
 
-# Files on disk as the history describes them, by content id. A folder that cannot be read in full is an
-# error: half of it would look like a deletion of the rest.
-
-
 class OnDisk(Struct, frozen=True):
-    """One file as it is now."""
+    """One file as it is now, described by its content id as in the history."""
 
     inner: str
     """Its path below the place."""
@@ -138,7 +133,10 @@ class OnDisk(Struct, frozen=True):
 
 
 def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
-    """Yield every file at a place and below it; `check` is called before each and may raise to stop."""
+    """Yield every file at a place and below it; `check` is called before each and may raise to stop.
+
+    A folder that cannot be read in full is an error: half of it would look like a deletion of the rest.
+    """
     files = rooted_files(root)
     entry = files.entry(place.rel)
     if entry is None:

@@ -500,10 +500,6 @@ def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]
     return found
 
 
-# Traces as text: the memory before, what was tried with it, a comparison, the answers of a model. Texts
-# come from a model and a dump: data, bounded, shown as plain text. Pure.
-
-
 _MOST_CHARS = 200_000
 _VALUE_CHARS = 20_000
 
@@ -537,7 +533,10 @@ def answer_text(attempt: Attempt) -> str:
 
 
 def trace_text(facts: TraceFacts) -> str:
-    """Render all of a trace that two of them are compared by: prompt, memory, messages, answers."""
+    """Render all of a trace that two of them are compared by: prompt, memory, messages, answers.
+
+    The text comes from a model and a dump: it is data, bounded, to be shown as plain text. Pure.
+    """
     return "\n".join(_sections(facts))[:_MOST_CHARS]
 
 
@@ -610,11 +609,6 @@ def _diff(before: str, after: str, label: str) -> str:
     return unified(before.encode("utf-8", "replace"), after.encode("utf-8", "replace"), label.lstrip("/"))
 
 
-# Replay: the prompt of a memory writer sent again, to another model or in other words, on a copy of the
-# memory in the trace. Nothing of a home is read or written, no schedule advances, and no trace is kept. The
-# tools and the vault are the writer's own; nothing is sent without consent.
-
-
 _MEMORY_BYTES = 1 << 20
 
 
@@ -637,7 +631,11 @@ class Replay(Struct, frozen=True):
 
 
 class Replays:
-    """Replays of a home's traces: the prompt of a memory writer sent again, on a copy of the memory."""
+    """Replays of a home's traces: the prompt of a memory writer sent again, on a copy of the memory.
+
+    It goes to another model or in other words. Nothing of a home is read or written, no schedule advances,
+    and no trace is kept. The tools and the vault are the writer's own; nothing is sent without consent.
+    """
 
     def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:
         self._traces = traces
@@ -742,9 +740,6 @@ async def _asked(
     return stringify(trace.to_document(head))
 
 
-# Transcripts: listed without opening any; a title that only the beginning tells is read on demand.
-
-
 _MOST_READERS = 8
 _BEFORE = 30
 """How many messages are shown before the one that was asked for."""
@@ -781,6 +776,8 @@ class TranscriptService:
 
     Each client reads for itself: where it is in a transcript is kept here, for the last few it read. What is
     let go of is opened again when it is asked for, and read from the start.
+
+    Transcripts are listed without opening any; a title that only the beginning tells is read on demand.
     """
 
     def __init__(self, parts: HomeContainer) -> None:

@@ -335,14 +335,6 @@ def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
     return replace(change, lines=lines, removed=removed, sha256=sha256_of_bytes(now) or GONE)
 
 
-# Changes from outside: what is watched, which views they touch, who made them.
-#
-# A change is attributed by Reverie's own log of writes, by what a snapshot found, and for the newest changes
-# by the agent's transcripts.
-#
-# Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; an author is never guessed.
-
-
 def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[WatchTarget, ...]:
     """Return everything that a watcher of a home watches.
 
@@ -425,15 +417,15 @@ def _is_in(path: str, directory: str) -> bool:
     return path.startswith(directory) and (len(path) == len(directory) or path[len(directory)] == os.sep)
 
 
-# The author of a file's present content, shown beside a text that changed while it was open.
-
-
 def author_of(
     parts: HomeContainer, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
 ) -> str:
     """Return the actor who wrote this content; empty if nobody is known.
 
     `sha256` is the content's, `companion` a file beside the memories, in place of `path`.
+
+    The author is known from Reverie's own log of writes, from a snapshot, and for the newest changes from the
+    agent's transcripts; it is never guessed.
     """
     file = companion
     if file is None:

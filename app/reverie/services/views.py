@@ -3,6 +3,8 @@
 A window knows the services by these values and by their signatures; it loads nothing of their work.
 
 Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherwise.
+
+Of lost stores, times are ns since the epoch, and `rel` is the path below the store.
 """
 
 from __future__ import annotations
@@ -477,14 +479,13 @@ class ReplayRequest(Struct, frozen=True):
     time_limit_s: float = REPLAY_LIMIT_S
 
 
-# Bytes of a file as the editor needs them. Pure.
-
-
 _BOM = "\ufeff"
 
 
 def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> FileText:
     """Decode a file for an editor, with the reason why it must not be written where there is one.
+
+    Pure.
 
     Text that is not valid UTF-8 is decoded with U+FFFD for showing only; a file over the agent's cap is shown
     and stays as it is, since the agent refuses it too.
@@ -512,9 +513,6 @@ def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> File
 
 def _mostly_crlf(content: str) -> bool:
     return content.count("\r\n") * 2 > content.count("\n")
-
-
-# What the engine tells by itself.
 
 
 class LostSave(Struct, frozen=True):
@@ -547,9 +545,6 @@ class HostStatus(Struct, frozen=True):
     holder: LeaseHolder | None = None
     sessions: int = 0
     message: Phrase = NOTHING
-
-
-# Drafts.
 
 
 DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
@@ -614,9 +609,6 @@ def draft_name(store: str, rel: str, instance: str) -> str:
     return name
 
 
-# What a search answers. It holds memory text as it is and stays on this machine.
-
-
 Matched = Literal["all", "any", "near"]
 """Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
 
@@ -670,6 +662,8 @@ class SearchHit(Struct, frozen=True):
 class SearchAnswer(Struct, frozen=True):
     """The answer to a search.
 
+    It holds memory text as it is and stays on this machine.
+
     `problems`: sentences on what was asked in vain, and on homes that could not be searched. `complete`
     False: the index of some home is still being made, or the pattern was not tried on everything yet.
     """
@@ -682,10 +676,6 @@ class SearchAnswer(Struct, frozen=True):
 
 COUNT = 50
 """How many hits an answer has at most, unless more are asked for."""
-
-
-# What is shown of lost stores, and of merging them. Sizes are bytes, times ns since the epoch; `rel` is the
-# path below the store.
 
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]
