@@ -31,7 +31,8 @@ from reverie.jobs.consolidate.run import DreamRequest
 from reverie.profile import Profile
 from reverie.runs.parts import parts_from_json
 from reverie.services.container import HomeContainer
-from reverie.services.edits import Moves, UserEdits
+from reverie.services.edits import UserEdits
+from reverie.services.moves import Moves
 
 
 def work(parts: HomeContainer, job: dict[str, Any]) -> None:

@@ -40,7 +40,8 @@ from reverie.profile import Profile
 from reverie.services.background import open_notes, writer_dependencies
 from reverie.services.container import HomeContainer, HomeKey
 from reverie.services.duplicates import DuplicateFile, DuplicateService
-from reverie.services.edits import Moves, UserEdits
+from reverie.services.edits import UserEdits
+from reverie.services.moves import Moves
 from reverie.services.trash import TrashService
 from reverie.settings import Settings, load_settings
 from reverie.values import replace

@@ -133,7 +133,7 @@ class HandWork:
         return self._edits.save(self._context, _NOTE, text.content + "\nmore words\n", text.sha256).note
 
     def _moved(self) -> Any:
-        from reverie.services.edits import Moves
+        from reverie.services.moves import Moves
 
         names = ("testing.md", "preferences.md")
         targets = {f"/memories/global/{name}": f"/memories/workspace/{name}" for name in names}

@@ -25,7 +25,7 @@ from reverie.memory.diff import word_spans
 from reverie.memory.history import reader as history_log
 from reverie.memory.recording import Snapshots
 from reverie.runs.record import RunResult
-from reverie.services.run_views import ChangeLogService, LoggedChange, LoggedFile
+from reverie.services.change_log import ChangeLogService, LoggedChange, LoggedFile
 from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words

@@ -7,7 +7,7 @@ from typing import Any
 
 from reverie.jobs.consolidate.review import Hunk, ReviewedFile, build_review
 from reverie.memory.diff import invisible_differences
-from reverie.services.run_views import line_marks, review_group
+from reverie.services.reviews import line_marks, review_group
 from reverie.services.views import ReviewFile, ReviewHunk, ReviewView, RunSummary
 from reverie.values import replace
 

@@ -56,8 +56,8 @@ from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
+    from reverie.services.activity import ActivityService
     from reverie.services.models import ModelsWithoutHome
-    from reverie.services.run_views import ActivityService
 
 
 class TreesUpdate(Struct, frozen=True):
@@ -191,7 +191,7 @@ class HomeCalls(HomeServices):
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
         """As of a workbench. A run that another client started is not `ours` for the one that asks."""
-        from reverie.services import run_views as module
+        from reverie.services import activity as module
 
         return module.ActivityService
 

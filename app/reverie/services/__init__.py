@@ -12,19 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 if TYPE_CHECKING:
+    from reverie.services.activity import ActivityService
     from reverie.services.background import ExtractionService, SessionNotesService
+    from reverie.services.change_log import ChangeLogService
     from reverie.services.claims import ClaimService
     from reverie.services.commands import CommandViews, RunsByHand
     from reverie.services.container import HomeContainer
     from reverie.services.drafts import DraftService
     from reverie.services.duplicates import DuplicateService
-    from reverie.services.edits import Moves
     from reverie.services.failures import FailureService, RecordEdits
     from reverie.services.findings import FindingService
     from reverie.services.memory_index import IndexService
     from reverie.services.models import Models
+    from reverie.services.moves import Moves
     from reverie.services.orphans import OrphanService
-    from reverie.services.run_views import ActivityService, ChangeLogService, ReviewService
+    from reverie.services.reviews import ReviewService
     from reverie.services.timeline import TimelineService
     from reverie.services.traces import Replays, TraceService, TranscriptService
     from reverie.services.trash import TrashService
@@ -89,14 +91,14 @@ class HomeServices:
     @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
     def change_log() -> type[ChangeLogService]:
         """Load the service that lists every change set of this home."""
-        from reverie.services import run_views as module
+        from reverie.services import change_log as module
 
         return module.ChangeLogService
 
     @service
     def activity() -> type[ActivityService]:
         """Load the service that lists what background services of this home decided, and what is running."""
-        from reverie.services import run_views as module
+        from reverie.services import activity as module
 
         return module.ActivityService
 
@@ -180,7 +182,7 @@ class HomeServices:
     @service
     def moves() -> type[Moves]:
         """Load the service that moves memories between folders and scopes."""
-        from reverie.services import edits as module
+        from reverie.services import moves as module
 
         return module.Moves
 
@@ -228,7 +230,7 @@ class HomeServices:
     @service
     def reviews() -> type[ReviewService]:
         """Load the service that shows and applies reviews of the runs of this home."""
-        from reverie.services import run_views as module
+        from reverie.services import reviews as module
 
         return module.ReviewService
 

@@ -40,7 +40,7 @@ from reverie.services.background import (
 from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
 from reverie.services.models import Models
-from reverie.services.run_views import ReviewService
+from reverie.services.reviews import ReviewService
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
 from reverie.services.views import ChangedFile, MemoryView
 from reverie.values import Struct

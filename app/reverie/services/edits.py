@@ -1,7 +1,12 @@
-"""Edits of memories by hand: save, delete, rename, pin, and taking them back.
+"""Edits of memories by hand: save, delete, rename, pin, and taking them back; also of companions.
 
 Everything goes through the store; the history holds the state before (the store's effects see to it) and
 after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
+
+The home lists its companions: files inside of it, and files of a project, which lie outside. The same
+containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
+directory; the history keeps the version before (`memory.paths`). An older version comes back by the same way,
+and that is taken back by an `Undo` like any change by hand.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong once a
 change is made is a warning beside its result.
@@ -10,10 +15,8 @@ change is made is a warning beside its result.
 from __future__ import annotations
 
 import contextlib
-import logging
 import stat
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,27 +25,24 @@ from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import (
     CHANGED_SINCE,
     Conflict,
-    PathRuleError,
     StoreError,
     Unavailable,
     UserError,
     user_error_from_os,
 )
 from reverie.files.atomic import is_write_protected, undurable_as_warning, write_protected
-from reverie.files.directory import Directory, SwappedError, is_link, real_path
+from reverie.files.directory import is_link, real_path
 from reverie.files.locks import file_lock
 from reverie.files.rooted import RootedDirectory
 from reverie.files.watch_sources import WatchTarget
 from reverie.memory.companion_places import companion_place
-from reverie.memory.paths import MemoryPath, memory_path, parse_memory_path
-from reverie.memory.recording import never_kept
+from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_text
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.resources import resource
 from reverie.runs.journal import Journal
-from reverie.services.changes import ChangeSet, all_steps_or_none, joined, lenient_path
+from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     CompanionRestored,
@@ -52,7 +52,6 @@ from reverie.services.views import (
     RecordChange,
     Renamed,
     RunReverted,
-    Template,
     Undo,
     file_text,
 )
@@ -324,18 +323,6 @@ def _made(warnings: list[str]) -> Iterator[None]:
         warnings.append(str(error))
 
 
-# Companions: files the agent loads beside its memories. Shown and editable by a person, never touched by a
-# run.
-#
-# The home says which there are: files inside of it, and files of a project, which lie outside. The same
-# containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
-# directory; the history keeps the version before (`memory.paths`). An older version comes back
-# by the same way, and that is taken back by an `Undo` like any change by hand.
-#
-# Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed; what goes
-# wrong once a change is made is a warning beside its result.
-
-
 _MOST_BYTES = 8 << 20
 _TOO_LARGE = f"This file is larger than {_MOST_BYTES >> 20} MiB; its beginning is shown read-only."
 
@@ -579,110 +566,11 @@ def _encoded(companion: Companion, content: str) -> bytes:
         ) from None
 
 
-# Moving memories and folders by hand: between folders, and between the scopes of one context.
-#
-# Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
-# compare-and-swap (`services.changes`); pin and use go along. What is asked for as one is done as one
-# and taken back as one. Nothing that stands somewhere is ever replaced: clashes are asked about beforehand
-# (`memory.paths`), and a name that was taken in between is a `Conflict`.
-#
-# Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
-
-
-class Moves:
-    """Moves of memories and folders within one home: between folders, and between scopes of one context."""
-
-    def __init__(self, parts: HomeContainer) -> None:
-        self._parts = parts
-        self._edits = UserEdits(parts)
-        self._changes = ChangeSet(parts)
-
-    def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
-        """Move each path to its new path, all or none. Raises `Conflict` where something is in the way."""
-        store = self._parts.store(context, actor="user")
-        steps: list[Callable[[], Undo]] = []
-        across: dict[str, str] = {}
-        for old, new in targets.items():
-            if _same_root(store, old, new):
-                steps.append(partial(self._edits.rename, context, old, new))
-            else:
-                across[old] = new
-        if across:
-            steps.append(partial(self._across, context, store, across))
-        if not steps:
-            raise StoreError("There is nothing to move.", next_step="Select a memory first.")
-        return self._edits.as_one(steps)
-
-    def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
-        changes: list[HandChange] = []
-        moved: dict[str, str] = {}
-        emptied: list[str] = []
-        for old, new in targets.items():
-            for source, target in files_below(store, old, new, emptied).items():
-                _path, _root, files = store.resolve(lenient_path(source))
-                entry, data = files.entry(_path.rel), files.read(_path.rel)
-                mode = entry.mode & 0o777 if entry is not None else None
-                changes += [
-                    HandChange(target, data, None, mode),
-                    HandChange(source, None, sha256_of_bytes(data)),
-                ]
-                moved[source] = target
-        if not changes:
-            raise StoreError(
-                "Nothing was moved:", cause="the folder is empty.", next_step="Create it there instead."
-            )
-        return self._changes.apply(
-            context, changes, kind="move", subject="Moved by hand", moved=moved, emptied=emptied
-        )
-
-
-def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-    """Map every file that moves with `old` to its new path.
-
-    `emptied` gets the folders, deepest first.
-    """
-    path, root, files = store.resolve(lenient_path(old))
-    entry = files.entry(path.rel)
-    if entry is None:
-        raise StoreError(
-            f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
-        )
-    if store.entry(lenient_path(new)) is not None:
-        raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
-    if entry.kind == "file":
-        return {str(path): new}
-    hidden = never_kept(root.directory / path.rel)
-    if hidden:
-        raise StoreError(
-            f"{path} was not moved:",
-            cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
-            next_step="Move it away first, or move the files one by one.",
-            reason="not-kept",
-        )
-    below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
-    folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
-    emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
-    return {
-        str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
-        for found in below
-        if found.kind == "file"
-    }
-
-
-def _same_root(store: MemoryStore, old: str, new: str) -> bool:
-    return store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key
-
-
-# Telling an agent something: a note in the place that the agent itself looks into (`Home.note_path`).
-#
-# The note is created once and never changed; the agent folds it into its memory when it consolidates the
-# next time. Threading: blocks on disk; not for the GUI thread. Failure: `UserError`, nothing changed.
-
-
 def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     """Write a new note to the agent, in the place that it looks into itself (`Home.note_path`).
 
-    Returns its memory path. Its name is made of the time and the first line.
+    Returns its memory path. Its name is made of the time and the first line. The note is created once
+    and never changed; the agent folds it into its memory when it consolidates the next time.
     """
     words = text.strip()
     if not words:
@@ -694,85 +582,3 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)
     return path
-
-
-# Templates of new memories: ours for each scope, and a person's own files `<config>/templates/*.md`.
-#
-# A template is plain text in which `{{title}}` and `{{date}}` are filled in. What lies in a person's
-# directory may come from anywhere: only regular files whose name the agents would accept and that can be
-# shown as it is, that are text and not large; the rest is left out, and said in the log.
-#
-# Threading: any thread but the GUI's (`filled` and `title_of` are pure). Failure: what cannot be read is left
-# out; a resource of ours that is missing is a bug.
-
-
-_log = logging.getLogger("reverie.templates")
-
-SUFFIX = ".md"
-_MOST = 50
-_LARGEST_TEMPLATE = 64 * 1024
-_MOST_NAME = 60
-
-
-def all_templates(own: Path) -> tuple[Template, ...]:
-    """Return Reverie's templates by scope and name, then a person's own from the directory `own`.
-
-    `own` need not exist.
-    """
-    ours = [
-        Template(file.stem, file.read_text(encoding="utf-8"), scope)
-        for scope in Scope
-        for file in sorted(resource(f"templates/{scope.value}").glob(f"*{SUFFIX}"))
-    ]
-    return (*ours, *_own(own))
-
-
-def filled(text: str, path: str, now_ms: int) -> str:
-    """Fill in the template of a new memory at `path`. The date is in this machine's time zone."""
-    date = time.strftime("%Y-%m-%d", time.localtime(now_ms / 1000))
-    return text.replace("{{date}}", date).replace("{{title}}", title_of(path))
-
-
-def title_of(path: str) -> str:
-    """Return the title for a file name: `deploy-notes.md` -> `Deploy notes`."""
-    name = path.rpartition("/")[2].removesuffix(SUFFIX)
-    words = " ".join(name.replace("_", " ").replace("-", " ").split()) or name
-    return words[:1].upper() + words[1:]
-
-
-def _own(own: Path) -> list[Template]:
-    found: list[Template] = []
-    try:
-        with Directory.open(own) as directory:
-            names = sorted(entry.name for entry in directory.names() if entry.name.endswith(SUFFIX))
-            for name in names[:_MOST]:
-                text = _text(directory, name)
-                if text is None:
-                    _log.info("the template %r is left out", name)
-                else:
-                    found.append(Template(name.removesuffix(SUFFIX), text))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        _log.info("the templates in %s are left out: %s", own, error)
-    return found
-
-
-def _text(directory: Directory, name: str) -> str | None:
-    if not _is_plain(name):
-        return None
-    try:
-        data = directory.read(name, _LARGEST_TEMPLATE + 1)
-        text = data.decode("utf-8")
-    except (OSError, SwappedError, UnicodeDecodeError):
-        return None
-    return None if len(data) > _LARGEST_TEMPLATE or "\0" in text else text
-
-
-def _is_plain(name: str) -> bool:
-    """Return whether agents would accept this name for a memory, and it is short, visible and printable."""
-    try:
-        parse_memory_path(f"/memories/global/{name}")
-    except PathRuleError:
-        return False
-    return not name.startswith(".") and name.isprintable() and len(name) <= _MOST_NAME

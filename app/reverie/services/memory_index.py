@@ -38,7 +38,7 @@ from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes
 from reverie.memory.store import MemoryStore
 from reverie.services.changes import ChangeSet, lenient_path
 from reverie.services.container import HomeContainer
-from reverie.services.edits import files_below
+from reverie.services.moves import files_below
 from reverie.services.views import HandChange, Undo
 from reverie.values import Struct
 

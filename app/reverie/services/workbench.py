@@ -38,9 +38,10 @@ from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
-from reverie.services.edits import CompanionFiles, UserEdits, add_note, all_templates, current_text, filled
+from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
+from reverie.services.templates import all_templates, filled
 from reverie.services.timeline import RestorePlan
 from reverie.services.unseen import SeenLog, author_of, relevant, watch_targets
 from reverie.services.views import (
@@ -61,7 +62,7 @@ from reverie.services.views import (
 )
 
 if TYPE_CHECKING:
-    from reverie.services.run_views import PaidRun
+    from reverie.services.costs import PaidRun
 
 LOOK_AGAIN = "reverie-coverage"
 """The thread that looks after a consolidation whether the agent overwrote its coverage record. A process that

@@ -9,9 +9,9 @@ import pytest
 from helpers.benches import Time, sample_parts, workspace
 from reverie.agents.scopes import ScopeContext
 from reverie.errors import Conflict, StoreError
+from reverie.services.change_log import ChangeLogService
 from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
-from reverie.services.run_views import ChangeLogService
 from reverie.services.timeline import TimelineService
 
 TESTING = "/memories/global/testing.md"

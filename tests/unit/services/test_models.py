@@ -19,8 +19,8 @@ from reverie.errors import StoreError
 from reverie.profile import Profile
 from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer
+from reverie.services.costs import month_start, paid_run, spent_by_scope
 from reverie.services.models import AUTO, Models
-from reverie.services.run_views import month_start, paid_run, spent_by_scope
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"

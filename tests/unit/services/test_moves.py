@@ -11,7 +11,8 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.errors import StoreError, UserError
 from reverie.memory.moves import free_path, numbered, plan_moves
 from reverie.services.container import HomeContainer
-from reverie.services.edits import Moves, UserEdits
+from reverie.services.edits import UserEdits
+from reverie.services.moves import Moves
 
 ACME = "a1f3c9e2b7"
 OLD = "/memories/global/testing-old.md"

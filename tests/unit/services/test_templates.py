@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.benches import NOW
 from reverie.agents.scopes import Scope
-from reverie.services.edits import all_templates, filled, title_of
+from reverie.services.templates import all_templates, filled, title_of
 
 
 def test_each_scope_has_templates_and_all_their_placeholders_are_filled(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from reverie.profile import Profile
 from reverie.runs.record import Outcome, RunRecord
 from reverie.runs.recovery import Recovery
 from reverie.services.container import HomeContainer, HomeKey
-from reverie.services.run_views import RECENT_RUNS, month_start
+from reverie.services.costs import month_start
+from reverie.services.run_views import RECENT_RUNS
 from reverie.services.views import Relevance
 from reverie.services.workbench import Workbench
 from reverie.settings import Settings

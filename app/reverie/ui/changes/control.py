@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from reverie.memory.history.reader import Cursor
     from reverie.runs.parts import Parts
     from reverie.runs.record import RunResult
-    from reverie.services.run_views import ChangeLogPage, LoggedChange
+    from reverie.services.change_log import ChangeLogPage, LoggedChange
     from reverie.services.timeline import RestorePlan, TimelineTarget
     from reverie.services.trash import TrashEntry, TrashPage
     from reverie.services.views import ReviewView, RunSummary, Undo

@@ -52,7 +52,7 @@ from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.services.run_views import LoggedChange
+    from reverie.services.change_log import LoggedChange
     from reverie.services.timeline import BlameView, LineAuthor, TimelineTarget
     from reverie.services.views import ReviewFile
     from reverie.services.workbench import Workbench

@@ -38,7 +38,7 @@ from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.services.run_views import LoggedChange
+    from reverie.services.change_log import LoggedChange
     from reverie.services.trash import TrashEntry
     from reverie.services.views import RunSummary
 

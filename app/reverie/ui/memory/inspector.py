@@ -47,7 +47,7 @@ from reverie.ui.widgets.layouts import column, row_of, scrolled
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding
-    from reverie.services.run_views import ChangeLogPage, LoggedChange
+    from reverie.services.change_log import ChangeLogPage, LoggedChange
     from reverie.services.views import UnseenChange
     from reverie.ui.editor.control import EditorControl
     from reverie.ui.editor.pane import EditorPane

@@ -37,7 +37,7 @@ from reverie.ui.widgets.pages import EmptyPage, TabPage
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.services.run_views import RunningWork
+    from reverie.services.activity import RunningWork
     from reverie.services.views import StatusView
     from reverie.ui.memory.footer_control import Consolidation
     from reverie.ui.session import HomeSession

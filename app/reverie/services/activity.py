@@ -1,0 +1,70 @@
+"""Decisions of the background services of a home, and the runs that are under way.
+
+Threading: as in `Workbench`, whose object this is made from. Failure: `Unavailable` for a log that cannot be
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+
+from reverie.files.locks import LeaseHolder
+from reverie.jobs.consolidate.run import dream_lease_name
+from reverie.jobs.writer.service import writer_lease_name
+from reverie.runs.activity import ActivityEntry
+from reverie.services.container import HomeContainer
+from reverie.values import Struct, replace
+
+
+class RunningWork(Struct, frozen=True):
+    """A run that holds the lease `name`. `workspace_id`: its workspace; None for a run of the whole home."""
+
+    name: str
+    holder: LeaseHolder
+    workspace_id: str | None = None
+
+
+class ActivityPage(Struct, frozen=True):
+    """The newest decisions, newest first, and the runs that are under way."""
+
+    entries: tuple[ActivityEntry, ...]
+    running: tuple[RunningWork, ...]
+
+
+class ActivityService:
+    """The decisions and the runs of one home.
+
+    `is_for_another`: whether this process does a run of another client than this one; such a run is not
+    `ours` for it.
+    """
+
+    def __init__(
+        self,
+        parts: HomeContainer,
+        is_for_another: Callable[[int, Hashable], bool] = lambda _pid, _client: False,
+    ) -> None:
+        self._parts = parts
+        self._is_for_another = is_for_another
+
+    def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
+        """Return at most `limit` decisions, and what runs for the home or for one of these workspaces."""
+        return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
+
+    def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
+        """Return the runs that hold a lease of the home, or of one of these workspaces."""
+        parts = self._parts
+        names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
+        names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]
+        held = [(name, parts.leases.holder(name), id_) for name, id_ in names]
+        found = [RunningWork(name, holder, id_) for name, holder, id_ in held if holder is not None]
+        # A writer takes the home's lease for a moment, too; it is one run all the same.
+        writing = {work.holder.owner for work in found if work.workspace_id is not None}
+        return tuple(
+            replace(work, holder=self._seen_by(client, work.holder))
+            for work in found
+            if work.workspace_id is not None or work.holder.owner not in writing
+        )
+
+    def _seen_by(self, client: Hashable, holder: LeaseHolder) -> LeaseHolder:
+        another = holder.ours and self._is_for_another(holder.owner.pid, client)
+        return replace(holder, ours=False) if another else holder

@@ -1,0 +1,109 @@
+"""Moves of memories and folders by hand: between folders, and between the scopes of one context.
+
+Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
+compare-and-swap (`services.changes`); pin and usage go along. What is asked for as one is done as one and
+taken back as one. Nothing that exists is ever replaced: clashes are asked about beforehand (`memory.paths`),
+and a name that was taken in between is a `Conflict`.
+
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from reverie.agents.scopes import ScopeContext
+from reverie.errors import StoreError
+from reverie.memory.paths import memory_path
+from reverie.memory.recording import never_kept
+from reverie.memory.scope_files import sha256_of_bytes
+from reverie.memory.store import MemoryStore
+from reverie.services.changes import ChangeSet, lenient_path
+from reverie.services.container import HomeContainer
+from reverie.services.edits import UserEdits
+from reverie.services.views import HandChange, Undo
+
+
+class Moves:
+    """Moves of memories and folders within one home: between folders, and between scopes of one context."""
+
+    def __init__(self, parts: HomeContainer) -> None:
+        self._parts = parts
+        self._edits = UserEdits(parts)
+        self._changes = ChangeSet(parts)
+
+    def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
+        """Move each path to its new path, all or none. Raises `Conflict` where something is in the way."""
+        store = self._parts.store(context, actor="user")
+        steps: list[Callable[[], Undo]] = []
+        across: dict[str, str] = {}
+        for old, new in targets.items():
+            if _same_root(store, old, new):
+                steps.append(partial(self._edits.rename, context, old, new))
+            else:
+                across[old] = new
+        if across:
+            steps.append(partial(self._across, context, store, across))
+        if not steps:
+            raise StoreError("There is nothing to move.", next_step="Select a memory first.")
+        return self._edits.as_one(steps)
+
+    def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
+        changes: list[HandChange] = []
+        moved: dict[str, str] = {}
+        emptied: list[str] = []
+        for old, new in targets.items():
+            for source, target in files_below(store, old, new, emptied).items():
+                _path, _root, files = store.resolve(lenient_path(source))
+                entry, data = files.entry(_path.rel), files.read(_path.rel)
+                mode = entry.mode & 0o777 if entry is not None else None
+                changes += [
+                    HandChange(target, data, None, mode),
+                    HandChange(source, None, sha256_of_bytes(data)),
+                ]
+                moved[source] = target
+        if not changes:
+            raise StoreError(
+                "Nothing was moved:", cause="the folder is empty.", next_step="Create it there instead."
+            )
+        return self._changes.apply(
+            context, changes, kind="move", subject="Moved by hand", moved=moved, emptied=emptied
+        )
+
+
+def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
+    """Map every file that moves with `old` to its new path.
+
+    `emptied` gets the folders, deepest first.
+    """
+    path, root, files = store.resolve(lenient_path(old))
+    entry = files.entry(path.rel)
+    if entry is None:
+        raise StoreError(
+            f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
+        )
+    if store.entry(lenient_path(new)) is not None:
+        raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
+    if entry.kind == "file":
+        return {str(path): new}
+    hidden = never_kept(root.directory / path.rel)
+    if hidden:
+        raise StoreError(
+            f"{path} was not moved:",
+            cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
+            next_step="Move it away first, or move the files one by one.",
+            reason="not-kept",
+        )
+    below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]
+    folders = [path.rel, *(found.rel for found in below if found.kind == "directory")]
+    emptied += [str(memory_path(root.scope, rel)) for rel in sorted(folders, key=len, reverse=True)]
+    return {
+        str(memory_path(root.scope, found.rel)): new + found.rel[len(path.rel) :]
+        for found in below
+        if found.kind == "file"
+    }
+
+
+def _same_root(store: MemoryStore, old: str, new: str) -> bool:
+    return store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key
