@@ -21,7 +21,7 @@ from reverie.ui.editor.foreign_edits import replace_text
 from reverie.ui.editor.front_matter_form import FrontForm
 from reverie.ui.editor.modes import EditorView
 from reverie.ui.editor.preview import LinkDialog, PreviewPane
-from reverie.ui.settings.dialog import ProfileSettings
+from reverie.ui.settings.control import ProfileSettings
 
 DEPLOY = "/memories/project/deploy.md"
 BROKEN = "/memories/global/broken-frontmatter.md"

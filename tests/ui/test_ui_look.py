@@ -27,7 +27,7 @@ from reverie.ui.appearance import (
     read_window_style,
     theme_of,
 )
-from reverie.ui.settings.dialog import SettingsControl
+from reverie.ui.settings.control import SettingsControl
 
 
 @pytest.fixture

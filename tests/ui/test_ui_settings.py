@@ -35,16 +35,10 @@ from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.settings import dialog as settings_dialog
 from reverie.ui.settings import pages as tables
-from reverie.ui.settings.dialog import SettingsControl, SettingsDialog
-from reverie.ui.settings.fields import (
-    ModelBox,
-    SettingsDraft,
-    as_toml,
-    draft_of,
-    is_base_url,
-    schema,
-    with_draft,
-)
+from reverie.ui.settings.control import SettingsControl
+from reverie.ui.settings.dialog import SettingsDialog
+from reverie.ui.settings.draft import SettingsDraft, as_toml, draft_of, is_base_url, schema, with_draft
+from reverie.ui.settings.fields import ModelBox
 from reverie.ui.widgets.controls import WrapLabel
 
 HOME = "h1"

@@ -1,7 +1,7 @@
-"""The pages of the settings as data: which setting stands where, and the texts of each by its key.
+"""The pages of the settings as data: the place of each setting, and its texts by key.
 
 Every setting of the schema has an explanation here, and is on a page or in `FILE_ONLY`; tests compare. The
-palette finds pages and settings by these tables, so nothing here is slow to import.
+palette finds pages and settings in these tables, so nothing here is slow to import.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class PageSpec(Struct, frozen=True):
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     about: str = ""
     switch: str = ""
-    """The setting that has to be on for the others to count."""
+    """The setting that enables the others."""
     free: tuple[str, ...] = ()
-    """Settings that count also while the switch is off."""
+    """Settings that apply even while the switch is off."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ PAGES: tuple[PageSpec, ...] = (
             "can review and undo every run."
         ),
         "system1.enabled",
-        # A run by hand uses these, whether it writes by itself or not.
+        # Manual runs use these even if automatic writing is off.
         ("system1.model", "system1.target", "system1.time_limit_s"),
     ),
     PageSpec(
@@ -108,7 +108,7 @@ PAGES: tuple[PageSpec, ...] = (
             "not read them, and delete them with the transcript."
         ),
         "notes.enabled",
-        # An update by hand uses the model, whether notes are kept or not.
+        # Manual updates use the model even if automatic notes are off.
         ("notes.model", "notes.time_limit_s"),
     ),
     PageSpec(
@@ -133,7 +133,7 @@ PAGES: tuple[PageSpec, ...] = (
     ),
 )
 FILE_ONLY = frozenset({"watch.quiet_ms", "watch.cap_ms", "history.pack_after"})
-"""Settings that only a developer can judge: in `config.toml`, not in the window."""
+"""Settings for developers only, in `config.toml` but not in the window."""
 
 LABELS: dict[str, str] = {
     "window.theme": _("&Appearance"),
@@ -271,7 +271,7 @@ CHOICES: dict[tuple[str, str], str] = {
     ("window.theme", "light"): _("Light"),
     ("window.theme", "dark"): _("Dark"),
     ("window.language", "system"): _("System"),
-    # Languages are named in themselves, so that who does not read the shown one finds the way back.
+    # Languages have their own names, so that users who cannot read the current one can find theirs.
     ("window.language", "en"): "English",
     ("window.language", "de"): "Deutsch",
     ("watch.polling", "auto"): _("System events, else polling"),
@@ -298,15 +298,15 @@ CHOICES: dict[tuple[str, str], str] = {
 
 
 def page_of(key: str) -> PageSpec:
-    """The page of a setting."""
+    """Return the page of a setting."""
     return next(page for page in PAGES if key in page.keys)
 
 
 def label(key: str) -> str:
-    """The label of a setting, without its mnemonic."""
+    """Return the label of a setting, without its mnemonic."""
     return translated(LABELS[key]).replace("&", "")
 
 
 def choices(key: str) -> tuple[tuple[str, str], ...]:
-    """The (value, text) pairs of a setting that has names for some of its values."""
+    """Return the (value, text) pairs of a setting that has names for some of its values."""
     return tuple((value, translated(text)) for (each, value), text in CHOICES.items() if each == key)

@@ -50,7 +50,7 @@ from reverie.ui.window.palette import Entry, Palette, action_entries, setting_en
 
 if TYPE_CHECKING:
     from reverie.files.watch import WatchState
-    from reverie.ui.settings.dialog import SettingsControl
+    from reverie.ui.settings.control import SettingsControl
 
 
 class StackingSplitter(QSplitter):
@@ -266,7 +266,7 @@ class WindowDialogs(QObject):
     def settings(self) -> SettingsControl:
         """The settings dialog and what it asks."""
         # Late: pydantic comes along, which a window does without until somebody opens the settings.
-        from reverie.ui.settings.dialog import SettingsControl
+        from reverie.ui.settings.control import SettingsControl
 
         control = SettingsControl(self._icons, self._window)
         control.changed.connect(self.settings_changed)

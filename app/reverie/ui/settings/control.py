@@ -1,0 +1,266 @@
+"""The controller of the settings dialog: reads and saves the settings, stores keys, and asks model services.
+
+Threading: GUI thread; everything that blocks is a job. Failure: shown in the dialog, which stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from reverie.engine.asking import ask
+from reverie.engine.client import EngineClient
+from reverie.errors import UserError
+from reverie.settings import Settings, change_settings, load_settings
+from reverie.ui.appearance import Icons
+from reverie.ui.display_text import visible
+from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane
+from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
+
+if TYPE_CHECKING:
+    from reverie.engine.engine import HomeEngine
+    from reverie.profile import Profile
+    from reverie.services.models import Models, ModelsView, ModelsWithoutHome, ProbeLine
+    from reverie.ui.session import HomeSession
+from reverie.ui.settings.dialog import SettingsDialog
+
+
+class ProfileSettings:
+    """The settings of a profile, and the engine that has to reload them.
+
+    The settings are the window's own file. Everything here blocks, so use it in jobs only.
+    """
+
+    def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
+        self._profile = profile
+        self._engine = engine
+        self._home = home
+
+    @property
+    def models(self) -> Models | ModelsWithoutHome:
+        """The model services, of the home if one is open."""
+        return self._engine.services.models if self._home is None else self._home.models
+
+    def settings(self) -> Settings:
+        """Read the settings from the file."""
+        return load_settings(self._profile.settings_file)[0]
+
+    async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
+        """Change and save the settings; every open home reloads them at once."""
+        profile = self._profile
+        change_settings(profile.settings_file, change, profile.locks, timeout_s=LINK_PATIENCE_S)
+        await ask(self._engine.services.forget_settings)
+
+
+class SettingsControl(QObject):
+    """The controller between the settings dialog and the settings file, the keyring and the model services.
+
+    The settings file is read first; answers of the engine and the services follow. Every request is a job on
+    a lane of this controller's own: keyring and model server must delay neither the window, a refresh or a
+    run, nor each other, nor saving. Errors are shown in the dialog, which stays open.
+
+    Signals:
+        changed(): Settings or keys were saved.
+        window_style_changed(WindowStyle): The style of the window was changed.
+    """
+
+    changed = Signal()
+    window_style_changed = Signal(object)
+
+    def __init__(self, icons: Icons, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._window = parent
+        self._saving, self._keys, self._asking = (
+            Lane(name, self) for name in ("settings", "keyring", "models")
+        )
+        self._service: ProfileSettings | None = None
+        self._home = ""
+        self.dialog: SettingsDialog | None = None
+
+    def open_profile(
+        self, profile: Profile, engine: EngineClient, session: HomeSession | None, setting: str = ""
+    ) -> None:
+        """Show the settings of this machine and of one of its homes, starting with a page or a setting."""
+        if session is None:
+            self.open(ProfileSettings(profile, engine))
+        else:
+            service = ProfileSettings(profile, engine, session.workbench)
+            self.open(service, session.info.id, visible(session.info.label))
+        if setting and self.dialog is not None:
+            self.dialog.show_setting(setting)
+
+    def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
+        """Show the settings; those of the background belong to the home `home_id`, if one is open."""
+        if self.dialog is not None:
+            self.dialog.raise_()
+            self.dialog.activateWindow()
+            return
+        self._service, self._home = service, home_id
+        dialog = SettingsDialog(self._icons, label, self._window)
+        self.dialog = dialog
+        dialog.save.connect(self._save)
+        dialog.models.test.connect(self._test)
+        dialog.models.list_wanted.connect(self._list)
+        dialog.models.key_given.connect(self._set_key)
+        dialog.models.key_forgotten.connect(self._forget_key)
+        dialog.finished.connect(self._on_closed)
+        dialog.open()
+        self._read()
+
+    def stop(self) -> None:
+        """End the lanes when the window closes."""
+        for lane in self._lanes:
+            lane.stop()
+
+    @property
+    def busy(self) -> bool:
+        return any(lane.busy for lane in self._lanes)
+
+    @property
+    def _lanes(self) -> tuple[Lane, ...]:
+        return self._saving, self._keys, self._asking
+
+    def _read(self) -> None:
+        service, home = self._service, self._home
+        if service is None:
+            return
+
+        def work(_control: JobControl) -> SettingsDraft:
+            return draft_of(service.settings(), home)
+
+        self._saving.submit("read settings", work, done=self._on_read, failed=self._on_failed, group="shown")
+        self._ask_models(service)
+
+    def _on_read(self, draft: SettingsDraft) -> None:
+        if self.dialog is not None:
+            self.dialog.show_draft(draft)
+
+    def _ask_models(self, service: ProfileSettings) -> None:
+        view = ask(service.models.view, None)
+        self._keys.submit(
+            "ask for the services", view, done=self._show_models, failed=self._on_failed, group="shown"
+        )
+
+    def _show_models(self, models: ModelsView) -> None:
+        if self.dialog is not None:
+            self.dialog.models.show_models(models)
+            self.dialog.say_used(models.engine, models.engine_reason)
+
+    @Slot(object)
+    def _save(self, draft: SettingsDraft) -> None:
+        service, home = self._service, self._home
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> None:
+            await service.change_settings(lambda settings: with_draft(settings, draft, home))
+
+        done = partial(self._on_saved, draft)
+        self._saving.submit("save settings", work, done=done, failed=self._on_failed)
+
+    def _on_saved(self, draft: SettingsDraft, _nothing: None) -> None:
+        if self.dialog is not None:
+            if any(key.startswith("window.") for key in draft.values):
+                self.window_style_changed.emit(self.dialog.draft.updated(draft).window_style)
+            self.dialog.saved()
+        if self._service is not None and self.dialog is not None:
+            self._ask_models(self._service)
+        self.changed.emit()
+
+    @Slot(str)
+    def _test(self, name: str) -> None:
+        self._ask_typed("test a model", lambda models: models.test, name, self._on_tested)
+
+    def _on_tested(self, lines: Sequence[ProbeLine]) -> None:
+        if self.dialog is not None:
+            self.dialog.models.tested(lines)
+
+    @Slot(str)
+    def _list(self, service: str) -> None:
+        def listed(names: Sequence[str]) -> None:
+            if self.dialog is not None:
+                self.dialog.models.show_list(service, names)
+
+        self._ask_typed("list models", lambda models: models.offered_models, service, listed)
+
+    def _ask_typed(
+        self,
+        name: str,
+        question: Callable[[Models | ModelsWithoutHome], Callable[..., Any]],
+        about: str,
+        done: Callable[[Any], None],
+    ) -> None:
+        """Ask the services with the settings as typed, saved or not."""
+        service, dialog, home = self._service, self.dialog, self._home
+        if service is None or dialog is None:
+            return
+        draft, key = dialog.draft, dialog.models.key.text().strip()
+
+        async def work(_control: JobControl) -> Any:
+            wanted = with_draft(service.settings(), draft, home)
+            return await ask(question(service.models), about, wanted.providers.model_dump(), key)
+
+        self._asking.submit(name, work, done=done, failed=self._on_form_failed, group="shown")
+
+    def _on_form_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.models.failed(str(error))
+
+    @Slot(str, str)
+    def _set_key(self, provider: str, key: str) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.set_key, provider, key)
+            return await ask(service.models.view, None)
+
+        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+
+        def done(models: ModelsView) -> None:
+            self._set_message(message)(models)
+            if self.dialog is not None:
+                self.dialog.key_kept(provider, key)
+
+        self._keys.submit("keep a key", work, done=done, failed=self._on_failed)
+
+    @Slot(str)
+    def _forget_key(self, provider: str) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        async def work(_control: JobControl) -> ModelsView:
+            await ask(service.models.forget_key, provider)
+            return await ask(service.models.view, None)
+
+        message = self.tr("The key for {provider} was removed from the keyring.").format(provider=provider)
+        self._keys.submit("forget a key", work, done=self._set_message(message), failed=self._on_failed)
+
+    def _set_message(self, sentence: str) -> Callable[[ModelsView], None]:
+        def done(models: ModelsView) -> None:
+            if self.dialog is not None:
+                self.dialog.say(sentence)
+            self._show_models(models)
+            self.changed.emit()
+
+        return done
+
+    def _on_failed(self, error: UserError) -> None:
+        if self.dialog is not None:
+            self.dialog.failed(error)
+
+    @Slot()
+    def _on_closed(self) -> None:
+        """Abandon the requests of the closed dialog."""
+        for lane in self._lanes:
+            lane.abandon("shown")
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+        self.dialog = None
