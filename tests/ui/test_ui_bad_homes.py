@@ -18,8 +18,8 @@ from reverie.errors import Unavailable
 from reverie.services.container import HomeContainer
 from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.window import homes as open_homes
-from reverie.ui.window.homes import Place
 from reverie.ui.window.main_window import MainWindow
+from reverie.ui.window.picker import Place
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, session_id, topic
 from helpers.samples import copy_sample, snapshot
 from reverie.services.views import HomeInfo
-from reverie.ui.window.homes import Place
+from reverie.ui.window.picker import Place
 
 
 @pytest.fixture

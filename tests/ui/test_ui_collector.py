@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from reverie.ui.window import main_window as collector_module
-from reverie.ui.window.main_window import GarbageCollection
+from reverie.ui.window.garbage import GarbageCollection
 
 
 class Cyclic:

@@ -24,8 +24,8 @@ from reverie.services.host import host_lease_name
 from reverie.services.views import HostStatus
 from reverie.text.summaries import Phrase
 from reverie.ui.widgets.lists import VALUE
-from reverie.ui.window import other_tabs
-from reverie.ui.window.other_tabs import host_label
+from reverie.ui.window import services
+from reverie.ui.window.services import host_label
 
 ON = "[system1]\nenabled = true\n"
 
@@ -281,7 +281,7 @@ def test_what_an_engine_says_of_its_hosts_is_said_in_the_language_of_the_window(
         shown.append(text)
         return "Gestartet wird."
 
-    monkeypatch.setattr(other_tabs, "said", said)
+    monkeypatch.setattr(services, "said", said)
     crossed = decode(encode(HostStatus("waiting", message=STARTING)), HostStatus)
     assert host_label(crossed).tip == "Gestartet wird."
     assert isinstance(shown[0], Phrase)

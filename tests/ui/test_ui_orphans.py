@@ -32,7 +32,7 @@ from reverie.ui.app import make_application
 from reverie.ui.appearance import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.orphaned_stores import MergeStoreDialog, OrphansPage
-from reverie.ui.window.homes import Place
+from reverie.ui.window.picker import Place
 
 ACME = "/home/dev/projects/acme-api"
 STORE = "memory/project/acme-api-db553efff149"

@@ -14,17 +14,15 @@ from ui_windows import Windows
 from helpers.samples import snapshot
 from reverie.ui.window.actions import ACTIONS, ActionRow, ActionState, always
 from reverie.ui.window.palette import (
-    MOST_FUZZY,
     MOST_MEMORIES,
     Entry,
     Palette,
     PaletteModel,
     action_entries,
-    fit,
-    ranked,
     setting_entries,
     why_not,
 )
+from reverie.ui.window.ranking import MOST_FUZZY, fit, ranked
 from reverie.values import fields_of
 
 

@@ -16,7 +16,7 @@ from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
 from reverie.ui.appearance import descendants, theme_of
-from reverie.ui.window.parts import panes
+from reverie.ui.window.panes import panes
 
 LEAST_PIXELS = 12
 """What a caret in a text takes, the smallest sign of the focus there is."""

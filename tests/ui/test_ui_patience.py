@@ -12,8 +12,8 @@ import pytest
 
 from reverie.ui import app
 from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.window import parts as patience
-from reverie.ui.window.parts import SlowDiskIndicator
+from reverie.ui.window import status_labels as patience
+from reverie.ui.window.status_labels import SlowDiskIndicator
 
 
 class Disk:

@@ -16,7 +16,7 @@ from reverie.agents.base import HomeContents, Orphan, Project, Workspace
 from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ask_home
 from reverie.ui.widgets.row_delegate import ROW_ROLE
-from reverie.ui.window.homes import Picker, Place, home_node
+from reverie.ui.window.picker import Picker, Place, home_node
 from reverie.values import replace
 
 

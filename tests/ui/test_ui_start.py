@@ -32,7 +32,8 @@ def test_a_window_loads_nothing_that_plans_asks_a_model_or_reads_settings() -> N
         "reverie.agents.discovery",
         "reverie.context.facts",
     )
-    asked = f"import sys, reverie.ui.window.parts; print([each for each in {heavy!r} if each in sys.modules])"
+    found = f"[each for each in {heavy!r} if each in sys.modules]"
+    asked = f"import sys, reverie.ui.window.main_window; print({found})"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

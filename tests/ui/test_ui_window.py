@@ -25,7 +25,7 @@ from reverie.ui import session
 from reverie.ui.jobs import Lane
 from reverie.ui.tree.memory_tree import ScopeData
 from reverie.ui.widgets.controls import PathLabel, WrapLabel
-from reverie.ui.window.parts import StackingSplitter
+from reverie.ui.widgets.stacking_splitter import StackingSplitter
 
 
 def on_disk(directory: Path) -> set[str]:

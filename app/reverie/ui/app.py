@@ -85,7 +85,7 @@ from reverie.values import replace
 if TYPE_CHECKING:
     from reverie.ui.editor.documents import OpenFile
     from reverie.ui.session import HomeSession, TreeUpdate
-    from reverie.ui.window.homes import Picker, Place
+    from reverie.ui.window.picker import Picker, Place
 
 # What the next window remembers of the last one.
 

@@ -1,8 +1,8 @@
-"""The registry of the window's actions, from which menus, tool bars, context menus, the palette and the
-shortcut sheet are made.
+"""The registry of the window's actions.
 
-Each action is a row of data: id, text, keys, icon, the name of the window's slot, and the rule that says
-when it is enabled. Rules are pure functions of an `ActionState`, so one place decides what is possible now.
+Menus, tool bars, context menus, the palette and the shortcut sheet are made from it. Each action is a row of
+data: id, text, keys, icon, the name of the window's slot, and the rule that says when it is enabled. Rules
+are pure functions of an `ActionState`, so one place decides which actions are possible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reverie.values import Struct
 
 
 class ActionState(Struct, frozen=True):
-    """What decides whether an action is possible."""
+    """The facts that decide which actions are possible."""
 
     home: bool = False
     closable: bool = False
@@ -47,37 +47,43 @@ class ActionState(Struct, frozen=True):
     can_tell: bool = False
     failures: bool = False
     fixable: bool = False
-    """Something in the opened memory is stale and has a new value."""
+    """Whether something in the opened memory is stale and has a new value."""
     beside: str = ""
-    """Which page stands in place of the editor: `context` or `failures`; empty for neither."""
+    """The page shown in place of the editor: `context` or `failures`; empty for neither."""
 
 
 Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """A condition that holds in every situation."""
+    """Return True, as the rule of actions that are always possible."""
     return True
 
 
 class ActionSpec(Struct, frozen=True):
-    """`menu` is a key of `MENUS`. `keys` are portable names, the first is shown. `slot` is a method of the
-    window. `where`: keys of the tree or of the editor work only while that has the focus, so that Del and
-    Ctrl+Z stay the editor's own in the editor, and Ctrl+F finds in the file there and memories elsewhere."""
+    """An action of the registry."""
 
     id: str
     menu: str
+    """A key of `MENUS`."""
     text: str
     slot: str
+    """The dotted name of a method of the window."""
     keys: tuple[str, ...] = ()
+    """Portable key names; the first is shown."""
     icon: str = ""
     tip: str = ""
     rule: Rule = always
     separator: bool = False
     checkable: bool = False
     where: Literal["window", "tree", "editor"] = "window"
+    """Keys of the tree or the editor work only while that has the focus.
+
+    So Del and Ctrl+Z stay the editor's own in the editor, and Ctrl+F finds in the file there and memories
+    elsewhere.
+    """
     destructive: bool = False
-    """It takes something away, so the palette never suggests it."""
+    """Whether it removes something, so that the palette never suggests it."""
 
 
 class ActionRow(Struct, frozen=True):
@@ -327,8 +333,7 @@ _CONTEXTS = {
 
 
 class Actions(QObject):
-    """The registry made real for one window: a QAction per row, connected to the window's slot of that
-    name."""
+    """The actions of one window: a QAction per row, connected to the window's slot of that name."""
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
@@ -372,7 +377,7 @@ class Actions(QObject):
             menu.addAction(self._made[id_])
 
     def menu(self, ids: Iterable[str], parent: QWidget) -> QMenu:
-        """A context menu of these actions."""
+        """Return a context menu of these actions."""
         menu = QMenu(parent)
         self.fill_menu(menu, ids)
         return menu
@@ -385,15 +390,15 @@ class Actions(QObject):
             self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
 
     def of_tree(self) -> tuple[QAction, ...]:
-        """The actions whose keys work in the tree only: add them to it."""
+        """Return the actions whose keys work only in the tree, to be added to it."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
 
     def of_editor(self) -> tuple[str, ...]:
-        """The ids of what is done in the editor: its pane takes those actions."""
+        """Return the ids of the actions of the editor, to be added to its pane."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
 
     def rows(self) -> tuple[ActionRow, ...]:
-        """Every action, menu by menu, for the palette."""
+        """Return all actions, menu by menu, for the palette."""
         return tuple(
             ActionRow(spec.id, _plain(self._made[spec.id].text()), _plain(translated(title)),
                       _keys(self._made[spec.id]), spec.icon, spec.rule, spec.destructive)
@@ -401,7 +406,7 @@ class Actions(QObject):
         )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-        """Per menu: its title and (what, keys) of every action that has keys, for the shortcut sheet."""
+        """Return, per menu, its title and (text, keys) of every action with keys, for the shortcut sheet."""
         sheet = []
         for key, title in MENUS:
             rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))

@@ -1,8 +1,8 @@
-"""The tabs that are not needed at once, Changes, Traces and Transcripts, and the two pages that
-stand in place of the editor: what the agent sees, and what its next attempt is sent.
+"""The tabs that are built on demand: Changes, Traces, Transcripts, and the pages beside the editor.
 
-Placeholders hold their places from the start. A job imports the modules of the tabs once the first tree is on
-screen, and each tab is built when it is first shown or asked for; only Traces is built at once, because the
+The pages in place of the editor show what the agent sees and what its next attempt is sent. Placeholders
+hold the places of the tabs from the start. A job imports the table of factories once the first tree is on
+screen, and each tab is built when it is first shown or requested; only Traces is built at once, because the
 background services report to it. Until then nothing can be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
@@ -10,52 +10,41 @@ Threading: GUI thread; the imports are a job. Failure: an import that fails is a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QStatusBar, QTabWidget, QWidget
 
-from reverie.clock import Clock
-from reverie.ui.appearance import Icons
-from reverie.ui.jobs import JobControl, Lane
-from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.jobs import JobControl
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed, View
-from reverie.ui.window.homes import OpenHomes
-from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
     from reverie.ui.changes.control import ChangesControl
     from reverie.ui.context_tab import ContextControl, ContextTab
     from reverie.ui.failures_tab import FailuresControl, FailuresTab
-    from reverie.ui.memory.tab import MemoryTab
     from reverie.ui.traces.tab import TracesTab
     from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
-    from reverie.ui.window.other_tabs import OtherTabs, ServicesView
-
+    from reverie.ui.window.services import ServicesView
+from reverie.ui.window.tab_context import Factory, TabContext
 
 _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
-"""The places of the tabs."""
-
-
-class TabContext(Struct, frozen=True):
-    """What the tabs are built with."""
-
-    icons: Icons
-    clock: Clock
-    lane: Lane
-    history: Lane
-    dreams: FooterControl
-    homes: OpenHomes
-    memory: MemoryTab
+"""The indexes of the tabs."""
 
 
 class LazyTabs(QObject):
-    """Signals: `built()`: the tabs can be shown; `changed()`: the set of enabled actions may have changed;
-    `open_wanted(str)`: show this memory in the editor; `settings_wanted(str)`: a page of the settings;
-    `worth_wanted()`: show what is worth a look; `status_message(str)`."""
+    """The tabs beside Memory, built on demand, and the pages beside the editor.
+
+    Signals:
+        built(): The tabs can be shown.
+        changed(): The set of enabled actions may have changed.
+        open_wanted(str): Show this memory in the editor.
+        settings_wanted(str): Show a page of the settings.
+        worth_wanted(): Show what is worth a look.
+        status_message(str): A sentence for the status bar.
+    """
 
     built = Signal()
     open_wanted = Signal(str)
@@ -72,118 +61,116 @@ class LazyTabs(QObject):
         self._session: HomeSession | None = None
         self._followed: Followed | None = None
         self._asked = self._closed = self._hosting = False
-        self._changes: ChangesControl | None = None
         self._shown_when_built: Callable[[], None] | None = None
         self._view: View = "runs"
-        self._traces: TracesTab | None = None
-        self._services: ServicesView | None = None
-        self._transcripts: TranscriptsTab | None = None
-        self._jobs: JobsDialog | None = None
-        self._others: OtherTabs | None = None
-        self._context_control: ContextControl | None = None
-        self._failures_control: FailuresControl | None = None
-        for title in self._titles():
+        self._factories: Mapping[str, Factory] = {}
+        self._parts: dict[str, Any] = {}
+        self._connections: Mapping[str, Callable[[Any], None]] = {
+            "changes": self._connect_changes,
+            "traces": self._connect_traces,
+            "services": self._connect_services,
+            "transcripts": self._connect_transcripts,
+            "context": self._connect_context,
+            "failures": self._connect_failures,
+            "jobs": self._connect_jobs,
+        }
+        for title in (self.tr("Changes"), self.tr("Traces"), self.tr("Transcripts")):
             tabs.addTab(QWidget(), title)
         context.dreams.review_wanted.connect(self._on_review_wanted)
         context.memory.orphans.history_wanted.connect(self._on_history_wanted)
         tabs.currentChanged.connect(self._on_current)
 
-    def _titles(self) -> tuple[str, ...]:
-        return (
-            self.tr("Changes"),
-            self.tr("Traces"),
-            self.tr("Transcripts"),
-        )
+    def _part(self, name: str) -> Any:
+        """Return a part by its name, building it if it is not built yet; only after `built`."""
+        part = self._parts.get(name)
+        if part is None:
+            part = self._parts[name] = self._factories[name](self._context, self._part)
+            self._connections[name](part)
+        return part
 
     @property
     def is_built(self) -> bool:
-        return self._services is not None
+        """Whether the tabs can be built, and the services are."""
+        return "services" in self._parts
 
     @property
     def changes(self) -> ChangesControl:
-        """Not before `built`."""
-        return self._changes or self._make_changes()
+        """The controller of Changes; only after `built`."""
+        control: ChangesControl = self._part("changes")
+        return control
 
     @property
     def traces(self) -> TracesTab:
-        """Not before `built`."""
-        assert self._traces is not None
-        return self._traces
+        """The Traces tab; only after `built`."""
+        tab: TracesTab = self._part("traces")
+        return tab
 
     @property
     def services(self) -> ServicesView:
-        """Not before `built`."""
-        assert self._services is not None
-        return self._services
+        """The background services; only after `built`."""
+        services: ServicesView = self._parts["services"]
+        return services
 
     @property
     def transcripts(self) -> TranscriptsTab:
-        """Not before `built`."""
-        return self._transcripts or self._make_transcripts()
+        """The Transcripts tab; only after `built`."""
+        tab: TranscriptsTab = self._part("transcripts")
+        return tab
 
     @property
     def context(self) -> ContextTab:
-        """Not before `built`."""
+        """The page of what the agent sees; only after `built`."""
         return self.context_control.tab
 
     @property
     def context_control(self) -> ContextControl:
-        """Not before `built`."""
-        return self._context_control or self._make_context()
+        """The controller of what the agent sees; only after `built`."""
+        control: ContextControl = self._part("context")
+        return control
 
     @property
     def failures(self) -> FailuresTab:
-        """Not before `built`."""
+        """The page of what the next attempt is sent; only after `built`."""
         return self.failures_control.tab
 
     @property
     def failures_control(self) -> FailuresControl:
-        """Not before `built`."""
-        return self._failures_control or self._make_failures()
+        """The controller of what the next attempt is sent; only after `built`."""
+        control: FailuresControl = self._part("failures")
+        return control
 
     @property
     def has_failures(self) -> bool:
-        """Whether the agent of the shown home learns of failing."""
+        """Whether the agent of the shown home learns from failures."""
         return self._session is not None and self._session.facts.has_failures
 
     @property
     def agent_jobs(self) -> JobsDialog | None:
-        """None until it was asked for."""
-        return self._jobs
+        """The dialog with the agent's jobs; None until it is first shown."""
+        return self._parts.get("jobs")
 
     def load(self) -> None:
-        """Something is on screen by now; asked again, nothing happens."""
+        """Import the tabs in a job, once; called when the first tree is on screen."""
         if self._asked or self._closed:
             return
         self._asked = True
 
-        def work(_control: JobControl) -> None:
-            # Late: the first tree is on screen by now.
-            from reverie.ui.window import other_tabs as _loaded  # noqa: F401
+        def work(_control: JobControl) -> Mapping[str, Factory]:
+            from reverie.ui.window.tab_factories import FACTORIES  # late: the first tree is on screen by now
+
+            return FACTORIES
 
         session = self._context.memory.session
-        # Where trees, files and saves are worked on, what one does first would wait for it.
+        # On the lane of trees, files and saves, the first requests would wait for the imports.
         lane = session.lanes.history if session is not None else self._context.lane
-        lane.submit("load the other tabs", work, done=lambda _nothing: self._build())
+        lane.submit("load the other tabs", work, done=self._build)
 
-    def _build(self) -> None:
+    def _build(self, factories: Mapping[str, Factory]) -> None:
+        """Build Traces and the services, and the tab that is shown."""
         if self._closed:
             return
-        from reverie.ui.window.other_tabs import OtherTabs  # late: a job has imported it
-
-        context = self._context
-        self._others = OtherTabs(context.icons, context.clock, context.lane, context.memory)
-        traces = self._make_traces()
-        services = self._services = self._others.services(traces)
-        self._status_bar.insertPermanentWidget(0, services.label)
-        context.dreams.footer.aged.connect(traces.log.list.viewport().update)
-        services.status_message.connect(self.status_message)
-        services.changed.connect(self.changed)
-        services.checks.fixed.connect(context.memory.editor.permission_changed)
-        if self._session is not None:
-            services.set_session(self._session)
-        if self._hosting:
-            services.run_for(context.homes.sessions)
+        self._factories = factories
+        self._part("services")
         self._on_current(self._tabs.currentIndex())
         if self._shown_when_built is not None:
             self._shown_when_built()
@@ -193,72 +180,68 @@ class LazyTabs(QObject):
 
     @Slot(int)
     def _on_current(self, index: int) -> None:
-        """A tab is shown: build it if it is not built yet."""
-        makers = {
-            _CHANGES: (self._changes, self._make_changes),
-            _TRANSCRIPTS: (self._transcripts, self._make_transcripts),
-        }
-        if self.is_built and not self._closed and index in makers:
-            there, make = makers[index]
-            if there is None:
-                make()
+        """Build the tab that is shown, if it is not built yet."""
+        name = {_CHANGES: "changes", _TRANSCRIPTS: "transcripts"}.get(index)
+        if self.is_built and not self._closed and name is not None:
+            self._part(name)
 
-    @property
-    def _ready(self) -> OtherTabs:
-        assert self._others is not None
-        return self._others
-
-    def _make_changes(self) -> ChangesControl:
-        control = self._changes = self._ready.changes(self._context.history)
+    def _connect_changes(self, control: ChangesControl) -> None:
         control.open_wanted.connect(self.open_wanted)
         control.worth_wanted.connect(self.worth_wanted)
         control.set_session(self._session)
-        self._take_place(_CHANGES, control.tab)
-        return control
+        self._replace_placeholder(_CHANGES, control.tab)
 
-    def _make_traces(self) -> TracesTab:
-        context = self._context
-        traces = self._traces = self._ready.traces()
-        for session in context.homes.sessions:
+    def _connect_traces(self, traces: TracesTab) -> None:
+        homes = self._context.homes
+        for session in homes.sessions:
             traces.add_session(session)
-        context.homes.opened.connect(traces.add_session)
+        homes.opened.connect(traces.add_session)
         traces.follow_place(self._followed)
         traces.status_message.connect(self.status_message)
         traces.settings_wanted.connect(self.settings_wanted)
         traces.show_view(self._view)
-        self._take_place(_TRACES, traces)
-        return traces
+        self._replace_placeholder(_TRACES, traces)
 
-    def _make_transcripts(self) -> TranscriptsTab:
-        transcripts = self._transcripts = self._ready.transcripts()
+    def _connect_services(self, services: ServicesView) -> None:
+        context = self._context
+        self._status_bar.insertPermanentWidget(0, services.label)
+        context.dreams.footer.aged.connect(self.traces.log.list.viewport().update)
+        services.status_message.connect(self.status_message)
+        services.changed.connect(self.changed)
+        services.checks.fixed.connect(context.memory.editor.permission_changed)
+        if self._session is not None:
+            services.set_session(self._session)
+        if self._hosting:
+            services.run_for(context.homes.sessions)
+
+    def _connect_transcripts(self, transcripts: TranscriptsTab) -> None:
         transcripts.status_message.connect(self.status_message)
         if self._session is not None:
             transcripts.set_session(self._session)
-        self._take_place(_TRANSCRIPTS, transcripts)
-        return transcripts
+        self._replace_placeholder(_TRANSCRIPTS, transcripts)
 
-    def _make_context(self) -> ContextControl:
-        control = self._context_control = self._ready.context()
+    def _connect_context(self, control: ContextControl) -> None:
+        memory = self._context.memory
         control.open_wanted.connect(self._on_open_wanted)
-        self._context.memory.memory_picked.connect(control.tab.select)
+        memory.memory_picked.connect(control.tab.select)
         if self._session is not None:
-            control.set_session(self._session, self._context.memory.update_)
-        return control
+            control.set_session(self._session, memory.update_)
 
-    def _make_failures(self) -> FailuresControl:
-        control = self._failures_control = self._ready.failures()
+    def _connect_failures(self, control: FailuresControl) -> None:
         control.open_wanted.connect(self._on_open_wanted)
         control.changed.connect(self._context.memory.situation_changed)
         control.tab.transcript_wanted.connect(self.show_transcript)
         if self._session is not None:
             control.set_session(self._session)
-        return control
 
-    def _take_place(self, index: int, widget: QWidget) -> None:
-        """What was held is there now: shown, if its place is."""
+    def _connect_jobs(self, dialog: JobsDialog) -> None:
+        dialog.transcript_wanted.connect(self.show_transcript)
+
+    def _replace_placeholder(self, index: int, widget: QWidget) -> None:
+        """Put a tab in the place of its placeholder, in front if that was."""
         tabs, place = self._tabs, self._tabs.widget(index)
         shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
-        # The place goes only afterwards: else another tab would come to the front for a moment.
+        # The placeholder is removed only afterwards, or another tab would come to the front for a moment.
         blocked = tabs.blockSignals(True)
         tabs.insertTab(index + 1, widget, tabs.tabText(index))
         tabs.setTabVisible(index + 1, visible)
@@ -270,76 +253,74 @@ class LazyTabs(QObject):
             place.deleteLater()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """The home that is shown; None: none is open."""
+        """Set the shown home; None if no home is open."""
         self._session = session
-        if self._jobs is not None:
-            self._jobs.close()
-        parts = (self._services, self._transcripts, self._context_control, self._failures_control)
-        for part in (self._changes, *parts):
-            if part is not None:
-                part.set_session(session)
+        if self.agent_jobs is not None:
+            self.agent_jobs.close()
+        for name in ("changes", "services", "transcripts", "context", "failures"):
+            if name in self._parts:
+                self._parts[name].set_session(session)
         if not self.has_failures and self.beside == "failures":
             self._context.memory.show_beside(None)
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
-        """A home was closed."""
-        if self._changes is not None and self._changes.session is session:
-            self._changes.set_session(self._session)
-        if self._traces is not None:
-            self._traces.remove_session(session)
-        if self._services is not None:
-            self._services.host.remove(session.info.id)
+        """Remove a closed home from the tabs."""
+        if "changes" in self._parts and self.changes.session is session:
+            self.changes.set_session(self._session)
+        if "traces" in self._parts:
+            self.traces.remove_session(session)
+        if self.is_built:
+            self.services.host.remove(session.info.id)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Another home or project is selected at the left; None: none is open."""
+        """Follow the selection in the list of homes; None if no home is open."""
         self._followed = followed
-        if self._traces is not None:
-            self._traces.follow_place(followed)
+        if "traces" in self._parts:
+            self.traces.follow_place(followed)
 
     def host(self) -> None:
-        """Host the services of the open homes where they are wanted."""
+        """Host the services of the open homes, if they are switched on."""
         self._hosting = True
-        if self._services is not None:
-            self._services.run_for(self._context.homes.sessions)
+        if self.is_built:
+            self.services.run_for(self._context.homes.sessions)
 
     @Slot()
     def settings_changed(self) -> None:
-        """Other settings or keys count now."""
-        if self._services is not None:
-            self._services.settings_changed()
+        """Apply changed settings or keys."""
+        if self.is_built:
+            self.services.settings_changed()
 
     def hosts(self, home_id: str) -> bool:
-        """Whether the background services of a home run here."""
-        status = self._services.host.status(home_id) if self._services is not None else None
+        """Return whether the background services of a home run here."""
+        status = self.services.host.status(home_id) if self.is_built else None
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """The window has the focus again."""
-        if self._services is not None:
-            self._services.host.recheck()
+        """Check the services again, because the window has the focus again."""
+        if self.is_built:
+            self.services.host.recheck()
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop the tabs when the window closes."""
         self._closed = True
-        controls = (self._context_control, self._failures_control)
-        for part in (self._changes, self._services, self._traces, self._transcripts, *controls):
-            if part is not None:
-                part.stop()
+        for name in ("changes", "services", "traces", "transcripts", "context", "failures"):
+            if name in self._parts:
+                self._parts[name].stop()
 
     @property
     def can_pause(self) -> bool:
-        return self._services is not None and self._services.can_pause
+        return self.is_built and self.services.can_pause
 
     @property
     def paused(self) -> bool:
-        return self._services is not None and self._services.paused
+        return self.is_built and self.services.paused
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause the background services of the shown home here, or go on."""
-        if self._services is not None:
-            self._services.toggle_pause()
+        """Pause or resume the background services of the shown home."""
+        if self.is_built:
+            self.services.toggle_pause()
 
     @Slot()
     def show_changes(self) -> None:
@@ -347,17 +328,17 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_runs(self) -> None:
-        """What the consolidations changed."""
+        """Show the changes of the consolidations."""
         self._in_changes(lambda: self.changes.show_runs())
 
     @Slot()
     def show_deleted(self) -> None:
-        """Deleted memories, to be restored."""
+        """Show the deleted memories, to be restored."""
         self._in_changes(lambda: self.changes.show_deleted())
 
     @Slot()
     def show_history(self) -> None:
-        """What happened to what is selected."""
+        """Show the history of what is selected."""
         path = self._context.memory.path_for_history()
         self._in_changes(lambda: self.changes.show_history(path))
 
@@ -368,7 +349,7 @@ class LazyTabs(QObject):
 
     @Slot(object, str)
     def _on_review_wanted(self, session: HomeSession, run_id: str) -> None:
-        """The run may be of a home that was shown before."""
+        """Show a run, which may belong to a home that was shown before."""
 
         def show() -> None:
             if session is not self.changes.session:
@@ -378,7 +359,7 @@ class LazyTabs(QObject):
         self._in_changes(show)
 
     def _in_changes(self, show: Callable[[], None]) -> None:
-        """Bring the tab to the front and show something there, once it can be."""
+        """Bring Changes to the front and call `show` once it is built."""
         self.show_changes()
         if self.is_built:
             show()
@@ -387,24 +368,24 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
-        """The runs of the shown workspace."""
+        """Show the runs of the shown workspace."""
         self._show_view("runs")
 
     @Slot()
     def show_log(self) -> None:
-        """What the background services did."""
+        """Show the log of the background services."""
         self._show_view("log")
 
     @Slot()
     def show_checks(self) -> None:
-        """Every check of the shown workspace."""
+        """Show every check of the shown workspace."""
         self._show_view("checks")
 
     def _show_view(self, view: View) -> None:
-        """A view of Traces, now or once it is built."""
+        """Show a view of Traces, now or once it is built."""
         self._view = view
-        if self._traces is not None:
-            self._traces.show_view(view)
+        if "traces" in self._parts:
+            self.traces.show_view(view)
         self._tabs.setCurrentIndex(_TRACES)
 
     @Slot()
@@ -413,22 +394,22 @@ class LazyTabs(QObject):
 
     @property
     def beside(self) -> str:
-        """Which page stands in place of the editor: `context` or `failures`; empty for neither."""
+        """The page shown in place of the editor: `context` or `failures`; empty for neither."""
         shown = self._context.memory.beside
-        for name, control in (("context", self._context_control), ("failures", self._failures_control)):
-            if control is not None and control.tab is shown:
+        for name in ("context", "failures"):
+            if name in self._parts and self._parts[name].tab is shown:
                 return name
         return ""
 
     @Slot()
     def show_context(self) -> None:
-        """What the agent sees, in place of the editor."""
+        """Show what the agent sees, in place of the editor."""
         if self.is_built:
             self._context.memory.show_beside(self.context)
 
     @Slot()
     def show_failures(self) -> None:
-        """What is sent to the next attempt; only where the agent learns of failing."""
+        """Show what is sent to the next attempt, if the agent learns from failures."""
         if self.has_failures and self.is_built:
             self._context.memory.show_beside(self.failures)
 
@@ -451,24 +432,21 @@ class LazyTabs(QObject):
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:
-        """A memory of the shown home is to be seen in the editor."""
+        """Show a memory of the shown home in the editor."""
         self._tabs.setCurrentIndex(0)
         self._context.memory.show_beside(None)
         self._context.memory.tree.reveal(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:
-        """One transcript of the shown home, by its id."""
+        """Show one transcript of the shown home, by its id."""
         self.show_transcripts()
-        if self._transcripts is not None:
-            self._transcripts.show_source(source_id)
+        if "transcripts" in self._parts:
+            self.transcripts.show_source(source_id)
 
     @Slot()
     def show_agent_jobs(self) -> None:
         """Show the background jobs of the shown home's agent."""
         if self._session is None or not self.is_built:
             return
-        if self._jobs is None:
-            self._jobs = self._ready.jobs(self._tabs)
-            self._jobs.transcript_wanted.connect(self.show_transcript)
-        self._jobs.show_jobs(self._session)
+        self._part("jobs").show_jobs(self._session)

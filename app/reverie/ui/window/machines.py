@@ -1,10 +1,8 @@
-"""The homes of another machine in a window: finding and opening them through the engine there.
+"""The homes of another machine in a window, found and opened through the engine there.
 
-No disk of this machine is asked for them. What cannot be opened is listed with the reason; a machine that is
-not reached is tried again until it is, or until its row is closed by hand.
-
-Threading: GUI thread; a lane for each machine waits for it, so that none holds up homes that are here or on
-another one. Failure: a row of the list, and `failed` for the machine itself.
+No disk of this machine is accessed for them. Threading: GUI thread; each machine has a lane of its own, so
+that none delays homes that are here or on another machine. Failure: a row of the list, and `failed` for the
+machine itself.
 """
 
 from __future__ import annotations
@@ -24,12 +22,21 @@ from reverie.ui.session import HomeOpened, open_home
 
 TRY_AGAIN_MS = 10_000
 _THE_MACHINE = Path()
-"""Where the machine itself is in trouble, not one of its homes."""
+"""The key of an error of the machine itself, not of one of its homes."""
 
 
 class MachineHomes(QObject):
-    """Signals: `opened(EngineLink, HomeOpened)`; `failed(UserError)`: the machine cannot be used now;
-    `listed()`: `troubled` is different; `ended()`: everything that was found is open, or in trouble."""
+    """The homes of one other machine.
+
+    Homes that cannot be opened are listed with the reason. A machine that cannot be reached is retried until
+    it is, or until the user closes its row.
+
+    Signals:
+        opened(EngineLink, HomeOpened): A home was opened.
+        failed(UserError): The machine cannot be used now.
+        listed(): `troubled` has changed.
+        ended(): Everything that was found is open or in `troubled`.
+    """
 
     opened = Signal(object, object)
     failed = Signal(object)
@@ -47,13 +54,13 @@ class MachineHomes(QObject):
 
     @property
     def troubled(self) -> tuple[tuple[str, UserError], ...]:
-        """What cannot be opened now, and why: places there, or an empty one for the machine."""
+        """The places that cannot be opened now, and why; an empty place means the machine."""
         return tuple(
             ("" if place == _THE_MACHINE else str(place), error) for place, error in self._troubled.items()
         )
 
     def open(self) -> None:
-        """Open what is there. Asked again while it is under way, nothing happens."""
+        """Open the homes of the machine; does nothing while that is already happening."""
         machine = self.link.machine
         if self.is_opening or machine is None:
             return
@@ -80,20 +87,20 @@ class MachineHomes(QObject):
         )
 
     def try_again(self) -> None:
-        """A person asks for what is in trouble."""
+        """Retry at once, because the user selected a row that failed."""
         if self.link.machine is not None:
             self.link.machine.hurry()
         self.open()
 
     def close_place(self, place: str) -> None:
-        """Leave out what cannot be opened; empty: the machine, which is tried no more."""
+        """Remove a place that cannot be opened; an empty one is the machine, which is not retried."""
         if self._troubled.pop(Path(place), None) is not None:
             if not place:
                 self._again.stop()
             self.listed.emit()
 
     def stop(self) -> None:
-        """The window closes."""
+        """End the connection when the window closes."""
         self._again.stop()
         self.link.stop()
         self._lane.stop()

@@ -1,23 +1,16 @@
 """The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
 
-Owns the worker threads (lanes), the sessions and the action registry; each action of the registry names a
-slot here or in one of the parts. `start`, which the first paint triggers, opens the homes.
-
-Closing goes in stages: ask for unsaved text, stop the watchers, stop the lanes (two seconds each at most).
-
 Threading: GUI thread; nothing here reads a file.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
@@ -26,11 +19,24 @@ from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
+from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
 from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
 from reverie.ui.display_text import loaded_next_words, visible
-from reverie.ui.jobs import Lane, Lanes, repeating
-from reverie.ui.window import parts
+from reverie.ui.engine_link import EngineLink
+from reverie.ui.jobs import Lane, Lanes
+from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.style import use_calm_style
+from reverie.ui.widgets.stacking_splitter import StackingSplitter
+from reverie.ui.window.actions import PICKER_MENU, Actions
+from reverie.ui.window.closing import HomeCloser, UnsavedChanges
+from reverie.ui.window.homes import OpenHomes
+from reverie.ui.window.lazy_tabs import LazyTabs
+from reverie.ui.window.panes import go_to_pane
+from reverie.ui.window.picker import Picker
+from reverie.ui.window.status_labels import SlowDiskIndicator, WatchLabel
+from reverie.ui.window.tab_context import TabContext
+from reverie.ui.window.window_dialogs import WindowDialogs
 from reverie.values import replace
 
 if TYPE_CHECKING:
@@ -39,58 +45,25 @@ if TYPE_CHECKING:
     from reverie.services.views import SearchHit
     from reverie.ui.session import HomeSession
     from reverie.ui.single_instance import OpenRequest
-    from reverie.ui.window.homes import Place
+    from reverie.ui.window.picker import Place
+from reverie.ui.window.garbage import GarbageCollection
 
 log = logging.getLogger("reverie.window")
 PICKER_WIDTH = 220
-"""Of the list of homes at first, at the usual size of type."""
-
-COLLECT_MS = 50
-YOUNG = 2_000
-AWAY_S = 600.0
-
-
-class GarbageCollection(QObject):
-    """Collects Python's cyclic garbage on the GUI thread only, while a window lives.
-
-    Python collects on whichever thread happens to allocate; a dialog in a cycle that is destroyed on another
-    thread than its own now and then takes the program with it. Young objects are collected as they come;
-    everything, which takes a tenth of a second with ten thousand memories, while nobody looks.
-    """
-
-    _alive = 0
-
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self._window = window
-        self._stopped = False
-        self._all_at = time.monotonic()
-        self._timer = repeating(self, COLLECT_MS, self.collect)
-        self._timer.start()
-        GarbageCollection._alive += 1
-        gc.disable()
-
-    @Slot()
-    def collect(self) -> None:
-        """What is due."""
-        if time.monotonic() - self._all_at > AWAY_S and not self._window.isActiveWindow():
-            gc.collect()
-            self._all_at = time.monotonic()
-        elif gc.get_count()[0] > YOUNG:
-            gc.collect(0)
-
-    def stop(self) -> None:
-        """The window closes. With the last one the collector is Python's again."""
-        if not self._stopped:
-            self._stopped = True
-            self._timer.stop()
-            GarbageCollection._alive -= 1
-            if not GarbageCollection._alive:
-                gc.enable()
+"""The initial width of the list of homes, at the usual type size."""
 
 
 class MainWindow(QMainWindow):
-    """The window. Signal: `chosen_by_hand()`, when a person asked for the place that is shown next."""
+    """The main window.
+
+    It owns the worker threads (lanes), the sessions and the action registry; each action of the registry
+    names a slot here or in one of its parts. `start`, which the first paint triggers, opens the homes.
+    Closing goes in stages: ask about unsaved text, stop the watchers, stop the lanes (two seconds each at
+    most).
+
+    Signals:
+        chosen_by_hand(): The user asked for the place that is shown next.
+    """
 
     chosen_by_hand = Signal()
 
@@ -109,7 +82,7 @@ class MainWindow(QMainWindow):
         self._started = False
         self._opening_failed = False
         self._closed = False
-        # The home whose orphaned stores were asked for before anyone had looked for them.
+        # The home whose orphaned stores were requested before the first search.
         self._orphans_of = ""
         self.lanes = Lanes(
             Lane("scan", self),
@@ -122,10 +95,8 @@ class MainWindow(QMainWindow):
             lane.unclaimed.connect(self._on_unclaimed)
         self.setWindowTitle("Reverie[*]")
         self.resize(1240, 780)
-        self.engine = parts.EngineLink(
-            profile, clock, self, own_process=options.engine, starting=options.starting
-        )
-        self.homes = parts.OpenHomes(
+        self.engine = EngineLink(profile, clock, self, own_process=options.engine, starting=options.starting)
+        self.homes = OpenHomes(
             self.lanes,
             profile,
             clock,
@@ -136,21 +107,21 @@ class MainWindow(QMainWindow):
             left_closed=options.closed,
         )
         self._build_views()
-        # Not before: the objects of a window that is being built are there to stay.
+        # Only now, because the objects of a window that is being built stay alive anyway.
         self._garbage = GarbageCollection(self)
 
     def _build_views(self) -> None:
         """Create the widgets and the actions, and connect them."""
-        self._leave_pane = parts.go_to_pane
+        self._leave_pane = go_to_pane
         icons, clock, profile = self._icons, self._clock, self._profile
-        parts.use_calm_style()
-        self.picker = parts.Picker(icons)
-        self.tab = parts.MemoryTab(self.lanes, icons, clock, profile)
+        use_calm_style()
+        self.picker = Picker(icons)
+        self.tab = MemoryTab(self.lanes, icons, clock, profile)
         self.tab.search.use_engine(self.engine)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
-        context = parts.TabContext(
+        context = TabContext(
             icons,
             clock,
             self.lanes.scan,
@@ -159,26 +130,24 @@ class MainWindow(QMainWindow):
             self.homes,
             self.tab,
         )
-        self.lazy_tabs = parts.LazyTabs(self.tabs, self.statusBar(), context)
-        self.splitter = parts.StackingSplitter(narrow=560, above=112)
-        self.slow_disk = parts.SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
-        self.watch_label = parts.WatchLabel()
-        self.dialogs = parts.WindowDialogs(
+        self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
+        self.splitter = StackingSplitter(narrow=560, above=112)
+        self.slow_disk = SlowDiskIndicator((self.lanes.scan, self.lanes.history), self.places)
+        self.watch_label = WatchLabel()
+        self.dialogs = WindowDialogs(
             self, icons, profile, self.engine, self.picker, self.tab, lambda: self._session
         )
-        self.actions_ = parts.Actions(self, icons)
+        self.actions_ = Actions(self, icons)
         self.dialogs.use_actions(self.actions_)
-        self._unsaved = parts.UnsavedChanges(self.tab, self.close, self.say)
-        menu = self.actions_.menu(parts.PICKER_MENU, self.picker)
-        self.closer = parts.HomeCloser(
-            self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts
-        )
+        self._unsaved = UnsavedChanges(self.tab, self.close, self.say)
+        menu = self.actions_.menu(PICKER_MENU, self.picker)
+        self.closer = HomeCloser(self.homes, self.picker, self.tab, self._unsaved, menu, self.lazy_tabs.hosts)
         self._lay_out()
         self._connect()
         self._update_actions()
 
     def _lay_out(self) -> None:
-        """Put the parts in their places, fill the menus, and set the order of the Tab key."""
+        """Lay out the parts, fill the menus, and set the order of the Tab key."""
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
         self.splitter.addWidget(self.picker)
@@ -237,11 +206,9 @@ class MainWindow(QMainWindow):
         self.lazy_tabs.status_message.connect(self.say)
         self.lazy_tabs.settings_wanted.connect(self.dialogs.show_setting)
 
-    # Opening
-
     @Slot()
     def start(self) -> None:
-        """Begin; once. The first painting of the window asks for it."""
+        """Open the homes, once; triggered by the first paint of the window."""
         if self._started:
             return
         self._started = True
@@ -256,17 +223,17 @@ class MainWindow(QMainWindow):
 
     @property
     def gave_up(self) -> bool:
-        """Nothing more will be shown: no home was found, or it could not be opened."""
+        """Whether nothing more will be shown, because no home was found or it could not be opened."""
         return self._gave_up
 
     @property
     def opening_failed(self) -> bool:
-        """A home could not be opened, and none else is shown."""
+        """Whether a home could not be opened and none is shown."""
         return self._opening_failed
 
     @property
     def is_watching(self) -> bool:
-        """The watcher of the shown home runs."""
+        """Whether the watcher of the shown home runs."""
         return self._session is not None and self._session.is_watched
 
     @property
@@ -275,13 +242,13 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
-        """Another start of the program was asked to open this, and handed it over."""
+        """Open what another start of the program was asked to open."""
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
         elif (request.workspace or request.project) and (self.homes.sessions or self._gave_up):
             self._show_asked(request.workspace, request.project)
         elif request.workspace or request.project:
-            # The home that is about to open is the one that is meant.
+            # The request is about the home that is about to open.
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
             self.chosen_by_hand.emit()
         if request.demo:
@@ -300,7 +267,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
-        """Show the first home that is found, and any that is opened by hand later."""
+        """Show the first home that is found, and any that the user opens later."""
         is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
         if self._options.choosing and not (self._chosen or is_wanted):
             self._show_start_page()
@@ -312,7 +279,7 @@ class MainWindow(QMainWindow):
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
-        """Select a workspace, or else a project, of any home that is open; the shown one comes first."""
+        """Select a workspace, or else a project, of any open home; the shown home comes first."""
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
             home = session.info.id
@@ -326,10 +293,12 @@ class MainWindow(QMainWindow):
             self.say(self.tr("No open home has a project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
-        """Select the workspace or project asked for, else the workspace used last, else the first, else the
-        home itself."""
+        """Select the requested workspace or project of a home.
+
+        Without one, select the workspace used last, else the first, else the home itself.
+        """
         asked, project = self._options.workspace, self._options.project
-        # They were asked for once; the next home that is opened need not have them.
+        # Only once, because the next home need not have them.
         self._options = replace(self._options, workspace="", project="")
         if project and not asked:
             if self.picker.pick_project(session.info.id, project):
@@ -345,7 +314,7 @@ class MainWindow(QMainWindow):
         title, place = self.tr("This home could not be opened"), self.picker.place(self.picker.currentIndex())
         if place is not None and place.trouble and place.reason == path:
             self._wanted.discard(Path(path))
-            self.tab.show_notice(title, str(error))  # where it was selected
+            self.tab.show_notice(title, str(error))  # if it was selected
         elif self._session is not None or self.tab.no_home.cards:
             self._wanted.discard(Path(path))
             self.say(str(error))
@@ -355,8 +324,11 @@ class MainWindow(QMainWindow):
             self._offer_others(path)
 
     def _offer_others(self, path: str) -> None:
-        """The home at `path`, or else those of a machine, could not be opened. It is shown as soon as it can
-        be; until then cards are offered, in place of a named home those of the homes that are found."""
+        """Offer other homes, because the one at `path`, or those of a machine, could not be opened.
+
+        It is shown as soon as it can be; until then the start page shows cards, and if a home was named,
+        those of all homes that are found.
+        """
         options, is_first = self._options, not self._opening_failed
         self._gave_up = self._opening_failed = True
         self._wanted.update((Path(path),) if path else options.hosts)
@@ -367,20 +339,20 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_none_found(self) -> None:
         if self._opening_failed:
-            return  # the page says why the home that was named could not be opened
+            return  # the page already says why the named home could not be opened
         self._gave_up = True
         self._show_start_page()
 
     def _show_start_page(self) -> None:
         if self.tab.no_home.isVisible():
-            return  # another home was found: the focus stays where it is
+            return  # another home was found, so the focus stays
         self.lazy_tabs.load()
         self.tab.show_no_home()
         self.tab.no_home.focus()
 
     @Slot(str)
     def _on_home_chosen(self, home: str) -> None:
-        """A card of the start page was pressed."""
+        """Show the home of a card of the start page."""
         session = self.homes.session(home)
         if session is not None:
             self._wanted.clear()
@@ -392,7 +364,7 @@ class MainWindow(QMainWindow):
         self.picker.show_homes(self.homes.nodes)
         self.tab.no_home.show_homes([session.info for session in self.homes.sessions])
         place = self.picker.place(self.picker.currentIndex())
-        # Its title may have been read only now.
+        # The title may have been read just now.
         if (
             place is not None
             and place.kind == "workspace"
@@ -402,7 +374,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """The heading of a place: its name, and its facts."""
+        """Return the heading of a place: its name, and its facts."""
         facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -441,11 +413,11 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
-        """A search result is at another place: show that, and the tab opens the result there."""
+        """Select the place of a search result; the tab then opens the result there."""
         self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
-        """The last home was closed; the next one that is opened is shown."""
+        """Show that no home is open; the next one that is opened is shown."""
         self._chosen = False
         self._take_session(None)
         self.lazy_tabs.follow_place(None)
@@ -469,15 +441,13 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_status(self, _status: object) -> None:
-        # Not before: neither the other tabs nor the services may hold up the first tree.
+        # Only now, so that neither the other tabs nor the services delay the first tree.
         self.lazy_tabs.load()
         if self._options.watching:
             self.lazy_tabs.host()
         if self._demo_due and self._session is not None and self._session.is_demo:
             self._demo_due = False
             self.tab.tree.reveal(DEMO_FILE)
-
-    # What is going on
 
     @Slot(object)
     def _on_unclaimed(self, error: UserError) -> None:
@@ -514,7 +484,7 @@ class MainWindow(QMainWindow):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if not self._started:
-            # Not before: opening imports heavy libraries, which would hold up this very painting.
+            # Only now, because opening imports heavy libraries, which would delay this painting.
             QTimer.singleShot(0, self.start)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -525,7 +495,7 @@ class MainWindow(QMainWindow):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         super().keyReleaseEvent(event)
         menus = self.menuWidget()
-        # Alt alone leads into the menu bar, where the next letter counts.
+        # Alt alone opens the menu bar, where the next letter is a mnemonic.
         show_mnemonics(self, menus is not None and menus.hasFocus())
 
     def changeEvent(self, event: QEvent) -> None:
@@ -540,11 +510,11 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def say(self, sentence: str) -> None:
-        """A sentence in the status bar, until the next one."""
+        """Show a sentence in the status bar, until the next one."""
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Where the homes of this machine are, those included that the window was only asked to open."""
+        """Return the homes of this machine, including those the window was only asked to open."""
         opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
@@ -634,7 +604,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_displaced(self, change: LoadedNext) -> None:
-        """A save changes what a new session of the agent loads."""
+        """Announce that a save changes what a new session of the agent loads."""
         self.say(" ".join(loaded_next_words(change)))
 
     @Slot(object)
@@ -657,7 +627,7 @@ class MainWindow(QMainWindow):
         elif self.tab.orphans.has_looked(home):
             self.say(self.tr("Nothing is orphaned in this home."))
         else:
-            self._orphans_of = home  # said once the first look is over
+            self._orphans_of = home  # reported after the first search
 
     @Slot(str, object)
     def _on_orphans_found(self, home: str, _stores: object) -> None:
@@ -665,8 +635,6 @@ class MainWindow(QMainWindow):
             self._orphans_of = ""
             if self._session is not None and self._session.info.id == home:
                 self.show_orphans()
-
-    # Closing
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._closed:
@@ -681,12 +649,12 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Tell whether no run that was started here is under way, or it may be stopped."""
+        """Return whether no run started here is active, or the user agrees to stop it."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
     def shut_down(self) -> None:
-        """Stop watchers, then lanes. Calling it again is harmless."""
+        """Stop watchers, then lanes; idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -711,5 +679,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """A name in the window's title, where `[*]` would be the mark of unsaved changes."""
+    """Return a name for the window's title, in which `[*]` would be the mark of unsaved changes."""
     return visible(text).replace("[*]", "[*][*]")

@@ -1,9 +1,8 @@
-"""The palette (Ctrl+Shift+P), which finds commands, and Go to (Ctrl+P), which finds memories, workspaces,
-homes and settings, as one types. The palette finds settings and names as well, after the commands.
+"""The palette (Ctrl+Shift+P) for commands, and Go to (Ctrl+P) for memories, workspaces, homes and settings.
 
-An action that is not possible now is listed greyed, with what it needs: found by asking its rule which fact
-would make it possible. What Enter may do without a choice is never a guess, nor something impossible or
-destructive.
+The palette lists settings and names too, after the commands. An action that is not possible now is listed
+greyed with its requirement, which is found by testing which fact would satisfy its rule. Enter never runs a
+guess, nor an impossible or destructive action, without an explicit choice.
 
 Threading: GUI thread; nothing is read from disk.
 """
@@ -43,65 +42,8 @@ from reverie.ui.display_text import as_tooltip, tr, translated, visible
 from reverie.ui.settings import pages
 from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule
+from reverie.ui.window.ranking import INITIALS, WORD_PREFIX, ranked
 from reverie.values import Struct, fields_of, replace
-
-# Ranking: what starts with the typed text, or has a word that does, comes before what contains it; then
-# initials ("cn" for "Consolidate now") and typing errors. Typing errors are looked for in `MOST_FUZZY`
-# lines at most.
-
-
-MOST_FUZZY = 3_000
-_SHORTEST_FUZZY = 3
-_CLOSE = 78.0
-
-
-WORD_PREFIX = 180.0
-"""The least score of a line that begins with what was typed, or has a word that does."""
-LITERAL = 140.0
-"""The least score of a line that holds what was typed."""
-INITIALS = 130.0
-"""The score of a line whose initials were typed; what scores less is a guess."""
-
-
-def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
-    """0: not at all; else the larger, the better. `typed` and `line` are casefolded."""
-    if not typed:
-        return 1.0
-    at = line.find(typed)
-    if at == 0:
-        return 200.0
-    if at > 0:
-        begins_word = any(word.startswith(typed) for word in _parts(line)) or not line[at - 1].isalnum()
-        return WORD_PREFIX if begins_word else 150.0
-    words = typed.split()
-    if len(words) > 1 and all(word in line for word in words):
-        return LITERAL
-    if not fuzzy:
-        return 0.0
-    if " " not in typed and "".join(part[0] for part in _parts(line)).startswith(typed):
-        return INITIALS
-    if len(typed) < _SHORTEST_FUZZY:
-        return 0.0
-    from rapidfuzz import fuzz  # late: with all of its modules, for whoever types into the palette
-
-    return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
-
-
-def _parts(line: str) -> list[str]:
-    return "".join(letter if letter.isalnum() else " " for letter in line).split()
-
-
-def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
-    """Score and place of every line that fits, best first; equal ones stay in order.
-
-    `lines` are casefolded.
-    """
-    wanted = " ".join(typed.casefold().split())
-    fuzzy = len(lines) <= MOST_FUZZY
-    found = [(score, place) for place, line in enumerate(lines) if (score := fit(wanted, line, fuzzy=fuzzy))]
-    found.sort(key=lambda each: (-each[0], len(lines[each[1]]) if wanted else 0, each[1]))
-    return found
-
 
 MOST_MEMORIES = 50
 _WIDTH = 620
@@ -115,36 +57,35 @@ Kind = Literal["command", "setting", "place", "memory"]
 
 
 class Entry(Struct, frozen=True):
-    """One line."""
+    """A line of the palette."""
 
     kind: Kind
     target: Any
-    """The id of an action, the key of a setting or the id of a page, the keys of a row of the picker, or a
-    memory path."""
+    """The id of an action or settings page, a setting's key, the keys of a picker row, or a memory path."""
     text: str
     detail: str = ""
     keys: str = ""
     icon: str = ""
     why_not: str = ""
-    """What the action waits for; empty if it is possible."""
+    """What the action requires; empty if it is possible."""
     destructive: bool = False
-    """The action removes something; it is selected by hand only."""
+    """Whether the action removes something; the user has to select it explicitly."""
     words: str = ""
-    """Found by these words, too."""
+    """Further words by which it is found."""
 
     @property
     def literal_only(self) -> bool:
-        """A guess at what was typed must not lead here."""
+        """Whether a guess must not lead to this line."""
         return self.destructive or bool(self.why_not)
 
     @property
     def line(self) -> str:
-        """What is searched; of what must not be guessed only its name."""
+        """The searched text; only the name, if the line must not be guessed."""
         return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
 def why_not(rule: Rule, now: ActionState) -> str:
-    """What an action waits for, in a sentence; empty if it is possible."""
+    """Return what an action requires, as a sentence; empty if it is possible."""
     if rule(now):
         return ""
     reasons = {
@@ -172,7 +113,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
 
 
 def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
-    """The registry as lines; the palette itself is not among them."""
+    """Return the actions of the registry as entries, without the palette itself."""
     return [
         Entry(
             "command",
@@ -190,7 +131,7 @@ def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """The pages of the settings, and each setting."""
+    """Return the pages of the settings, and each setting, as entries."""
     settings, made = tr("Settings"), []
     for page in pages.PAGES:
         title = translated(page.title)
@@ -203,7 +144,7 @@ def setting_entries() -> list[Entry]:
 
 
 def memory_entry(path: str) -> Entry:
-    """A memory, by name."""
+    """Return the entry of a memory."""
     folder, _, name = path.rpartition("/")
     return Entry("memory", path, visible(name), visible(folder.removeprefix("/memories/")), icon="file")
 
@@ -212,7 +153,7 @@ _WAITING, _GUESSED = 3, 4
 
 
 def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
-    """Return the sort key of a line: its group, then the better score. Settings follow the kind `first`."""
+    """Return the sort key of an entry: its group, then the score. Settings follow the kind `first`."""
     if score < INITIALS:
         return _GUESSED, -score
     if entry.why_not:
@@ -223,10 +164,10 @@ def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
 
 
 class PaletteModel(QAbstractListModel):
-    """The lines that fit, best first."""
+    """A model of the matching entries, best first."""
 
     def __init__(self, entries: Sequence[Entry], paths: Sequence[str], parent: QObject | None = None) -> None:
-        """`paths`: of memories, which are listed only once something is typed."""
+        """Create the model. The memories at `paths` are listed only once something is typed."""
         super().__init__(parent)
         self._all = entries
         self._paths = paths
@@ -239,11 +180,11 @@ class PaletteModel(QAbstractListModel):
         self.find("")
 
     def find(self, typed: str) -> None:
-        """Show what fits. Nothing typed: everything but memories.
+        """Show the matching entries; without a text, everything but memories.
 
-        Commands and settings come first where there are commands, else places and memories; then the other
-        names by how well they fit, then what is not possible now, then guesses. An entry that is not possible
-        or takes something away is listed only if a word of it begins with `typed`.
+        Commands and settings come first if there are commands, else places and memories; then the other
+        names by score, then what is not possible now, then guesses. An entry that is impossible or
+        destructive is listed only if a word of it begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
@@ -279,7 +220,7 @@ class PaletteModel(QAbstractListModel):
 
 
 class _Delegate(QStyledItemDelegate):
-    """A line: sign, text, quiet detail, keys at the right."""
+    """A delegate that paints icon, text, dim detail, and keys at the right."""
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -328,7 +269,11 @@ class _Delegate(QStyledItemDelegate):
 
 
 class Palette(QDialog):
-    """`chosen(Entry)`: do this. Escape, a click elsewhere or the choice itself closes it."""
+    """The palette dialog. Escape, a click elsewhere or a choice closes it.
+
+    Signals:
+        chosen(Entry): The user chose this entry.
+    """
 
     chosen = Signal(object)
 
@@ -355,7 +300,7 @@ class Palette(QDialog):
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list.setFocusProxy(self.field)  # whose keys move its selection
+        self.list.setFocusProxy(self.field)  # the field's keys move the selection
         self.list.setFrameShape(QListView.Shape.NoFrame)
         column(self, self.field, self.list, grows=self.list, margin=GAP)
         self.field.textChanged.connect(self._on_typed)
@@ -364,7 +309,7 @@ class Palette(QDialog):
         self._suggest()
 
     def open_over(self, window: QWidget) -> None:
-        """At the top of `window`, as wide as it allows."""
+        """Show the palette at the top of `window`, as wide as that allows."""
         width = min(_WIDTH, window.width() - 2 * GAP)
         row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
         height = min(_ROWS * row + 60, window.height() - 4 * GAP)
@@ -399,7 +344,7 @@ class Palette(QDialog):
             self.list.setCurrentIndex(self.model.index(max(0, min(row, last)), 0))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Up and down move through the list while the field keeps the focus."""
+        """Move through the list with Up and Down while the field keeps the focus."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             page = max(1, self.list.viewport().height() // max(1, self.list.sizeHintForRow(0)) - 1)
             steps = {
@@ -437,7 +382,7 @@ class Palette(QDialog):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange:
-            # Who clicks elsewhere has left it; before it was ever active there is nothing to leave.
+            # A click elsewhere closes it, but not before it was ever active.
             if self.isActiveWindow():
                 self._left = True
             elif self._left:

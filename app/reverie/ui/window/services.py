@@ -1,18 +1,8 @@
-"""The tabs beside Memory, made when each is first shown, and the background services that they show.
+"""The background services of the open homes, shown in Traces and by a label in the status bar.
 
-Imported by a job once the first tree is on screen, with what they need. The two pages beside the editor are
-loaded when they are first shown: what they rest on takes as long again, and many windows never show them.
-
-Background services are shown by the checks and the log of the Traces tab and a label in the status bar. The
-engine hosts a home while a window asks for it and the services are switched on; it is asked only after the
-home is open and painted. A lease decides which process hosts: if another one does, the engine takes over when
-that ends. The engine is asked again, and reads the switches again, when settings were saved, something was
-fixed, or the window gets the focus, since other processes save settings too; and when another engine took its
-place.
-
-Threading: GUI thread. The engine is asked in jobs on a lane of its own, since starting and stopping take
-time; it tells of changes by the session. The end of the window is the end of what it asked for. Failure: what
-a host cannot do is in its status and in Activity.
+Threading: GUI thread. The engine is asked in jobs on a lane of its own, because starting and stopping take
+time; it reports changes through the session. When the window closes, everything it requested ends. Failure:
+errors of a host are in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -21,45 +11,46 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel
 
-from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.files.log_file import is_debug
-from reverie.ui.appearance import GAP, Icons
-from reverie.ui.changes.control import ChangesControl
-from reverie.ui.changes.tab import ChangesTab
+from reverie.ui.appearance import GAP
 from reverie.ui.display_text import as_tooltip, counted, said, tr, visible
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.footer_control import FooterControl
-from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.checks import ChecksControl
 from reverie.ui.traces.log import LogControl
 from reverie.ui.traces.tab import TracesTab
-from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
 from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.services.views import HostStatus
-    from reverie.ui.context_tab import ContextControl
-    from reverie.ui.failures_tab import FailuresControl
-
-# Background services.
 
 
 class HostLabel(Struct, frozen=True):
-    """The services of one home in the status bar."""
+    """The state of a home's background services in the status bar."""
 
     text: str = ""
-    """Empty: nothing is switched on."""
+    """Empty if nothing is switched on."""
     tip: str = ""
 
 
 class HostControl(QObject):
-    """The hosts of the open homes. Signals: `changed(str)`: the state of the services of the home with this
-    id changed; `status_message(str)`: something did not work."""
+    """The hosts of the background services of the open homes.
+
+    The engine hosts a home while a window requests it and the services are switched on; it is asked only
+    after the home is open and painted. A lease decides which process hosts: if another one does, the engine
+    takes over when that ends. The engine is asked again, and reads the switches again, when settings were
+    saved, something was fixed, or the window gets the focus (other processes save settings too), and when
+    another engine took its place.
+
+    Signals:
+        changed(str): The state of the services of the home with this id changed.
+        status_message(str): An error.
+    """
 
     changed = Signal(str)
     status_message = Signal(str)
@@ -73,7 +64,7 @@ class HostControl(QObject):
         self._stopped = False
 
     def add(self, session: HomeSession) -> None:
-        """A home was opened: its services run if they are wanted."""
+        """Start the services of an opened home, if they are switched on."""
         home_id = session.info.id
         if session.is_here and home_id not in self._homes:
             self._homes[home_id] = session
@@ -82,7 +73,7 @@ class HostControl(QObject):
             self._settle(home_id)
 
     def remove(self, home_id: str) -> None:
-        """A home was closed: its services end, unless another window asks for them."""
+        """Stop the services of a closed home, unless another window requests them."""
         session = self._homes.pop(home_id, None)
         if session is None:
             return
@@ -91,33 +82,36 @@ class HostControl(QObject):
         self._paused.discard(home_id)
         self._status.pop(home_id, None)
         if not self._stopped:
-            # After what was asked before, on the same lane, so that it is the last word.
+            # On the same lane as earlier requests, so that it is the last one.
             end = ask(session.workbench.stop_hosting)
             self._lane.submit("end the services", end, done=lambda _nothing: None, failed=self._on_failed)
 
     @Slot()
     def recheck(self) -> None:
-        """Have the engine read the switches again, and log as much as the window does."""
+        """Let the engine read the switches again, and log as much as the window does."""
         for home_id in self._homes:
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
-        """Stop the services of a home, whatever is switched on, until it is taken back or the window closes;
-        what runs is cancelled. Other windows of the profile have no services of it meanwhile either."""
+        """Pause or resume the services of a home, until the window closes at the latest.
+
+        Pausing cancels what runs. Other windows of the profile have no services of the home meanwhile
+        either.
+        """
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
-        """Whether the services of this home were paused by hand."""
+        """Return whether the user paused the services of this home."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """The last status; None if it was never started."""
+        """Return the last status, or None if the services were never started."""
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """For the status bar."""
+        """Return the label for the status bar."""
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
@@ -127,14 +121,13 @@ class HostControl(QObject):
         return self._lane.busy
 
     def stop(self) -> None:
-        """The window closes; the end of its connection ends what it asked for. Calling it again is
-        harmless."""
+        """End the lane when the window closes, whose connection ends what it requested; idempotent."""
         self._stopped = True
         self._lane.stop()
 
     @Slot(str)
     def _settle(self, home_id: str) -> None:
-        """Let what runs follow what is wanted."""
+        """Start or stop the services of a home as requested."""
         if self._stopped:
             return
         session, paused = self._homes[home_id], home_id in self._paused
@@ -146,7 +139,7 @@ class HostControl(QObject):
             return await ask(workbench.host, paused)
 
         def done(status: HostStatus) -> None:
-            # What the engine told meanwhile may be newer than its answer.
+            # A status that arrived meanwhile may be newer than this answer.
             if self._status.get(home_id) is before:
                 self._on_status(home_id, status)
 
@@ -164,7 +157,7 @@ class HostControl(QObject):
 
 
 def host_label(status: HostStatus | None) -> HostLabel:
-    """A status as a word or two, and a sentence."""
+    """Return a status as a word or two, and a sentence."""
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
@@ -181,8 +174,12 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """Wires the hosts, the checks, the log and the consolidation together. Signals: `changed()`: the set of
-    enabled actions may have changed; `status_message(str)`."""
+    """The connections between hosts, checks, log and consolidation.
+
+    Signals:
+        changed(): The set of enabled actions may have changed.
+        status_message(str): A sentence for the status bar.
+    """
 
     changed = Signal()
     status_message = Signal(str)
@@ -206,31 +203,31 @@ class ServicesView(QObject):
         self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """The home that is shown; None: none is open."""
+        """Set the shown home; None if no home is open."""
         self._home = session.info.id if session is not None else ""
         self.log.set_session(session)
         self.checks.set_session(session)
         self._on_host(self._home)
 
     def run_for(self, sessions: Iterable[HomeSession]) -> None:
-        """Host the services of these homes where they are wanted."""
+        """Host the services of these homes, if they are switched on."""
         for session in sessions:
             self.host.add(session)
 
     @Slot()
     def settings_changed(self) -> None:
-        """Other settings or keys count now."""
+        """Apply changed settings or keys."""
         self.host.recheck()
         self.checks.recheck()
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop the controllers when the window closes."""
         self.checks.stop()
         self.host.stop()
 
     @property
     def can_pause(self) -> bool:
-        """There is something to pause, or to let go on."""
+        """Whether there are services to pause or resume."""
         return bool(self.host.words(self._home).text)
 
     @property
@@ -239,7 +236,7 @@ class ServicesView(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause the background services of the shown home here, or go on."""
+        """Pause or resume the background services of the shown home."""
         self._pause(not self.paused)
 
     @Slot(bool)
@@ -249,7 +246,7 @@ class ServicesView(QObject):
 
     @Slot(str)
     def _on_host(self, home_id: str) -> None:
-        """The background services of a home are in another state."""
+        """Show the changed state of a home's background services."""
         if home_id == self._home:
             words = self.host.words(home_id)
             self.label.setText(words.text)
@@ -257,55 +254,3 @@ class ServicesView(QObject):
             self.label.setVisible(bool(words.text))
             self.log.say_paused(self.paused)
             self.changed.emit()
-
-
-# The tabs.
-
-
-class OtherTabs:
-    """Makes them for one window."""
-
-    def __init__(self, icons: Icons, clock: Clock, lane: Lane, memory: MemoryTab) -> None:
-        self._icons = icons
-        self._clock = clock
-        self._lane = lane
-        self._memory = memory
-
-    def changes(self, lane: Lane) -> ChangesControl:
-        """Changes, and what reads them."""
-        memory = self._memory
-        tab = ChangesTab(lane, self._icons, self._clock)
-        return ChangesControl(tab, lane, memory.dreams, memory.edits, lambda: memory.update_, self._icons)
-
-    def traces(self) -> TracesTab:
-        """Traces."""
-        return TracesTab(self._icons, self._clock)
-
-    def services(self, traces: TracesTab) -> ServicesView:
-        """The background services, and the checks and the log of the traces."""
-        return ServicesView(traces, self._lane, self._memory.dreams)
-
-    def transcripts(self) -> TranscriptsTab:
-        """Transcripts."""
-        return TranscriptsTab(self._icons, self._clock)
-
-    def context(self) -> ContextControl:
-        """Context, and what works out what it shows."""
-        # Late, with what works out how an agent puts its context together, and so below.
-        from reverie.ui.context_tab import ContextControl, ContextTab
-
-        memory = self._memory
-        tab = ContextTab(self._icons)
-        made = ContextControl(tab, self._clock, memory.buffers, memory.edits, memory.stale.findings_at)
-        memory.stale.changed.connect(made.mark_again)
-        return made
-
-    def failures(self) -> FailuresControl:
-        """Failures, and what reads them."""
-        from reverie.ui.failures_tab import FailuresControl, FailuresTab
-
-        return FailuresControl(FailuresTab(self._icons), self._icons, self._clock, self._memory.edits)
-
-    def jobs(self, parent: QWidget) -> JobsDialog:
-        """The background jobs of an agent."""
-        return JobsDialog(self._icons, self._clock, self._lane, parent)

@@ -1,0 +1,189 @@
+"""Closing a home or the window, with the question about unsaved text.
+
+Threading: GUI thread. Failure: reported by `status_message`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, QTimer, Signal, Slot
+from PySide6.QtWidgets import QMenu
+
+from reverie.ui import dialogs
+from reverie.ui.display_text import tr
+from reverie.ui.session import HomeSession
+
+if TYPE_CHECKING:
+    from reverie.ui.editor.documents import OpenFile
+    from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.window.homes import OpenHomes
+from reverie.ui.window.picker import Picker
+
+
+class HomeCloser(QObject):
+    """A controller that closes one home of the window.
+
+    It asks about unsaved text, refuses while a run is active, and then shows another home.
+
+    Signals:
+        status_message(str): A sentence for the status bar.
+        none_left(): No home is open any more.
+    """
+
+    status_message = Signal(str)
+    none_left = Signal()
+
+    def __init__(
+        self,
+        homes: OpenHomes,
+        picker: Picker,
+        tab: MemoryTab,
+        unsaved: UnsavedChanges,
+        menu: QMenu,
+        hosts: Callable[[str], bool],
+    ) -> None:
+        """Connect to the picker.
+
+        `menu` is the context menu of a home's row. `hosts` tells whether the background services of a home run
+        here.
+        """
+        super().__init__(picker)
+        self._homes, self._picker, self._tab = homes, picker, tab
+        self._unsaved, self._hosts = unsaved, hosts
+        self.menu = menu
+        picker.customContextMenuRequested.connect(self._show_menu)
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is a home to close."""
+        return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
+
+    def close_selected(self) -> None:
+        """Close the home of the selected row, else the shown one."""
+        place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
+        if place is not None and place.trouble:
+            self._homes.close_trouble(place)
+            self.show_again()
+            return
+        home = place.home if place is not None else shown.info.id if shown else ""
+        session = self._homes.session(home)
+        if session is not None:
+            self._ask(session)
+
+    def _ask(self, session: HomeSession) -> None:
+        if self._runs_in(session):
+            text = self.tr("A run is going on in {home}. Cancel it or wait for its end, then close the home.")
+            self.status_message.emit(text.format(home=session.info.label))
+        # Later, because the result of a save arrives while the editor is still updating.
+        elif self._unsaved.may_close(
+            session.info.id, lambda: QTimer.singleShot(0, self, lambda: self._ask(session))
+        ):
+            self._close(session)
+
+    def _runs_in(self, session: HomeSession) -> bool:
+        tab = self._tab
+        running = session.status.running if session.status is not None else None
+        # Runs started by the user are known exactly; those of the services show by their lease.
+        return (
+            tab.dreams.jobs.runs_in(session.workbench)
+            or tab.extraction.runs_in(session)
+            or tab.notes.runs_in(session)
+            or (self._hosts(session.info.id) and running is not None and running.ours)
+        )
+
+    def _close(self, session: HomeSession) -> None:
+        home = session.info.id
+        if self._homes.session(home) is not session:
+            return
+        # Unsaved text was saved or discarded.
+        self._tab.editor.forget_home(home)
+        if session is self._tab.session:
+            self._show_another(home)
+        self._homes.close_home(home)
+        self._tab.situation_changed.emit()
+        text = self.tr("Closed {home}; its files are as they were.")
+        self.status_message.emit(text.format(home=session.info.label))
+
+    def _show_another(self, closed: str) -> None:
+        """Show the next home of the list, else the one before."""
+        sessions = self._homes.sessions
+        ids = [session.info.id for session in sessions]
+        at = ids.index(closed) if closed in ids else -1
+        others = [*sessions[at + 1 :], *reversed(sessions[: max(at, 0)])]
+        if others:
+            self._picker.pick_first(others[0], "")
+        else:
+            self.none_left.emit()
+
+    @Slot()
+    def show_again(self) -> None:
+        """Select the place that is shown.
+
+        If the home no longer lists it, select its workspace in its new project, else the home.
+        """
+        session, picker = self._tab.session, self._picker
+        if session is None or session.context is None:
+            self._show_another("")
+            return
+        home, context = session.info.id, session.context
+        if context.workspace_id and picker.pick(home, workspace_id=context.workspace_id):
+            return
+        if not context.project_path or not picker.pick_project(home, context.project_path):
+            picker.pick_home(home)
+
+    def _show_menu(self, at: QPoint) -> None:
+        place = self._picker.place(self._picker.indexAt(at))
+        if place is not None and place.kind == "home":
+            self.menu.popup(self._picker.viewport().mapToGlobal(at))
+
+
+class UnsavedChanges:
+    """The question about unsaved text before the window or a home closes.
+
+    "Save" closes it once everything is saved; if saving fails, it stays open and the status bar says so.
+    """
+
+    def __init__(
+        self, tab: MemoryTab, close_window: Callable[[], object], say: Callable[[str], object]
+    ) -> None:
+        self._tab, self._close_window, self._say = tab, close_window, say
+        self._then: Callable[[], object] | None = None
+        self._home = ""
+
+    def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
+        """Return whether nothing of `home` (of any home, if empty) is unsaved or its text may be discarded.
+
+        It asks the user if necessary. After "save", `then` is called once everything is saved; without it
+        the window closes.
+        """
+        if not self._tab.telling.may_close(home):
+            return False
+        unsaved = self._files(home)
+        if not unsaved:
+            return True
+        answer = dialogs.ask_unsaved(self._tab.window(), [file.buffer.address.label for file in unsaved])
+        if answer == "save":
+            self._then, self._home = then or self._close_window, home
+            for file in unsaved:
+                self._tab.buffers.save(file)
+        return answer == "discard"
+
+    def _files(self, home: str) -> tuple[OpenFile, ...]:
+        return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
+
+    def update(self) -> None:
+        """Close if everything is saved now; give up if a save failed."""
+        then = self._then
+        if then is None:
+            return
+        unsaved = self._files(self._home)
+        if not unsaved:
+            self._then = None
+            then()
+        elif not any(file.saving for file in unsaved):
+            self._then = None
+            home = tr("Not everything could be saved; the home stays open.")
+            window = tr("Not everything could be saved; the window stays open.")
+            self._say(home if self._home else window)

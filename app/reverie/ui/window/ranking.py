@@ -1,0 +1,73 @@
+"""The ranking of the palette's lines by the typed text.
+
+Threading: any thread. Failure: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_FUZZY = 3_000
+
+
+_SHORTEST_FUZZY = 3
+
+
+_CLOSE = 78.0
+
+
+WORD_PREFIX = 180.0
+"""The lowest score of a line that begins with the typed text or has a word that does."""
+
+
+LITERAL = 140.0
+"""The lowest score of a line that contains the typed text."""
+
+
+INITIALS = 130.0
+"""The score of a line whose initials were typed; lower scores are guesses."""
+
+
+def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
+    """Return the score of a line, higher is better; 0 for no match.
+
+    A line, or a word of it, that starts with the typed text comes first, then one that contains it, then
+    initials ("cn" for "Consolidate now") and, with `fuzzy`, typing errors. `typed` and `line` are
+    casefolded.
+    """
+    if not typed:
+        return 1.0
+    at = line.find(typed)
+    if at == 0:
+        return 200.0
+    if at > 0:
+        begins_word = any(word.startswith(typed) for word in _parts(line)) or not line[at - 1].isalnum()
+        return WORD_PREFIX if begins_word else 150.0
+    words = typed.split()
+    if len(words) > 1 and all(word in line for word in words):
+        return LITERAL
+    if not fuzzy:
+        return 0.0
+    if " " not in typed and "".join(part[0] for part in _parts(line)).startswith(typed):
+        return INITIALS
+    if len(typed) < _SHORTEST_FUZZY:
+        return 0.0
+    from rapidfuzz import fuzz  # late: many modules, needed only once something is typed
+
+    return fuzz.partial_ratio(typed, line, score_cutoff=_CLOSE)
+
+
+def _parts(line: str) -> list[str]:
+    return "".join(letter if letter.isalnum() else " " for letter in line).split()
+
+
+def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
+    """Return (score, index) of every matching line, best first; ties keep their order.
+
+    `lines` are casefolded. Typing errors are tolerated in up to `MOST_FUZZY` lines.
+    """
+    wanted = " ".join(typed.casefold().split())
+    fuzzy = len(lines) <= MOST_FUZZY
+    found = [(score, place) for place, line in enumerate(lines) if (score := fit(wanted, line, fuzzy=fuzzy))]
+    found.sort(key=lambda each: (-each[0], len(lines[each[1]]) if wanted else 0, each[1]))
+    return found

@@ -1,0 +1,32 @@
+"""The environment in which the tabs of a window are built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from reverie.clock import Clock
+from reverie.ui.appearance import Icons
+from reverie.ui.jobs import Lane
+from reverie.ui.memory.footer_control import FooterControl
+from reverie.ui.window.homes import OpenHomes
+from reverie.values import Struct
+
+if TYPE_CHECKING:
+    from reverie.ui.memory.tab import MemoryTab
+
+
+class TabContext(Struct, frozen=True):
+    """The parts of the window that the tabs need."""
+
+    icons: Icons
+    clock: Clock
+    lane: Lane
+    history: Lane
+    dreams: FooterControl
+    homes: OpenHomes
+    memory: MemoryTab
+
+
+Factory = Callable[[TabContext, Callable[[str], Any]], Any]
+"""A function that builds a tab, or its controller; its second argument returns another part by name."""

@@ -1,0 +1,58 @@
+"""The tabs beside Memory and the pages beside the editor, as a table of factories.
+
+Imported by a job once the first tree is on screen, together with the tabs. The two pages beside the editor
+are imported when they are first shown: their imports take as long again, and many windows never show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reverie.ui.changes.control import ChangesControl
+from reverie.ui.changes.tab import ChangesTab
+from reverie.ui.traces.tab import TracesTab
+from reverie.ui.transcripts.tab import JobsDialog, TranscriptsTab
+from reverie.ui.window.services import ServicesView
+from reverie.ui.window.tab_context import Factory, TabContext
+
+if TYPE_CHECKING:
+    from reverie.ui.context_tab import ContextControl
+    from reverie.ui.failures_tab import FailuresControl
+
+
+def _changes(context: TabContext, _part: Callable[[str], Any]) -> ChangesControl:
+    lane, icons, memory = context.history, context.icons, context.memory
+    tab = ChangesTab(lane, icons, context.clock)
+    return ChangesControl(tab, lane, memory.dreams, memory.edits, lambda: memory.update_, icons)
+
+
+def _context(context: TabContext, _part: Callable[[str], Any]) -> ContextControl:
+    # Late, with the modules that work out how an agent builds its context; see above.
+    from reverie.ui.context_tab import ContextControl, ContextTab
+
+    memory = context.memory
+    tab = ContextTab(context.icons)
+    control = ContextControl(tab, context.clock, memory.buffers, memory.edits, memory.stale.findings_at)
+    memory.stale.changed.connect(control.mark_again)
+    return control
+
+
+def _failures(context: TabContext, _part: Callable[[str], Any]) -> FailuresControl:
+    from reverie.ui.failures_tab import FailuresControl, FailuresTab  # late; see above
+
+    tab = FailuresTab(context.icons)
+    return FailuresControl(tab, context.icons, context.clock, context.memory.edits)
+
+
+FACTORIES: Mapping[str, Factory] = {
+    "changes": _changes,
+    "traces": lambda context, _part: TracesTab(context.icons, context.clock),
+    "services": lambda context, part: ServicesView(part("traces"), context.lane, context.dreams),
+    "transcripts": lambda context, _part: TranscriptsTab(context.icons, context.clock),
+    "context": _context,
+    "failures": _failures,
+    "jobs": lambda context, _part: JobsDialog(
+        context.icons, context.clock, context.lane, context.memory.window()
+    ),
+}
