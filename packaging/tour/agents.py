@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reverie.agents.codex.locations import bucket_of, trace_name
 from reverie.clock import system_clock
-from reverie.ui.app import is_loaded
+from reverie.ui.screenshot import is_loaded
 from tour.camera import Camera, dark_colours
 
 # --- codex ---

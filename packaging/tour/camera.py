@@ -12,8 +12,8 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from reverie.ui.app import save_picture, wait_for
 from reverie.ui.appearance import dark_palette
+from reverie.ui.screenshot import save_picture, wait_for
 from reverie.ui.window.main_window import MainWindow
 
 WAIT_MS = 30_000

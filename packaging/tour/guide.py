@@ -22,10 +22,14 @@ from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.resources import resource
-from reverie.ui.app import is_loaded, make_application, qt_message, select_a_file
-from reverie.ui.appearance import Icons, StartupOptions, light_palette
+from reverie.ui.app import make_application
+from reverie.ui.appearance import light_palette
+from reverie.ui.crash_report import qt_message
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
+from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.session import HomeSession
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 from tour import agents, memory, tabs
 from tour.camera import WIDE, Camera, TourFailed, dark_colours

@@ -12,13 +12,15 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.app import is_loaded, select_a_file
-from reverie.ui.appearance import AppearanceControl, Icons, StartupOptions, WindowStyle
 from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.icons import Icons
+from reverie.ui.screenshot import is_loaded, select_a_file
 from reverie.ui.settings.dialog import SettingsDialog
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.traces.tab import TracesTab
 from reverie.ui.window.main_window import MainWindow
 from reverie.ui.window.palette import Palette
+from reverie.ui.window_style import AppearanceControl, WindowStyle
 from tour.camera import NARROW, Camera, dark_colours
 
 

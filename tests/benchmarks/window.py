@@ -19,8 +19,10 @@ from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.profile import Profile
-from reverie.ui.app import is_loaded, make_application
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.screenshot import is_loaded
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 CHANGES = 200

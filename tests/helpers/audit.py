@@ -50,8 +50,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.app import finish_layouts
 from reverie.ui.appearance import SIGN_CONTRAST, TEXT_CONTRAST, contrast
+from reverie.ui.screenshot import finish_layouts
 
 LEAST_TARGET = 24
 """Pixels, each way, of what a pointer is to meet."""

@@ -27,9 +27,11 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.services.workbench import Workbench
-from reverie.ui.app import is_loaded, make_application, wait_for
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import make_application
 from reverie.ui.engine_link import EngineLink
+from reverie.ui.icons import Icons
+from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 

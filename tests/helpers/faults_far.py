@@ -68,7 +68,8 @@ class _Person:
         from reverie.clock import system_clock
         from reverie.profile import Profile
         from reverie.ui.app import make_application
-        from reverie.ui.appearance import Icons, StartupOptions
+        from reverie.ui.icons import Icons
+        from reverie.ui.startup_options import StartupOptions
         from reverie.ui.window.main_window import MainWindow
 
         self.room, self.disk, self._patience_ms = room, disk, patience_ms
@@ -86,13 +87,13 @@ class _Person:
         self.window.start()
 
     def until(self, what: str, condition: Callable[[], object]) -> None:
-        from reverie.ui.app import wait_for
+        from reverie.ui.screenshot import wait_for
 
         held = wait_for(lambda: bool(condition()), self._patience_ms)
         self.room.check(held, f"not within {self._patience_ms / 1000:g} s: {what}")
 
     def settle(self) -> None:
-        from reverie.ui.app import is_loaded
+        from reverie.ui.screenshot import is_loaded
 
         window = self.window
         self.until("the window is loaded", lambda: is_loaded(window) and window.is_watching)

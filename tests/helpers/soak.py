@@ -29,8 +29,10 @@ from helpers.window_churn import STORE, in_tree, on_disk
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
-from reverie.ui.app import is_loaded, make_application, wait_for
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.screenshot import is_loaded, wait_for
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 ACME = "a1f3c9e2b7"

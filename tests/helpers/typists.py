@@ -77,7 +77,8 @@ def type_for_ever(job: dict[str, Any], told: int) -> None:
     from reverie.clock import system_clock
     from reverie.profile import Profile
     from reverie.ui.app import make_application
-    from reverie.ui.appearance import Icons, StartupOptions
+    from reverie.ui.icons import Icons
+    from reverie.ui.startup_options import StartupOptions
     from reverie.ui.window.main_window import MainWindow
 
     application = make_application()

@@ -16,9 +16,11 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.files.watch import WatchState
 from reverie.profile import Profile
-from reverie.ui.app import is_loaded, make_application, wait_for
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.screenshot import is_loaded, wait_for
 from reverie.ui.session import HomeSession
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 

@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
 from ui_windows import Windows
 
 from reverie.clock import system_clock
-from reverie.ui.appearance import NAMES, Icons, StartupOptions
 from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.icons import NAMES, Icons
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.actions import ACTIONS, CONSOLIDATE_MENU, MENUS, TREE_MENU, ActionState
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import fields_of

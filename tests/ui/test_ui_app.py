@@ -16,14 +16,10 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from reverie.ui import app as crash
-from reverie.ui.app import (
-    CrashReporter,
-    Log,
-    RecentRecords,
-    demo_place,
-    qt_message,
-)
+from reverie.ui.app import demo_place
+from reverie.ui.crash_report import CrashReporter, RecentRecords, qt_message
 from reverie.ui.display import display_problem, unreachable_display
+from reverie.ui.window_log import Log
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,13 @@ from helpers.audit import problems
 from helpers.isolation import TEST_PROFILE
 from reverie.agents.scopes import Scope
 from reverie.ui.app import make_application
-from reverie.ui.appearance import AppearanceControl, WindowStyle
 from reverie.ui.dialogs import ConsentDialog, ShortcutSheet
 from reverie.ui.display_text import as_tooltip
 from reverie.ui.memory.edit_dialogs import MoveDialog, PathDialog
 from reverie.ui.widgets import row_delegate
 from reverie.ui.window.actions import ACTIONS
 from reverie.ui.window.palette import Palette
+from reverie.ui.window_style import AppearanceControl, WindowStyle
 
 NARROW = 360
 MOST_NAME = 24

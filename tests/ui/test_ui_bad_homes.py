@@ -16,7 +16,8 @@ from reverie.clock import system_clock
 from reverie.engine import engine as engines
 from reverie.errors import Unavailable
 from reverie.services.container import HomeContainer
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.icons import Icons
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window import homes as open_homes
 from reverie.ui.window.main_window import MainWindow
 from reverie.ui.window.picker import Place

@@ -30,8 +30,8 @@ from reverie.services.views import RunSummary
 from reverie.ui.changes import control
 from reverie.ui.changes.diff import merge_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, change_rows, proposals_of, takes, what, who
-from reverie.ui.display_text import left_pairs
 from reverie.ui.memory.footer import can_revert, conflict_words
+from reverie.ui.run_labels import left_pairs
 from reverie.ui.widgets.text_views import DiffView
 
 TESTING = "/memories/global/testing.md"

@@ -18,7 +18,8 @@ from reverie.errors import UserError
 from reverie.files.log_file import is_debug, set_debug
 from reverie.settings import load_settings
 from reverie.text.summaries import plain
-from reverie.ui.appearance import Icons, contrast, dark_palette
+from reverie.ui.appearance import contrast, dark_palette
+from reverie.ui.icons import Icons
 from reverie.ui.traces.checks import ChecksView
 from reverie.values import replace
 

@@ -17,8 +17,9 @@ from reverie.agents.base import TroubledPlace
 from reverie.errors import UserError
 from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui import dialogs
-from reverie.ui.app import SessionStore, with_remembered
-from reverie.ui.appearance import StartupOptions
+from reverie.ui.app import with_remembered
+from reverie.ui.session_store import SessionStore
+from reverie.ui.startup_options import StartupOptions
 
 PATH = "/memories/project/deploy.md"
 

@@ -26,8 +26,8 @@ from reverie.agents.scopes import Scope
 from reverie.services.background import ExtractView
 from reverie.services.views import ConsentView
 from reverie.ui import dialogs
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory import extraction as extraction_words
 from reverie.ui.memory.extraction import ExtractDialog, RolloutConsent

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from reverie.ui.window import main_window as collector_module
+from reverie.ui.window import garbage as collector_module
 from reverie.ui.window.garbage import GarbageCollection
 
 

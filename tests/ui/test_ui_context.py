@@ -18,8 +18,9 @@ from reverie.context.glances import Change, Glances, Since, glance_of, since
 from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge
 from reverie.errors import Unavailable
 from reverie.memory.listing import LintFinding
-from reverie.ui.appearance import Icons, dark_palette, theme_of
+from reverie.ui.appearance import dark_palette, theme_of
 from reverie.ui.context_tab import BudgetGauge, ContextTab, since_words, spoken
+from reverie.ui.icons import Icons
 from reverie.values import replace
 
 PATH = "/memories/global/a.md"

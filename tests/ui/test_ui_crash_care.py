@@ -18,7 +18,7 @@ from ui_windows import Windows
 
 from helpers.expect_log import ExpectLog
 from reverie.engine.client import EngineBug
-from reverie.ui.app import CrashReporter, RecentRecords, diagnostics, without_sayings
+from reverie.ui.crash_report import CrashReporter, RecentRecords, diagnostics, without_sayings
 from reverie.ui.jobs import Lane
 from reverie.ui.window.palette import Palette
 

@@ -22,8 +22,8 @@ from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.services.failures import FailuresView, LessonView, Repeated
 from reverie.services.workbench import Workbench
-from reverie.ui.appearance import Icons
 from reverie.ui.failures_tab import FailuresTab, MergeRecordsDialog, ResolutionDialog
+from reverie.ui.icons import Icons
 from reverie.values import replace
 
 SEEN = f"phase=ACT; signature: run > fetch; fp={FINGERPRINT[:12]}"

@@ -15,7 +15,7 @@ from reverie.agents.capabilities import StatusLine
 from reverie.agents.scopes import Scope
 from reverie.runs.record import Progress, RunResult
 from reverie.services.views import HarvestRow, RunSummary, Spent
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.memory.footer import AgentRow, Footer, harvest_words, row_words
 from reverie.values import replace
 

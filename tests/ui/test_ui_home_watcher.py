@@ -10,8 +10,8 @@ from ui_windows import LIMIT_MS
 from reverie.engine.engine import HomeEngine
 from reverie.errors import Unavailable
 from reverie.files.watch import WatchState
+from reverie.ui.home_watcher import HomeWatcher
 from reverie.ui.jobs import Lane
-from reverie.ui.session import HomeWatcher
 
 STATE = WatchState("events", 1, 0, 0, (), "")
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.profiles import examples
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
 
 

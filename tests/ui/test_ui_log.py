@@ -18,7 +18,7 @@ from reverie.clock import fixed_clock
 from reverie.files.log_file import asked_by
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.runs.activity import Activity, ActivityEntry
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.traces.log import (
     LogRow,
     LogView,

@@ -18,16 +18,10 @@ from reverie.settings import Settings, load_settings
 from reverie.ui import appearance as window_wishes
 from reverie.ui import display_text as words
 from reverie.ui.app import make_application
-from reverie.ui.appearance import (
-    AppearanceControl,
-    Icons,
-    WindowStyle,
-    language_of,
-    monospace,
-    read_window_style,
-    theme_of,
-)
+from reverie.ui.appearance import monospace, theme_of
+from reverie.ui.icons import Icons
 from reverie.ui.settings.control import SettingsControl
+from reverie.ui.window_style import AppearanceControl, WindowStyle, language_of, read_window_style
 
 
 @pytest.fixture

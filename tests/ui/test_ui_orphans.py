@@ -29,7 +29,7 @@ from reverie.services.views import (
     StoreView,
 )
 from reverie.ui.app import make_application
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.orphaned_stores import MergeStoreDialog, OrphansPage
 from reverie.ui.window.picker import Place

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyle, QWidge
 from ui_windows import Driver, Windows
 
 from helpers.samples import copy_sample
-from reverie.ui.appearance import descendants, theme_of
+from reverie.ui.appearance import theme_of
+from reverie.ui.mnemonics import descendants
 from reverie.ui.window.panes import panes
 
 LEAST_PIXELS = 12

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMenu, QWidget
 from ui_windows import INGEST, Windows
 
 from reverie.agents.base import HomeContents, Orphan, Project, Workspace
-from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ask_home
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.row_delegate import ROW_ROLE
 from reverie.ui.window.picker import Picker, Place, home_node
 from reverie.values import replace

@@ -17,8 +17,10 @@ from helpers.ssh_machine import NAME, SshMachine
 from reverie.clock import system_clock
 from reverie.engine.start import MachineAddress
 from reverie.services.window_state import Remembered
-from reverie.ui.app import SessionStore, make_application
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import make_application
+from reverie.ui.icons import Icons
+from reverie.ui.session_store import SessionStore
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.skipif(bool(ssh_machine.missing()), reason=ssh_machine.missing())

@@ -14,9 +14,10 @@ from ui_reviews import LINES, A, B, C, D, merge, run, view
 
 from reverie.jobs.consolidate.review import ReviewSelection, resolve
 from reverie.memory.diff import unified
-from reverie.ui.appearance import Icons, contrast, dark_palette
+from reverie.ui.appearance import contrast, dark_palette
 from reverie.ui.changes.diff import ReviewDetail
 from reverie.ui.changes.review import Choices, ReviewTree
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.text_views import DiffView
 
 

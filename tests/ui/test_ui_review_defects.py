@@ -13,9 +13,9 @@ from test_ui_tree_moving import drag, select
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
-from reverie.ui.appearance import icon_size, row_height
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.memory.edit_dialogs import MoveDialog
+from reverie.ui.metrics import icon_size, row_height
 
 G, P, W = "/memories/global", "/memories/project", "/memories/workspace"
 

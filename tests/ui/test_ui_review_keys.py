@@ -16,10 +16,10 @@ from ui_reviews import A, B, C, merge, run
 from ui_windows import Driver, Windows
 
 from reverie.services.views import ReviewView
-from reverie.ui.appearance import Icons
 from reverie.ui.changes.rows import ChangeRow
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.dialogs import ShortcutSheet
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.values import replace
 

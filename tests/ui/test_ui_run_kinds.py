@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from reverie.runs.record import RunKind
-from reverie.ui import display_text
-from reverie.ui.display_text import LABELS, RUN_KINDS, kind_title
+from reverie.ui import run_labels
+from reverie.ui.run_labels import LABELS, RUN_KINDS, kind_title
 from reverie.values import replace
 
 
@@ -21,5 +21,5 @@ def test_a_kind_that_is_not_known_is_called_by_its_own_name() -> None:
 
 
 def test_a_kind_is_called_as_its_row_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(display_text.LABELS, "dance", replace(LABELS["harvest"], title="Dance"))
+    monkeypatch.setitem(run_labels.LABELS, "dance", replace(LABELS["harvest"], title="Dance"))
     assert kind_title("dance") == "Dance"

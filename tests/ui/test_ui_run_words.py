@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from reverie.jobs.consolidate.rules import plan
-from reverie.ui.appearance import AppearanceControl, WindowStyle
-from reverie.ui.display_text import summary_words
+from reverie.ui.run_labels import summary_words
+from reverie.ui.window_style import AppearanceControl, WindowStyle
 
 RULES = (
     "Merged 2 near-duplicates; dropped 1 picked-up note that other memories contain; deleted 1 empty file;"

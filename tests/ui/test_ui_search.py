@@ -15,8 +15,8 @@ from test_ui_window import GuiThreadFiles
 from ui_windows import ACME, BACKFILL, Driver, Windows
 
 from helpers.samples import copy_sample, snapshot
-from reverie.ui.appearance import Icons
 from reverie.ui.editor.find import FindQuery, find
+from reverie.ui.icons import Icons
 from reverie.ui.memory.search import (
     MemorySearch,
     ResultList,

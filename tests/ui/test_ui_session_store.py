@@ -12,9 +12,11 @@ from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.services.window_state import Remembered, read_remembered
-from reverie.ui.app import SessionStore, restore_geometry, with_remembered
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.app import restore_geometry, with_remembered
+from reverie.ui.icons import Icons
+from reverie.ui.session_store import SessionStore
 from reverie.ui.single_instance import OpenRequest
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 

@@ -31,8 +31,8 @@ from reverie.settings import (
     ProvidersSettings,
     Settings,
 )
-from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ask_unsaved
+from reverie.ui.icons import Icons
 from reverie.ui.settings import dialog as settings_dialog
 from reverie.ui.settings import pages as tables
 from reverie.ui.settings.control import SettingsControl

@@ -10,7 +10,8 @@ from typing import Any
 from ui_windows import LIMIT_MS, Windows
 
 from reverie.clock import system_clock
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.icons import Icons
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.messages import Toast
 

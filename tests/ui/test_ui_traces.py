@@ -18,8 +18,8 @@ from helpers.model_server import Call, ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.errors import UserError
 from reverie.services.traces import TraceService
-from reverie.ui.app import finish_layouts
 from reverie.ui.dialogs import ConsentDialog
+from reverie.ui.screenshot import finish_layouts
 from reverie.ui.traces.detail import Card, MessageText
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.tab import TracesTab

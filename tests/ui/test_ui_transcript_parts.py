@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 
 from reverie.agents.base import TranscriptSource
-from reverie.ui.appearance import row_height
+from reverie.ui.metrics import row_height
 from reverie.ui.transcripts.tab import SourceList
 
 

@@ -24,7 +24,7 @@ from reverie.agents.transcripts import Message, ReadStatistics, ToolUse
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.traces import TranscriptService
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.transcripts import reader as view_module
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView

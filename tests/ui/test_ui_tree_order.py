@@ -17,7 +17,7 @@ from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope
 from reverie.memory.listing import MemoryFile
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.tree.build import build_tree
 from reverie.ui.tree.memory_tree import SORT_KEYS, Arrangement, FileData, NoticeData, Show, path_of
 from reverie.ui.tree.model import MemoryTreeModel

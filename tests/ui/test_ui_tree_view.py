@@ -14,7 +14,7 @@ from reverie.agents.scopes import Scope
 from reverie.memory.listing import MemoryFile
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.services.views import MemoryView
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.tree import node_model
 from reverie.ui.tree.build import build_tree
 from reverie.ui.tree.memory_tree import FileData

@@ -13,8 +13,9 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.resources import DEMO_FILE
 from reverie.settings import Settings, load_settings
-from reverie.ui.appearance import Icons, StartupOptions
+from reverie.ui.icons import Icons
 from reverie.ui.memory.start_page import PrivacyDialog
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 

@@ -16,9 +16,10 @@ from reverie.engine.asking import Askable, Ended, ask
 from reverie.engine.engine import HomeEngine
 from reverie.profile import Profile
 from reverie.ui.app import make_application
-from reverie.ui.appearance import Icons, StartupOptions
 from reverie.ui.editor.documents import OpenFile
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.tree.memory_tree import FileData
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace

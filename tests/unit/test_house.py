@@ -66,7 +66,7 @@ def test_names_are_plain_words(name: str) -> None:
 
 
 def test_widgets_are_looked_for_without_owning_them() -> None:
-    """PySide takes the object that was asked for the owner of what these find (`appearance.descendants`)."""
+    """PySide takes the object that was asked for the owner of what these find (`mnemonics.descendants`)."""
     takers = {"findChild", "findChildren", "nextInFocusChain", "previousInFocusChain", "focusProxy"}
     assert [
         f"{name}:{node.lineno}"

@@ -31,9 +31,10 @@ from reverie.context.view import (
 )
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, tabular, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, tabular, theme_of
 from reverie.ui.display_text import age, as_tooltip, counted, tr, visible
 from reverie.ui.display_text import translatable as _
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.session import TreeUpdate
 from reverie.ui.tree.findings import headline

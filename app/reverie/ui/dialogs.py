@@ -1,4 +1,4 @@
-"""Dialogs of the window: questions, the shortcut sheet, and consent to send memories.
+"""The dialogs of the window: questions, the shortcut sheet, and the consent to send memories.
 
 Each question is a function, or `ask` of a class, that shows a dialog and returns the answer.
 
@@ -41,11 +41,11 @@ _MOST_NAMES = 8
 
 
 def ask_home(parent: QWidget) -> Path | None:
-    """The chosen directory, or None."""
+    """Ask for a directory; return None if cancelled."""
     title = QCoreApplication.translate("dialogs", "Open the home of an agent")
     dialog = QFileDialog(parent, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
-    # Agents' homes begin with a dot, and a dialog of the system need not show such directories.
+    # Agents' homes begin with a dot, and the system's dialog may not show such directories.
     dialog.setOptions(QFileDialog.Option.ShowDirsOnly | QFileDialog.Option.DontUseNativeDialog)
     dialog.setFilter(QDir.Filter.AllDirs | QDir.Filter.Hidden | QDir.Filter.NoDotAndDotDot)
     try:
@@ -56,7 +56,7 @@ def ask_home(parent: QWidget) -> Path | None:
 
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
-    """What to do with unsaved text when the window closes."""
+    """Ask what to do with unsaved text when the window closes."""
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
@@ -74,7 +74,7 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
 
 
 def ask_stop_run(parent: QWidget) -> bool:
-    """Ask whether to close the window though that ends the run that is under way."""
+    """Ask whether to close the window although that stops the active run."""
     box = message_box(
         parent,
         QMessageBox.Icon.Question,
@@ -91,7 +91,7 @@ def ask_stop_run(parent: QWidget) -> bool:
 
 
 def ask_discard_note(parent: QWidget) -> bool:
-    """Whether a note that was typed and not written is to be discarded."""
+    """Ask whether to discard a note that was typed but not written."""
     question = tr("Discard this note?")
     more = tr("It has not been written yet. Codex will not see it.")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, more)
@@ -104,7 +104,7 @@ def ask_discard_note(parent: QWidget) -> bool:
 
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
-    """Whether the home at `root` is the one that stood at `before`, so that its history and runs follow."""
+    """Ask whether the home at `root` is the one that was at `before`, so that its history follows."""
     moved = tr("{before} is gone, and {root} may be the same home.")
     box = message_box(
         parent,
@@ -121,7 +121,7 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
-    """Whether to write into memories whose layout or version Reverie does not know."""
+    """Ask whether to write into memories whose layout or version Reverie does not know."""
     risk = tr(
         "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
         "layout or version changes.",
@@ -137,7 +137,7 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
 
 
 class ShortcutSheet(QDialog):
-    """Every key of the window, by menu, from the registry; then those of a review."""
+    """The sheet of all shortcuts, by menu, from the registry; then those of a review."""
 
     def __init__(
         self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]], parent: QWidget | None = None
@@ -171,8 +171,10 @@ class ShortcutSheet(QDialog):
 
 
 class ConsentDialog(QDialog):
-    """Asks before memories leave this machine for the first time: which files, and where to. Cancel is the
-    default."""
+    """The question before memories leave this machine for the first time: which files, and where to.
+
+    Cancel is the default.
+    """
 
     def __init__(self, consent: ConsentView, engine: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -226,7 +228,7 @@ class ConsentDialog(QDialog):
 
     @classmethod
     def ask(cls, parent: QWidget, consent: ConsentView, engine: str) -> bool:
-        """Whether they may be sent."""
+        """Ask whether the memories may be sent."""
         dialog = cls(consent, engine, parent)
         try:
             return dialog.exec() == QDialog.DialogCode.Accepted
@@ -238,12 +240,12 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 def is_model_name(name: str) -> bool:
-    """Whether `name` can be `provider:model`."""
+    """Return whether `name` can be `provider:model`."""
     return _MODEL.fullmatch(name) is not None
 
 
 class ModelDialog(QDialog):
-    """`known` are offered, the first is written already."""
+    """A dialog for a model's name. The `known` models are offered, the first is the default."""
 
     def __init__(self, known: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -281,7 +283,7 @@ class ModelDialog(QDialog):
 
     @classmethod
     def ask(cls, parent: QWidget, known: Sequence[str]) -> str | None:
-        """A model string, or None."""
+        """Ask for a model; return None if cancelled."""
         dialog = cls(known, parent)
         try:
             return dialog.model if dialog.exec() == QDialog.DialogCode.Accepted else None

@@ -1,6 +1,6 @@
-"""What to say where no window can be shown.
+"""Messages for when no window can be shown.
 
-Without Qt, so that a command can say it before Qt is loaded or anything is started. Pure.
+Without Qt, so that a command can print them before Qt is loaded or anything is started. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NO_WINDOW = (
 
 
 def display_problem(environment: Mapping[str, str], platform: str) -> str:
-    """Why no window can be shown here, and what to do instead; empty where one can."""
+    """Return why no window can be shown here, and what to do instead; empty if one can."""
     if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
         return ""
     if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
@@ -23,7 +23,7 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
 
 
 def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Why Qt could not start, from its own messages, and what to do."""
+    """Return why Qt could not start, from its own messages, and what to do."""
     text = "\n".join(messages)
     if "could not connect to display" in text or "Failed to create wl_display" in text:
         name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""

@@ -32,9 +32,10 @@ from reverie.failures.crash import Crash, CrashGroup
 from reverie.memory.paths import memory_path
 from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
 from reverie.ui import display_text
-from reverie.ui.appearance import GAP, Icons
+from reverie.ui.appearance import GAP
 from reverie.ui.display_text import age, as_tooltip, counted, tr, visible, visible_lines
 from reverie.ui.display_text import translatable as _
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.edits import TakeBack
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel

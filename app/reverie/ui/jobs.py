@@ -1,11 +1,11 @@
-"""Work that the GUI thread does not wait for: jobs, which ask an engine and go on with the answers.
+"""Jobs that the GUI thread does not wait for: they ask an engine and continue with the answers.
 
-A job is a coroutine (`async def work(control)`), or a single `Request`. A `Lane` does its jobs one after the
-other. Every job ends in exactly one of done, failed or cancelled, delivered on the GUI thread, also when the
-lane is stopped or the job is superseded. Answers of superseded and stopped jobs are dropped.
+A job is a coroutine (`async def work(control)`), or a single `Request`. A `Lane` runs its jobs one after the
+other. Every job ends in exactly one of done, failed or cancelled, delivered on the GUI thread, even if the
+lane is stopped or the job is superseded. Results of superseded and stopped jobs are dropped.
 
 Threading: the methods of `Lane` are for the GUI thread. A job runs on the thread of its lane, a QThread: the
-link, which all lanes share, since a job that waits for an answer does not hold it up; the writer and the
+link, which all lanes share, since a job that waits for an answer does not block it; the writer and the
 consolidator have one each. Only methods of QObjects are connected (a lambda would run on the emitter's
 thread).
 
@@ -33,7 +33,7 @@ from reverie.values import Struct, field
 log = logging.getLogger("reverie.jobs")
 STOP_LIMIT_MS = 2000
 LINK_PATIENCE_S = 0.5
-"""How long a job may wait for a lock on the thread that the lanes share."""
+"""Seconds that a job may wait for a lock on the thread that the lanes share."""
 PROGRESS_MS = 100
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class JobCancelled(Exception):
 
 
 class JobControl:
-    """What a job sees of its surroundings. Thread-safe."""
+    """The interface between a job and its lane. Thread-safe."""
 
     def __init__(self, id_: int, stirred: Callable[[int], None]) -> None:
         self.cancel = threading.Event()
@@ -57,7 +57,10 @@ class JobControl:
         self._stop_asking: Callable[[], None] | None = None
 
     def report(self, value: Any) -> None:
-        """Progress: a frozen value. Any number of values costs one queued signal until they are collected."""
+        """Report progress as a frozen value.
+
+        Any number of values costs one queued signal until they are collected.
+        """
         with self._lock:
             self._values.append(value)
             first = len(self._values) == 1
@@ -65,33 +68,32 @@ class JobControl:
             self._stirred(self._id)
 
     def collect(self) -> tuple[Any, ...]:
-        """What was reported since the last time; the window's side calls it."""
+        """Return the values reported since the last call; for the GUI thread."""
         with self._lock:
             values, self._values = tuple(self._values), []
         return values
 
     def check(self) -> None:
-        """Raise `JobCancelled` if the job is not wanted any more."""
+        """Raise `JobCancelled` if the job was cancelled."""
         if self.cancel.is_set():
             raise JobCancelled
 
     def stop(self) -> None:
-        """Cancel the job, and what it waits for."""
+        """Cancel the job and the request that it waits for."""
         self.cancel.set()
         stop_asking = self._stop_asking
         if stop_asking is not None:
             stop_asking()
 
     def ask(self, request: Request[Any], ended: Callable[[Any, BaseException | None], None]) -> None:
-        """Ask an engine for a job that waits for it."""
+        """Send a request of the job to an engine; `ended` is called with the answer."""
         self._stop_asking = request.post(ended)
         if self.cancel.is_set():
             self._stop_asking()
 
 
 Work = Request[T] | Callable[[JobControl], Coroutine[Any, Any, T] | T]
-"""What a lane does: ask one thing, a coroutine that may await several `Request`s, or something short that
-asks nothing."""
+"""The work of a job: one request, a coroutine that may await several, or a short function."""
 
 
 class _Job(Struct, frozen=True):
@@ -116,7 +118,7 @@ class _Outcome(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """One job that has not ended yet, as the lane keeps it."""
+    """A job that has not ended yet."""
 
     id: int
     name: str
@@ -134,7 +136,7 @@ class Ticket(Struct, eq=False):
 
 
 class _Worker(QObject):
-    """Lives in the lane's thread; does one job at a time."""
+    """The runner of a lane's jobs, in the lane's thread, one at a time."""
 
     ended = Signal(object)
     stirred = Signal(object)
@@ -169,7 +171,7 @@ class _Worker(QObject):
 
     @Slot(object)
     def _go_on(self, answer: _Reply) -> None:
-        """Do the job until it asks for something, or ends."""
+        """Run the job until it makes a request or ends."""
         job, coroutine = self._job, self._coroutine
         assert job is not None
         assert coroutine is not None
@@ -193,21 +195,28 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """On the engine's reader thread, which must not meet a worker that is being deleted."""
+        """Pass an answer to the lane's thread; on the engine's reader thread.
+
+        The lock keeps it from a worker that is being deleted.
+        """
         with self._leaving:
             if not self._has_left:
                 self._resumed.emit(_Reply(value, error))
 
     def leave(self) -> None:
-        """Take no more answers, and go. On the GUI thread."""
+        """Accept no more answers, and delete the worker. On the GUI thread."""
         with self._leaving:
             self._has_left = True
         self.deleteLater()
 
 
 class Lane(QObject):
-    """One row of jobs. `busy_changed(bool)` tells whether a job is open. `own_thread`: it has a QThread to
-    itself."""
+    """A queue of jobs that run one after the other. With `own_thread`, it has a QThread of its own.
+
+    Signals:
+        busy_changed(bool): Whether a job is open.
+        unclaimed(UserError): A job without a failure handler failed.
+    """
 
     busy_changed = Signal(bool)
     unclaimed = Signal(object)  # UserError of a job without its own failure handler
@@ -232,7 +241,7 @@ class Lane(QObject):
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
 
     def _started(self) -> _Worker:
-        """The worker; made for the first job."""
+        """Return the worker, created for the first job."""
         if self._worker is None:
             worker = self._worker = _Worker()
             thread = self._thread = (
@@ -252,7 +261,10 @@ class Lane(QObject):
         return link
 
     def _leave_thread(self, limit_ms: int) -> bool:
-        """Without the worker; whether the thread ended if it was to. Nothing of ours blocks the link."""
+        """Delete the worker; return whether the thread ended, if it was to.
+
+        The link never waits for a lane.
+        """
         if self._worker is None or self._thread is None:
             return True
         self._worker.leave()
@@ -275,8 +287,11 @@ class Lane(QObject):
         progress: Callable[[Any], None] | None = None,
         group: str = "",
     ) -> Ticket:
-        """Do `work` on this lane. A job of the same non-empty `group` that is still open is superseded: it
-        ends as cancelled now and its answer is dropped. After `stop` a job ends as cancelled at once."""
+        """Run `work` on this lane.
+
+        An open job of the same non-empty `group` is superseded: it ends as cancelled now and its result is
+        dropped. After `stop` a job ends as cancelled at once.
+        """
         job_id = next(self._ids)
         control = JobControl(job_id, self._started().stir if not self._stopping else _nobody)
         ticket = Ticket(
@@ -311,9 +326,11 @@ class Lane(QObject):
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int | None = None) -> bool:
-        """Refuse new work, cancel what is open, end the thread. False if it did not end within the limit,
-        `STOP_LIMIT_MS` unless told; the thread object must then stay alive until the process ends. Calling it
-        again is harmless."""
+        """Refuse new work, cancel open jobs, and end the thread; idempotent.
+
+        Return False if it did not end within the limit, by default `STOP_LIMIT_MS`; the thread object must
+        then stay alive until the process ends.
+        """
         if self._stopping:
             return True
         self._stopping = True
@@ -389,7 +406,7 @@ class Lane(QObject):
 
 
 def _nobody(_job_id: int) -> None:
-    """Hears of no progress."""
+    """Ignore progress."""
 
 
 def _started(name: str) -> QThread:
@@ -400,14 +417,14 @@ def _started(name: str) -> QThread:
 
 
 def single_shot(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
-    """A timer that calls `slot` once, `ms` after it was last started."""
+    """Return a timer that calls `slot` once, `ms` after it was last started."""
     timer = repeating(parent, ms, slot)
     timer.setSingleShot(True)
     return timer
 
 
 def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
-    """A timer that calls `slot` every `ms` once it is started."""
+    """Return a timer that calls `slot` every `ms` once it is started."""
     timer = QTimer(parent)
     timer.setInterval(ms)
     timer.timeout.connect(slot)
@@ -420,16 +437,16 @@ class Lanes(Struct, frozen=True):
     scan: Lane
     history: Lane
     writer: Lane
-    """Does the runs that write notes, on a thread of its own."""
+    """The lane of the runs that write notes, with a thread of its own."""
     consolidator: Lane
-    """Does the other runs, on a thread of its own."""
+    """The lane of the other runs, with a thread of its own."""
 
     def all(self) -> tuple[Lane, ...]:
-        """Every one of them."""
+        """Return all lanes."""
         return (self.scan, self.history, self.writer, self.consolidator)
 
     def busy(self) -> bool:
-        """Whether anything is at work on any of them."""
+        """Return whether any lane is busy."""
         return any(lane.busy for lane in self.all())
 
 
@@ -438,7 +455,7 @@ _stuck: list[Lane] = []
 
 
 def stuck_lanes() -> tuple[Lane, ...]:
-    """Lanes that would not stop; the process must then end through `os._exit`."""
+    """Return the lanes that would not stop; the process must then end through `os._exit`."""
     return tuple(_stuck)
 
 

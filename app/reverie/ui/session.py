@@ -1,13 +1,13 @@
-"""One open home in a window: its workbench, its watcher, and the only way its views are refreshed.
+"""An open home in a window: its engine, its watcher, and the refreshes of its views.
 
-Content reaches the views along one path: the watcher delivers changes, a job reads what they touch, the
-result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
-with the watcher stopped nothing changes. Exceptions, none of them content: the first reading after a
-selection or an explicit refresh, the marks of what was seen, and whether another run still holds the lease.
+Content reaches the views in one way: the watcher reports changes, a job reads what they touch, the result is
+emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view; with the
+watcher stopped nothing changes. Exceptions, none of them content: the first read after a selection or an
+explicit refresh, the marks of what was seen, and whether another run still holds the lease.
 
-Threading: GUI thread. The workbench is used only inside jobs: on the scan lane (reading, hand edits), the
-history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; what
-arrives meanwhile is merged, so a busy writer cannot starve it.
+Threading: GUI thread. The engine is used only in jobs: on the scan lane (reading, edits by the user), the
+history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; changes that
+arrive meanwhile are merged, so a busy writer cannot starve it.
 
 Failure: a refresh that fails keeps the last views, emits `trouble`, and the next one reads everything.
 """
@@ -29,7 +29,7 @@ from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
 from reverie.ui.engine_link import EngineLink
-from reverie.ui.jobs import JobControl, Lane, Lanes, Work, repeating, single_shot
+from reverie.ui.jobs import JobControl, Lanes, Work, single_shot
 from reverie.ui.tree.build import build_tree
 from reverie.ui.tree.memory_tree import BY_NAME, Arrangement, MemoryTree
 from reverie.values import Struct, replace
@@ -39,121 +39,18 @@ if TYPE_CHECKING:
     from reverie.engine.interface import Opened
     from reverie.files.watch import WatchState
     from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
-
-
-# The watcher of one home lives in the engine; a job on the scan lane asks for it once something is shown. If
-# that fails, the next call retries.
-
-
-class HomeWatcher(QObject):
-    """Signals: `started(WatchState)`; `failed(UserError)`. Does nothing unless `enabled`."""
-
-    started = Signal(object)
-    failed = Signal(object)
-
-    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject, *, enabled: bool) -> None:
-        super().__init__(parent)
-        self._workbench = workbench
-        self._lane = lane
-        self._enabled = enabled
-        self._starting = False
-        self._engines = 1
-        self.is_started = False
-
-    def start(self, context: ScopeContext | None) -> None:
-        """Watch what `context` is made of; None: the home alone."""
-        if self._starting or self.is_started or not self._enabled:
-            return
-        self._starting = True
-        workbench, engine = self._workbench, self._engines
-
-        def done(state: WatchState) -> None:
-            if engine != self._engines:
-                return  # the engine that said so has died since
-            self._starting, self.is_started = False, True
-            self.started.emit(state)
-
-        def failed(error: UserError) -> None:
-            if engine == self._engines:
-                self._starting = False  # the next reading tries again
-            self.failed.emit(error)
-
-        self._lane.submit("start watching", ask(workbench.watch_for, context), done=done, failed=failed)
-
-    def lost(self) -> None:
-        """The engine that watched is gone; the next `start` asks another one."""
-        self._engines += 1
-        self._starting = self.is_started = False
-
-    def rescan(self, reason: str) -> None:
-        """Compare everything with the disk."""
-        workbench = self._workbench
-
-        self._lane.submit(
-            "compare with the disk",
-            ask(workbench.rescan, reason),
-            done=lambda _nothing: None,
-            failed=self.failed.emit,
-        )
-
-
-# Leases lie outside the home and change without a file event, so while another run holds one, the session
-# asks every two seconds, unless the scan lane is busy.
-
-
-LEASE_POLL_MS = 2000
-
-
-class LeasePoll(QObject):
-    """Signals: `status_read(StatusView)`: the followed status with what runs now; `failed(UserError)`."""
-
-    status_read = Signal(object)
-    failed = Signal(object)
-
-    def __init__(self, workbench: HomeEngine, lane: Lane, parent: QObject) -> None:
-        super().__init__(parent)
-        self._workbench = workbench
-        self._lane = lane
-        self._about: tuple[ScopeContext, StatusView] | None = None
-        self._timer = repeating(self, LEASE_POLL_MS, self._ask)
-
-    def follow(self, context: ScopeContext | None, status: StatusView) -> None:
-        """The status that is shown now."""
-        self._about = (context, status) if context is not None else None
-        if status.running is not None:
-            self._timer.start()
-        else:
-            self._timer.stop()
-
-    def stop(self) -> None:
-        """Nothing is shown whose lease matters."""
-        self._about = None
-        self._timer.stop()
-
-    @Slot()
-    def _ask(self) -> None:
-        if self._about is None or self._lane.busy:
-            return
-        workbench = self._workbench
-        context, status = self._about
-
-        async def work(_control: JobControl) -> StatusView:
-            return replace(status, running=(await ask(workbench.status, context)).running)
-
-        self._lane.submit(
-            "ask for the lease", work, done=self.status_read.emit, failed=self.failed.emit, group="lease"
-        )
+from reverie.ui.home_watcher import HomeWatcher, LeasePoll
 
 
 class WatchEvent(Struct, frozen=True):
-    """What the watcher of one home saw. `source`: the home's id."""
+    """The changes that the watcher of a home reported. `source` is the home's id."""
 
     source: str
     changes: Changes
 
 
 class HomeOpened(Struct, frozen=True):
-    """A home that could be opened."""
+    """A home that was opened."""
 
     workbench: HomeEngine
     profile: Profile
@@ -165,7 +62,7 @@ class HomeOpened(Struct, frozen=True):
 
 
 async def open_home(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
-    """Have the engine open the home at `path`. For jobs."""
+    """Let the engine open the home at `path`. For jobs."""
     return _opened(await ask(engine.services.open, path), profile, engine)
 
 
@@ -186,7 +83,7 @@ _MOST_TITLES = 500
 
 
 class Choice(Struct, frozen=True):
-    """What is selected inside a home. With neither id nor path: the home's global memory alone."""
+    """The selection inside a home. With neither id nor path, it is the home's global memory alone."""
 
     workspace_id: str | None = None
     project_path: str | None = None
@@ -196,17 +93,18 @@ HOME_ALONE = Choice()
 
 
 class TreeUpdate(Struct, frozen=True):
-    """The memory trees as they are now. `other`: of another context than before; `names_only`: a quick first
-    look."""
+    """The current memory trees."""
 
     context: ScopeContext
     tree: MemoryTree
     view: MemoryView
     other: bool
+    """Whether the context is another than before."""
     names_only: bool
+    """Whether it is a quick first read without contents."""
     changes: Changes | None = None
     serial: int = 0
-    """By which the engine knows what it sent; 0: a first look, of which nothing is kept."""
+    """The number by which the engine knows what it sent; 0 for a first read, which it does not store."""
 
 
 class _Refreshed(Struct, frozen=True):
@@ -218,11 +116,27 @@ class _Refreshed(Struct, frozen=True):
 
 
 class HomeSession(QObject):
-    """Signals carry frozen values: `HomeInfo`, `TreeUpdate`, `StatusView`, `UserError | None`,
-    `WatchState`. `project_changed()`: the repository of the shown project stands elsewhere.
-    `outside_changed()`: something in the home that none of the shown views is made of. `host_changed(str,
-    HostStatus)`: the background services of the home with this id are in another state;
-    `engine_replaced(str)`: what was asked of the engine for this home has to be asked again."""
+    """An open home in a window. Its signals carry frozen values.
+
+    Signals:
+        arrived(WatchEvent): The watcher reported changes.
+        info_changed(HomeInfo): Projects, workspaces or titles of the home have changed.
+        tree_changed(TreeUpdate): The trees have changed.
+        status_changed(StatusView): The status of the shown context has changed.
+        runs_changed(): Runs were added or changed.
+        outside_changed(): Something in the home changed that is part of no shown view.
+        activity_changed(): The activity of the background services has changed.
+        traces_changed(): Traces were added or changed.
+        project_changed(): The repository of the shown project has changed.
+        trouble(UserError | None): A read failed; None once it works again.
+        watch_changed(WatchState): The state of the watcher has changed.
+        history_started(): The history has started recording.
+        marks_changed(): The marks of what was seen may have changed.
+        notified(str): A sentence for the user.
+        overwritten(object): Another program overwrote a save.
+        host_changed(str, HostStatus): The state of the background services of the home with this id.
+        engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
+    """
 
     arrived = Signal(object)
     info_changed = Signal(object)
@@ -298,12 +212,12 @@ class HomeSession(QObject):
 
     @property
     def is_watched(self) -> bool:
-        """Whether changes on disk are heard of."""
+        """Whether changes on disk are reported."""
         return self._watch.is_started
 
     @Slot()
     def _on_engine_replaced(self) -> None:
-        """The engine died and another one took its place, which knows nothing of what is shown here."""
+        """Repeat all requests, because a new engine has replaced a dead one."""
         if self._closed:
             return
         self._watch.lost()
@@ -313,24 +227,23 @@ class HomeSession(QObject):
 
     @Slot(object)
     def _on_engine_lost(self, error: UserError) -> None:
-        """The machine of this home is not reached. What is shown stays until it is, or until the home is
-        closed."""
+        """Report that the machine of this home cannot be reached; the views stay."""
         if not self._closed:
             self._watch.lost()
             self.trouble.emit(error)
 
     def _named(self, info: HomeInfo) -> HomeInfo:
-        """With the machine's name beside the label, where it is not this one. The demo's place is nobody's
-        business."""
+        """Return the info with the machine's name in the label, if it is another one.
+
+        The place of the demo is not shown.
+        """
         machine = self.engine.machine_name
         if self.is_demo:
             return replace(info, label=self.tr("Demo"))
         return replace(info, label=f"{info.label} · {machine}") if machine else info
 
-    # Selecting
-
     def select_place(self, workspace_id: str, project_path: str) -> None:
-        """Show a workspace or a project; empty: none."""
+        """Show a workspace or a project; empty for none."""
         self.select(Choice(workspace_id or None, project_path or None))
 
     def select(self, choice: Choice = HOME_ALONE) -> None:
@@ -380,23 +293,24 @@ class HomeSession(QObject):
         self._refresh_with(self._refresh_job(update, None))
 
     def _on_names_failed(self, error: UserError) -> None:
-        """Nothing could be shown; the next change on disk is a reason to try again."""
+        """Report that nothing could be shown, and retry at the next change on disk."""
         self._unread = True
         self._on_failed(error)
         self._watch.start(self.context)
 
     def _on_failed(self, error: UserError) -> None:
-        """The last views stay. What was in the way may go without an event, so it is tried again soon."""
+        """Report the error and retry soon; the last views stay.
+
+        What caused it may disappear without an event.
+        """
         self._everything = True
         if not self._closed:
             self._retry.start()
         self.trouble.emit(error)
 
     def _on_aside_failed(self, error: UserError) -> None:
-        """Something beside the views did not work."""
+        """Report an error of something beside the views."""
         self.notified.emit(str(error))
-
-    # Refreshing
 
     @Slot(object)
     def _on_heard(self, event: Event) -> None:
@@ -430,7 +344,7 @@ class HomeSession(QObject):
         self._on_marked(None)
 
     def _on_marked(self, _nothing: None) -> None:
-        """The marks of what was seen may have changed."""
+        """Update the marks of what was seen."""
         self.marks_changed.emit()
         self.refresh_marks()
 
@@ -520,9 +434,11 @@ class HomeSession(QObject):
             self.info_changed.emit(info)
 
     def _read_titles(self, project: str) -> None:
-        """Titles that the list of workspaces does not hold are read in small jobs, newest first, those of
-        `project` before all others. A job that has begun is never superseded: what it learned is not told
-        again by the next one, so its answer would be lost."""
+        """Read missing titles of workspaces in small jobs, newest first, those of `project` first.
+
+        A job that has started is never superseded: the next one does not repeat what it learned, so its
+        result would be lost.
+        """
         self._titles_wanted, self._titles_left = project, _MOST_TITLES
         if not self._reading_titles:
             self._read_some_titles()
@@ -568,16 +484,14 @@ class HomeSession(QObject):
         self.status_changed.emit(status)
         self._lease_poll.follow(self.context, status)
 
-    # What is shown of it
-
     def arrange(self, arrangement: Arrangement) -> None:
-        """Order and choose the files of the trees otherwise; no file is read."""
+        """Change order and filter of the files in the trees; no file is read."""
         same = arrangement.show == self.arrangement.show
         self.arrangement = arrangement._replace(also=self.arrangement.also if same else frozenset())
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """While a filter is on, show these as well."""
+        """Show these memories too while a filter is on."""
         if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
@@ -588,7 +502,7 @@ class HomeSession(QObject):
         self._pump()
 
     def mark_seen(self) -> None:
-        """Mark everything of this home that is there now as seen."""
+        """Mark all current files of this home as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             workbench, context = self.workbench, self.context
@@ -598,13 +512,15 @@ class HomeSession(QObject):
             )
 
     def focused(self) -> None:
-        """The window got the focus: compare with the disk, since events may have been missed meanwhile."""
+        """Compare with the disk when the window gets the focus, because events may have been missed."""
         if self.is_watched and self.rescan_on_focus:
             self._watch.rescan("focus")
 
     def close(self, *, leave: bool = True) -> None:
-        """Deliver nothing more. With `leave` the engine stops watching for this window in a job; without, the
-        end of the connection tells it."""
+        """Deliver nothing more.
+
+        With `leave`, the engine stops watching for this window in a job; without, when the connection ends.
+        """
         self._closed = True
         self._lease_poll.stop()
         self._retry.stop()
@@ -619,7 +535,7 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """The trees as they are now, made of those of before and what the engine sent."""
+    """Return the current trees, made from the previous ones and what the engine sent."""
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(

@@ -1,12 +1,12 @@
-"""One window for each profile: a second start sends the first one what it was asked to open, and exits.
+"""One window for each profile: a second start sends its request to the first window, and exits.
 
-The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a process that
-died, so whoever gets the lock may take over its socket too. The first listens once its window is painted; a
-second start tries until then, and reports when it gets no answer. A request over the socket (in a private
-directory) can only name homes to open, and what of them to show.
+The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a dead process, so
+whoever gets the lock may take over its socket too. The first listens once its window is painted; a second
+start retries until then, and reports when it gets no answer. A request over the socket (in a private
+directory) can only name homes to open, and what to show of them.
 
-Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: where no lock can
-be made, this start behaves as the first.
+Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: if no lock can be
+created, this start behaves as the first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 class OpenRequest(Struct, frozen=True):
-    """What a second start of the program was asked to open."""
+    """The request of a second start of the program."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -50,7 +50,7 @@ class OpenRequest(Struct, frozen=True):
     project: str = ""
 
     def encoded(self) -> bytes:
-        """One line."""
+        """Return the request as one line."""
         fields = {
             "homes": [str(path.absolute()) for path in self.homes],
             "workspace": self.workspace,
@@ -63,7 +63,7 @@ class OpenRequest(Struct, frozen=True):
 
 
 def decoded(line: bytes) -> OpenRequest | None:
-    """The request in `line`; None if it is not valid."""
+    """Return the request in `line`; None if it is not valid."""
     try:
         fields: Any = json.loads(line)
     except ValueError:
@@ -95,14 +95,18 @@ def decoded(line: bytes) -> OpenRequest | None:
 
 
 def activation_token() -> str:
-    """What the desktop gave this start so that a window may come to the front."""
+    """Return the desktop's token of this start that allows a window to come to the front."""
     return next((os.environ[name] for name in _ACTIVATION if os.environ.get(name)), "")
 
 
 class Instance(QObject):
-    """Takes the lock when it is created. Call `listen` once the window is painted and `close` at the end.
+    """A start of the program. It takes the lock when it is created.
 
-    `asked(OpenRequest)`: another start of the program asks for this."""
+    Call `listen` once the window is painted and `close` at the end.
+
+    Signals:
+        asked(OpenRequest): Another start of the program sent this request.
+    """
 
     asked = Signal(object)
 
@@ -120,12 +124,10 @@ class Instance(QObject):
             log.warning("no lock for the window: %s", error)
             return
         self._lock = QLockFile(str(profile.locks / "window.lock"))
-        # Stale is what belongs to no living process, however old it is.
+        # A lock is stale only if its process is dead, however old it is.
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
             self.is_first = self._lock.error() != QLockFile.LockError.LockFailedError
-
-    # The first
 
     def listen(self) -> None:
         """Start to accept requests."""
@@ -133,7 +135,7 @@ class Instance(QObject):
             return
         from PySide6.QtNetwork import QLocalServer
 
-        # The lock is ours: a socket of this name is a dead one's.
+        # We hold the lock, so a socket of this name belongs to a dead process.
         QLocalServer.removeServer(self._name)
         server = QLocalServer(self)
         server.newConnection.connect(self._on_connection)
@@ -188,8 +190,6 @@ class Instance(QObject):
         if request is not None:
             self.asked.emit(request)
 
-    # The second
-
     def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
         """Send `request` to the first window. Returns an error message; empty on success."""
         from PySide6.QtNetwork import QLocalSocket
@@ -203,7 +203,7 @@ class Instance(QObject):
                 break
             if time.monotonic() > deadline:
                 return self._silence()
-            # It is still starting.
+            # The first window is still starting.
             time.sleep(0.05)
         socket.write(request.encoded())
         answer = b""
@@ -224,12 +224,12 @@ class Instance(QObject):
 
 
 def _socket_name(profile: Profile) -> str:
-    """Where the first one listens: beside its lock, or in a private directory for what is too long a name."""
+    """Return the path of the socket: beside the lock, or in a private directory if that name is too long."""
     beside = profile.locks.absolute() / "window.socket"
     windows = sys.platform == "win32"
     if not windows and len(os.fsencode(beside)) <= _LONGEST_PATH:
         return str(beside)
-    import hashlib  # late: it loads a library that the names are painted without
+    import hashlib  # late: it loads a library that the first paint does not need
 
     digest = hashlib.sha256(str(profile.state.absolute()).encode()).hexdigest()[:16]
     if windows:

@@ -1,10 +1,10 @@
-"""How controls are drawn: flat, with one accent colour and a visible focus, over Qt's Fusion style.
+"""The style of controls: flat, with one accent colour and a visible focus, over Qt's Fusion style.
 
-Colours come from `theme_of` the palette of what is drawn, sizes from its font, so that dark palettes, high
-contrast and large fonts hold without more. There is no style sheet: it would wrap this style and forget
-changes of the palette.
+Colours come from `theme_of` the palette of the control, sizes from its font, so dark palettes, high contrast
+and large fonts need nothing more. There is no style sheet: it would wrap this style and ignore changes of
+the palette.
 
-Threading: GUI thread. Failure: none of its own; what is not drawn here is Fusion's.
+Threading: GUI thread. Failure: none of its own; everything not drawn here is Fusion's.
 """
 
 from __future__ import annotations
@@ -33,16 +33,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import (
-    MNEMONICS,
-    Theme,
-    draw_branch,
-    draw_chevron,
-    icon_size,
-    row_height,
-    scaled,
-    theme_of,
-)
+from reverie.ui.appearance import Theme, theme_of
+from reverie.ui.arrows import draw_branch, draw_chevron
+from reverie.ui.metrics import icon_size, row_height, scaled
+from reverie.ui.mnemonics import MNEMONICS
 
 RADIUS = 6.0
 RING = 2
@@ -96,7 +90,7 @@ def _has(state: QStyle.StateFlag, *flags: QStyle.StateFlag) -> bool:
 
 
 def use_calm_style() -> None:
-    """Draw every control of the application so from now on."""
+    """Set the style of the application, once."""
     application = QApplication.instance()
     if isinstance(application, QApplication) and not isinstance(application.style(), CalmStyle):
         application.setStyle(CalmStyle())
@@ -107,8 +101,6 @@ class CalmStyle(QProxyStyle):
 
     def __init__(self) -> None:
         super().__init__("Fusion")
-
-    # Sizes and habits
 
     def pixelMetric(
         self, metric: QStyle.PixelMetric, option: QStyleOption | None = None, widget: QWidget | None = None
@@ -166,8 +158,6 @@ class CalmStyle(QProxyStyle):
         found = super().subElementRect(element, option, widget)  # type: ignore[arg-type]
         return found.adjusted(4, 0, -4, 0) if element == QStyle.SubElement.SE_LineEditContents else found
 
-    # Parts
-
     def drawPrimitive(
         self,
         element: QStyle.PrimitiveElement,
@@ -192,7 +182,7 @@ class CalmStyle(QProxyStyle):
                 option.palette.setColor(QPalette.ColorRole.ButtonText, theme.on_accent)
                 option.icon = QIcon()
         elif element == _Control.CE_TabBarTabLabel and isinstance(option, QStyleOptionTab):
-            # The ring is ours: see `_tab`.
+            # The focus ring is drawn by `_tab`.
             option.state &= ~_State.State_HasFocus
             if not _has(option.state, _State.State_Selected):
                 option.palette.setColor(QPalette.ColorRole.WindowText, theme_of(option.palette).dim_window)
@@ -261,7 +251,7 @@ class CalmStyle(QProxyStyle):
     def _draw_tool_button(
         self, option: QStyleOptionToolButton, painter: QPainter, widget: QWidget | None
     ) -> None:
-        # Fusion draws the arrow of a menu with a bevel of its own; the rest it does through the parts above.
+        # Fusion draws the arrow of a menu with a bevel of its own; it draws the rest with the parts above.
         has_menu = bool(option.features & QStyleOptionToolButton.ToolButtonFeature.MenuButtonPopup)
         if not has_menu:
             super().drawComplexControl(_Complex.CC_ToolButton, option, painter, widget)
@@ -280,9 +270,6 @@ class CalmStyle(QProxyStyle):
         draw_chevron(painter, menu, _ink(option, theme), down=True)
         if _has(option.state, _State.State_HasFocus):
             _ring(painter, QRectF(whole.rect), theme.accent)
-
-
-# What stands in a scroll bar: no arrows, so the groove is all of it.
 
 
 def _scroll_bar_part(option: QStyleOptionSlider, part: QStyle.SubControl) -> QRect:
@@ -313,9 +300,6 @@ def _scroll_bar_part(option: QStyleOptionSlider, part: QStyle.SubControl) -> QRe
     return QRect(whole.left(), whole.top() + begin, whole.width(), size)
 
 
-# Shapes
-
-
 def _filled(painter: QPainter, area: QRectF, colour: QColor, radius: float = RADIUS) -> None:
     path = QPainterPath()
     path.addRoundedRect(area, radius, radius)
@@ -328,7 +312,7 @@ def _filled(painter: QPainter, area: QRectF, colour: QColor, radius: float = RAD
 def _boxed(
     painter: QPainter, area: QRect, fill: QColor, edge: QColor, *, width: float = 1.0, radius: float = RADIUS
 ) -> None:
-    """A rounded rectangle whose outline lies inside of `area`."""
+    """Draw a rounded rectangle whose outline lies inside of `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, width))
@@ -339,7 +323,7 @@ def _boxed(
 
 
 def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
-    """The focus: two pixels, usually of accent, inside of `area`."""
+    """Draw the focus: two pixels, usually of accent, inside of `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(colour, RING))
@@ -362,18 +346,15 @@ def _is_default(option: QStyleOptionButton) -> bool:
 
 
 def _field(option: QStyleOption, painter: QPainter, theme: Theme) -> None:
-    """Where a person types or chooses: an outline, the accent's while it has the focus."""
+    """Draw the box of an input: an outline, in the accent colour while it has the focus."""
     focused = _has(option.state, _State.State_HasFocus, _State.State_Enabled)
     fill = theme.base if _has(option.state, _State.State_Enabled) else theme.window
     edge = theme.accent if focused else _edge(option, theme)
     _boxed(painter, option.rect, fill, edge, width=RING if focused else 1)
 
 
-# Primitives: each says whether it drew.
-
-
 def _item_row(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """What lies below a row's items, and the branches left of them, which are selected with it."""
+    """Draw the background of a row and of its branches at the left, which are selected with it."""
     if not isinstance(option, QStyleOptionViewItem):
         return False
     if option.features & QStyleOptionViewItem.ViewItemFeature.Alternate:
@@ -404,14 +385,16 @@ def _is_in_front(widget: QWidget | None) -> bool:
 def _draw_row(
     option: QStyleOptionViewItem, painter: QPainter, widget: QWidget | None, *, begins: bool, ends: bool
 ) -> None:
-    """The background of a row, or of a part of it. `begins`, `ends`: it is the row's left or right end, which
-    is round."""
+    """Draw the background of a row, or of a part of it.
+
+    `begins` and `ends` tell whether the part is the left or right end of the row, which is rounded.
+    """
     selected = _has(option.state, _State.State_Selected)
     hovered = _has(option.state, _State.State_MouseOver, _State.State_Enabled)
     focused = _has(option.state, _State.State_HasFocus)
     if not (selected or hovered or focused):
         return
-    # Not the palette of the item, whose text may have a colour of its own.
+    # Not the item's palette, whose text may have a colour of its own.
     theme = theme_of(option.palette if widget is None else widget.palette())
     owner = widget is not None and widget.hasFocus()
     area = QRectF(option.rect).adjusted(2 if begins else -20, 1, -2 if ends else 20, -1)
@@ -431,7 +414,7 @@ def _draw_row(
     if focused and owner and not selected:
         _ring(painter, area, theme.accent)
     elif focused and owner and theme.selected == theme.selected_idle:
-        # In high contrast a selected row looks the same with the focus and without it.
+        # In high contrast a selected row looks the same with and without the focus.
         _ring(painter, area.adjusted(2, 2, -2, -2), option.palette.color(QPalette.ColorRole.HighlightedText))
     painter.restore()
 
@@ -508,7 +491,7 @@ def _radio(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
     on = _has(option.state, _State.State_On)
     fill = (theme.accent if enabled else theme.line) if on else theme.base
     edge = fill if on else _edge(option, theme)
-    # A round outline of one pixel is spread over two, and faint.
+    # A round outline of one pixel is spread over two pixels, and faint.
     _boxed(painter, option.rect, fill, edge, width=_ROUND_EDGE, radius=area.width() / 2)
     if on:
         inner = area.width() * 0.31
@@ -518,14 +501,14 @@ def _radio(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
 
 def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     frame = getattr(option, "lineWidth", 0)
-    if frame <= 0:  # inside of a spin box or a combo box, which drew it
+    if frame <= 0:  # inside a spin box or a combo box, which draws the frame
         return True
     _field(option, painter, theme_of(option.palette))
     return True
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """The outline of a list or text, the accent's while it has the focus."""
+    """Draw the outline of a list or text, in the accent colour while it has the focus."""
     theme = theme_of(option.palette)
     focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
@@ -537,7 +520,7 @@ def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
 
 
 def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Down where the newest or largest stands first: Qt says it the other way round."""
+    """Draw the sort arrow: down if the newest or largest comes first, opposite to Qt."""
     if not isinstance(option, QStyleOptionHeader):
         return False
     falling = option.sortIndicator == QStyleOptionHeader.SortIndicator.SortUp
@@ -562,11 +545,8 @@ def _tip(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> boo
     return True
 
 
-# Controls
-
-
 def _tab(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Text with a line below it, no box."""
+    """Draw a tab as text with a line below it, without a box."""
     theme = theme_of(option.palette)
     area = QRectF(option.rect)
     if _has(option.state, _State.State_MouseOver) and not _has(option.state, _State.State_Selected):
@@ -610,7 +590,7 @@ def _progress_groove(option: QStyleOption, painter: QPainter, widget: QWidget | 
 
 def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
     if not isinstance(option, QStyleOptionProgressBar) or option.maximum <= option.minimum:
-        return False  # how much there is to do is not known: Fusion's moving stripes
+        return False  # the amount of work is unknown: use Fusion's moving stripes
     share = (option.progress - option.minimum) / (option.maximum - option.minimum)
     area = QRectF(option.rect)
     area.setWidth(area.width() * min(1.0, max(0.0, share)))
@@ -620,7 +600,7 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Nothing: Fusion would draw a line."""
+    """Draw nothing, where Fusion would draw a line."""
     return True
 
 

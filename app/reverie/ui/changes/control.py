@@ -21,17 +21,18 @@ from reverie.errors import StoreError, UserError
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.services.views import run_undone
-from reverie.ui.appearance import Icons
 from reverie.ui.changes.diff import PaneReader, ShownFile
 from reverie.ui.changes.review import ReviewPart
 from reverie.ui.changes.rows import DELETED, ChangeRow, change_rows, restored
 from reverie.ui.changes.tab import ChangesTab
-from reverie.ui.display_text import as_tooltip, counted, summary_words, tr, visible, when
+from reverie.ui.display_text import as_tooltip, counted, tr, visible, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.memory.edit_dialogs import PathDialog
 from reverie.ui.memory.edits import Edits, TakeBack
 from reverie.ui.memory.footer import applied_words, conflict_words
 from reverie.ui.memory.footer_control import DreamEnded, FooterControl
+from reverie.ui.run_labels import summary_words
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column

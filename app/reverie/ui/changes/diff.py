@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import MergedLine
-from reverie.ui.appearance import GAP, UNIT, Icons, Theme, mixed, monospace, row_height, theme_of
+from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace, theme_of
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
 from reverie.ui.display_text import (
@@ -42,7 +42,9 @@ from reverie.ui.display_text import (
     visible_lines,
     when,
 )
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
+from reverie.ui.metrics import row_height
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
 from reverie.ui.widgets.messages import MessageBar

@@ -41,10 +41,11 @@ from reverie.jobs.consolidate.review import (
     text_of,
     to_take_back,
 )
-from reverie.ui.appearance import row_height, theme_of
+from reverie.ui.appearance import theme_of
 from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
 from reverie.ui.display_text import translatable as _
 from reverie.ui.editor.line_breaks import restored, widget_text
+from reverie.ui.metrics import row_height
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:

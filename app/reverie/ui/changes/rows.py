@@ -17,21 +17,12 @@ from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
 
 from reverie.ui import display_text as words
-from reverie.ui.appearance import GAP, UNIT, row_height, theme_of
+from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.changes.review import card_words
-from reverie.ui.display_text import (
-    LABELS,
-    age,
-    as_tooltip,
-    counted,
-    kind_title,
-    summary_words,
-    tr,
-    translated,
-    visible,
-    when,
-)
+from reverie.ui.display_text import age, as_tooltip, counted, tr, translated, visible, when
 from reverie.ui.memory.footer import can_revert, headline, state_words
+from reverie.ui.metrics import row_height
+from reverie.ui.run_labels import LABELS, kind_title, summary_words
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import column
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list

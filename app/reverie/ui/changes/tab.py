@@ -14,13 +14,16 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from reverie.ui.appearance import GAP, UNIT, Icons, scaled
+from reverie.ui.appearance import GAP, UNIT
 from reverie.ui.changes.diff import VersionPane
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree, card_words
 from reverie.ui.changes.rows import ChangeList, ChangeRow, actor, who
-from reverie.ui.display_text import counted, human_size, left_pairs, summary_words, visible, when
+from reverie.ui.display_text import counted, human_size, visible, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer import can_revert, cost_words, kind_words, state_words
+from reverie.ui.metrics import scaled
+from reverie.ui.run_labels import left_pairs, summary_words
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, split, stacked
 from reverie.ui.widgets.messages import MessageBar

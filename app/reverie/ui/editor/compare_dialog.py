@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from reverie.memory.diff import unified
-from reverie.ui.appearance import Icons
 from reverie.ui.editor.documents import OpenFile
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column

@@ -14,10 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
 from reverie.ui.display_text import visible_lines
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.text_merge import MergeConflict
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of
 from reverie.ui.widgets.text_views import read_only_text

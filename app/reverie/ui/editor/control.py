@@ -15,10 +15,10 @@ from PySide6.QtGui import QTextCursor
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui import dialogs
-from reverie.ui.appearance import Icons
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.pane import EditorPane
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import CompanionData, FileData, RowData, parse_shown

@@ -12,12 +12,12 @@ from PySide6.QtCore import QObject, Slot
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.views import file_text
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import counted, exact_time
 from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.buffers import Buffers
 from reverie.ui.editor.pane import EditorPane
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.widgets.messages import MessageBar, Tone

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QListWidget, QListWidge
 
 from reverie.errors import UserError
 from reverie.memory.diff import unified
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import as_tooltip, exact_time, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split

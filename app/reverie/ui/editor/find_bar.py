@@ -20,15 +20,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import (
-    GAP,
-    UNIT,
-    Icons,
-    tabular,
-    theme_of,
-)
+from reverie.ui.appearance import GAP, UNIT, tabular, theme_of
 from reverie.ui.editor.find import FindQuery, TextMatch, TextMatches, find, replacement
 from reverie.ui.editor.source_view import SourceView
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of

@@ -38,7 +38,7 @@ from reverie.memory.front_matter import (
     set_value,
 )
 from reverie.text.summaries import utf16_length
-from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.value_editors import (
     LONGEST,
@@ -47,6 +47,7 @@ from reverie.ui.editor.value_editors import (
     LinesEdit,
     Path,
 )
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.messages import MessageBar

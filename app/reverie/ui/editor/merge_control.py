@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.services.views import SEVERAL
-from reverie.ui.appearance import Icons
-from reverie.ui.display_text import BY, counted, tr, translated
+from reverie.ui.display_text import counted, tr, translated
 from reverie.ui.editor.buffers import Buffers
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
+from reverie.ui.run_labels import BY
 from reverie.ui.widgets.messages import message_box
 
 if TYPE_CHECKING:

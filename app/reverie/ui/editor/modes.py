@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.profile import Profile
-from reverie.ui.appearance import Icons
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.find import FindQuery
 from reverie.ui.editor.find_bar import FindBar
@@ -29,6 +28,7 @@ from reverie.ui.editor.foreign_edits import replace_text
 from reverie.ui.editor.front_matter_form import NO_LIMITS, FormLimits, FrontForm
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.source_view import SourceView
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, single_shot
 
 if TYPE_CHECKING:

@@ -30,10 +30,11 @@ from PySide6.QtWidgets import (
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens
-from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import LONGEST_LINE, counted, human_size
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of

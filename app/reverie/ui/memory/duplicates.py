@@ -33,11 +33,13 @@ from reverie.memory.diff import changed_spans, word_spans
 from reverie.memory.union import lost_lines
 from reverie.text.summaries import utf16_length
 from reverie.ui import display_text as words
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, monospace, scaled, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, counted, human_size, tr, visible
 from reverie.ui.editor.line_breaks import restored, widget_text
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Ticket, single_shot
 from reverie.ui.memory.edits import Edits, TakeBack
+from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of

@@ -27,15 +27,10 @@ from reverie.agents.capabilities import StatusLine
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.ui import display_text
-from reverie.ui.appearance import (
-    SIGN_CONTRAST,
-    Icons,
-    readable,
-    tabular,
-    theme_of,
-)
+from reverie.ui.appearance import SIGN_CONTRAST, readable, tabular, theme_of
 from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.display_text import as_tooltip, counted, tr, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lanes, Ticket, Work, single_shot
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import AUTO, RULES, PreparedRun

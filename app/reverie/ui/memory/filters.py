@@ -24,8 +24,9 @@ from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton, QWidget
 from reverie.agents.base import loaded_next
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, Icons, tabular
+from reverie.ui.appearance import GAP, UNIT, tabular
 from reverie.ui.display_text import tr
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.tree.memory_tree import BY_NAME, SHOWS, SORT_KEYS, Arrangement, Show
 from reverie.ui.tree.model import MemoryTreeModel

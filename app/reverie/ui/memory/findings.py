@@ -42,10 +42,11 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.listing import MemoryFile, is_over_cap, with_reason
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, UNIT, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
 from reverie.ui.display_text import as_tooltip, counted, things, tr, visible
 from reverie.ui.editor.control import EditorControl
 from reverie.ui.editor.pane import EditorPane
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.memory.edits import Edits, ShownPlace
 from reverie.ui.session import HomeSession, TreeUpdate

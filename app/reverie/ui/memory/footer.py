@@ -37,25 +37,25 @@ from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope
 from reverie.errors import UserError
 from reverie.ui import display_text
-from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, SIZE, UNIT, Icons, readable, tabular, theme_of
+from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, readable, tabular, theme_of
 from reverie.ui.display_text import (
     amount,
     as_tooltip,
     changes,
     counted,
-    kind_title,
     loaded_next_words,
     money,
     operation,
     scope_name,
-    summary_words,
     tokens,
     tr,
     trigger,
     visible,
     when,
 )
+from reverie.ui.icons import SIZE, Icons
 from reverie.ui.jobs import repeating, single_shot
+from reverie.ui.run_labels import kind_title, summary_words
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, FitToolButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import column, row_of
 from reverie.ui.widgets.messages import MessageBar, Tone

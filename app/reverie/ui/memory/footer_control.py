@@ -11,8 +11,8 @@ from reverie.agents.scopes import ScopeContext
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import ReviewSelection
-from reverie.ui.appearance import Icons
 from reverie.ui.dialogs import ConsentDialog, ModelDialog
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Lanes, Ticket, Work
 from reverie.ui.memory.footer import Footer
 from reverie.ui.session import HomeSession

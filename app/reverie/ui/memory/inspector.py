@@ -26,19 +26,12 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import CHANGED_SINCE, UserError
 from reverie.text.summaries import estimate_tokens
-from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled, theme_of
-from reverie.ui.display_text import (
-    age,
-    counted,
-    human_size,
-    kind_title,
-    pinned_for_reverie,
-    tr,
-    uses,
-    visible,
-)
+from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.display_text import age, counted, human_size, pinned_for_reverie, tr, uses, visible
 from reverie.ui.editor.merge_control import by_whom
 from reverie.ui.jobs import JobControl, repeating, single_shot
+from reverie.ui.metrics import scaled
+from reverie.ui.run_labels import kind_title
 from reverie.ui.tree.findings import headline
 from reverie.ui.tree.memory_tree import FileData, GoneData, RowData
 from reverie.ui.tree.model import MemoryTreeModel, loaded_words

@@ -30,8 +30,9 @@ from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
 from reverie.services.views import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
-from reverie.ui.appearance import GAP, MARGIN, Icons, monospace
+from reverie.ui.appearance import GAP, MARGIN, monospace
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory import orphan_labels as orphan_words
 from reverie.ui.memory.edits import Edits, TakeBack

@@ -52,10 +52,12 @@ from reverie.errors import UserError
 from reverie.memory.search.query import parse_query
 from reverie.memory.search.words import tokens
 from reverie.services.views import COUNT, SearchAnswer, SearchHit, SearchPlace
-from reverie.ui.appearance import GAP, UNIT, Icons, dimmed, icon_size, readable, theme_of, two_line_height
+from reverie.ui.appearance import GAP, UNIT, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, counted, scope_name, visible
 from reverie.ui.engine_link import EngineLink
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
+from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.session import HomeSession
 from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked

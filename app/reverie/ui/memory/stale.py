@@ -24,8 +24,9 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.listing import LintFinding
 from reverie.text.summaries import utf16_length
-from reverie.ui.appearance import GAP, MARGIN, Icons
+from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.display_text import as_tooltip, counted, tr, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column

@@ -41,7 +41,7 @@ from reverie.memory.paths import ROOT
 from reverie.profile import Profile
 from reverie.services.views import SearchPlace
 from reverie.ui import dialogs
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
 from reverie.ui.display_text import as_tooltip, visible
 from reverie.ui.editor.buffers import Buffers
 from reverie.ui.editor.control import EditorControl
@@ -50,6 +50,7 @@ from reverie.ui.editor.drafts import DraftKeeper
 from reverie.ui.editor.find import FindQuery
 from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes, single_shot
 from reverie.ui.memory.duplicates import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
@@ -65,6 +66,7 @@ from reverie.ui.memory.search import MemorySearch
 from reverie.ui.memory.stale import StaleControl
 from reverie.ui.memory.start_page import StartPage
 from reverie.ui.memory.worth_a_look import WorthControl
+from reverie.ui.metrics import scaled
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import (
     CompanionData,

@@ -20,10 +20,12 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.memory.paths import ROOT
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, scaled
+from reverie.ui.appearance import GAP, MARGIN, UNIT
 from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
+from reverie.ui.metrics import scaled
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines

@@ -16,8 +16,8 @@ from reverie.engine.asking import ask
 from reverie.engine.client import EngineClient
 from reverie.errors import UserError
 from reverie.settings import Settings, change_settings, load_settings
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import LINK_PATIENCE_S, JobControl, Lane
 from reverie.ui.settings.draft import SettingsDraft, draft_of, with_draft
 

@@ -10,10 +10,13 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QDialog, QListWidget, QPushButton, QWidget
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, Icons, descendants, row_height
+from reverie.ui.appearance import GAP
 from reverie.ui.dialogs import ask_unsaved
 from reverie.ui.display_text import visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
+from reverie.ui.metrics import row_height
+from reverie.ui.mnemonics import descendants
 from reverie.ui.settings.draft import SettingsDraft, schema
 from reverie.ui.settings.fields import Field, ModelBox, SettingsPage
 from reverie.ui.settings.model_form import ModelForm

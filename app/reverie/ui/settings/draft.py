@@ -16,9 +16,9 @@ from pydantic.fields import FieldInfo
 
 from reverie.errors import UserError
 from reverie.settings import Settings
-from reverie.ui.appearance import WindowStyle
 from reverie.ui.display_text import tr, translated
 from reverie.ui.settings.pages import HELP
+from reverie.ui.window_style import WindowStyle
 from reverie.values import Struct, fields_of
 
 Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]

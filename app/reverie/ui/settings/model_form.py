@@ -20,10 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.agents.capabilities import ProviderInfo
-from reverie.ui.appearance import GAP, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.dialogs import is_model_name
 from reverie.ui.display_text import key_source, probe_state
 from reverie.ui.display_text import translatable as _
+from reverie.ui.icons import Icons
 from reverie.ui.settings.pages import PageSpec
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, row_of

@@ -31,9 +31,11 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.files.log_file import level_in_words, set_debug
 from reverie.ui import dialogs
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, icon_size, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
 from reverie.ui.display_text import counted, said, tr, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
+from reverie.ui.metrics import icon_size
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden, tint
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, scrolled, stacked
 from reverie.ui.widgets.messages import MessageBar

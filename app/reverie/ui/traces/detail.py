@@ -44,8 +44,10 @@ from reverie.engine.asking import ask
 from reverie.llm.json_document import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
 from reverie.llm.trace_timeline import Timeline, TimeSpan
 from reverie.memory.diff import WordSpans
-from reverie.ui.appearance import GAP, UNIT, Icons, mixed, readable, row_height, theme_of
+from reverie.ui.appearance import GAP, UNIT, mixed, readable, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
+from reverie.ui.icons import Icons
+from reverie.ui.metrics import row_height
 from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
     StepPosition,

@@ -25,9 +25,11 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.runs.activity import ActivityEntry
-from reverie.ui.appearance import GAP, MARGIN, Icons
-from reverie.ui.display_text import age, as_tooltip, counted, exact_time, kind_title, tr, visible
+from reverie.ui.appearance import GAP, MARGIN
+from reverie.ui.display_text import age, as_tooltip, counted, exact_time, tr, visible
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, repeating
+from reverie.ui.run_labels import kind_title
 from reverie.ui.traces.timeline import duration_label
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked

@@ -34,9 +34,10 @@ from PySide6.QtWidgets import (
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.views import ReplayRequest
-from reverie.ui.appearance import GAP, Icons, monospace, theme_of
+from reverie.ui.appearance import GAP, monospace, theme_of
 from reverie.ui.dialogs import ConsentDialog, is_model_name
 from reverie.ui.display_text import said, tokens, tr, visible, visible_lines, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed

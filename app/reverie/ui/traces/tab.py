@@ -24,9 +24,11 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, Icons
-from reverie.ui.display_text import RUN_KINDS, as_tooltip, counted, said, tokens, tr, visible, when
+from reverie.ui.appearance import GAP
+from reverie.ui.display_text import as_tooltip, counted, said, tokens, tr, visible, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
+from reverie.ui.run_labels import RUN_KINDS
 from reverie.ui.traces.checks import Answer, AnswerView, ChecksView, answer_of
 from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed, View

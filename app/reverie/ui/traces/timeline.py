@@ -31,17 +31,10 @@ from PySide6.QtWidgets import (
 
 from reverie.llm.trace_facts import Attempt, Call, Step, TraceFacts, call_text
 from reverie.llm.trace_timeline import Timeline, TimeSpan
-from reverie.ui.appearance import (
-    GAP,
-    MARGIN,
-    UNIT,
-    Theme,
-    mixed,
-    readable,
-    row_height,
-    theme_of,
-)
-from reverie.ui.display_text import as_tooltip, counted, kind_title, tr, visible, visible_lines
+from reverie.ui.appearance import GAP, MARGIN, UNIT, Theme, mixed, readable, theme_of
+from reverie.ui.display_text import as_tooltip, counted, tr, visible, visible_lines
+from reverie.ui.metrics import row_height
+from reverie.ui.run_labels import kind_title
 from reverie.ui.widgets.layouts import column, size_sections, split
 from reverie.ui.widgets.messages import Tone
 from reverie.ui.widgets.text_views import read_only_text

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from reverie.agents.transcript_pages import Page, Stamp, TranscriptStatistics, weight
 from reverie.engine.asking import Request, ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, Icons
+from reverie.ui.appearance import GAP, UNIT
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Work, repeating
 from reverie.ui.transcripts.text import SEPARATOR, ReaderText, memory_used, read_so_far
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel

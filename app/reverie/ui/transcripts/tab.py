@@ -40,9 +40,11 @@ from PySide6.QtWidgets import (
 from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, SIGN_CONTRAST, Icons, readable, scaled, tabular, theme_of
+from reverie.ui.appearance import GAP, SIGN_CONTRAST, readable, tabular, theme_of
 from reverie.ui.display_text import age, as_tooltip, human_size, visible, when
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, repeating, single_shot
+from reverie.ui.metrics import scaled
 from reverie.ui.transcripts.reader import TranscriptView
 from reverie.ui.transcripts.text import job_kind, job_state, state_of
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, SearchField, WrapLabel

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, UNIT, icon_size, theme_of
+from reverie.ui.appearance import GAP, UNIT, theme_of
+from reverie.ui.metrics import icon_size
 from reverie.ui.tree.model import PATH_ROLE, MemoryTreeModel
 from reverie.ui.widgets.row_delegate import RowDelegate
 

@@ -29,11 +29,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, Icons, theme_of
+from reverie.ui.appearance import GAP, theme_of
 from reverie.ui.display_text import (
     things,
     visible,
 )
+from reverie.ui.icons import Icons
 from reverie.ui.tree.memory_tree import (
     SCOPES,
     FileData,

@@ -36,8 +36,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import descendants
 from reverie.ui.display_text import as_tooltip, shortened, visible
+from reverie.ui.mnemonics import descendants
 
 _MOST_HEIGHTS = 32
 

@@ -26,7 +26,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN, UNIT, scaled
+from reverie.ui.appearance import GAP, MARGIN, UNIT
+from reverie.ui.metrics import scaled
 
 Part = QWidget | QLayout
 Margins = int | tuple[int, int, int, int]

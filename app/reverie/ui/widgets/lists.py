@@ -29,19 +29,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import (
-    GAP,
-    MARGIN,
-    SIGN_CONTRAST,
-    UNIT,
-    Icons,
-    dimmed,
-    icon_size,
-    readable,
-    tabular,
-    theme_of,
-    two_line_height,
-)
+from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
+from reverie.ui.icons import Icons
+from reverie.ui.metrics import icon_size, two_line_height
 from reverie.ui.tree.node_model import NodeModel
 from reverie.ui.tree.rows import RowNode, shared
 from reverie.values import Struct

@@ -27,7 +27,8 @@ from PySide6.QtWidgets import (
 )
 
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, Icons, readable, theme_of
+from reverie.ui.appearance import GAP, UNIT, readable, theme_of
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, row_of

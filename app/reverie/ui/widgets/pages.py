@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Icons, theme_of
+from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel, embolden, flat_button, tint
 from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
 from reverie.ui.widgets.messages import MessageBar

@@ -23,20 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import (
-    GAP,
-    MARGIN,
-    SIGN_CONTRAST,
-    UNIT,
-    Icons,
-    dimmed,
-    icon_size,
-    readable,
-    row_height,
-    scaled,
-    tabular,
-    theme_of,
-)
+from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
+from reverie.ui.icons import Icons
+from reverie.ui.metrics import icon_size, row_height, scaled
 from reverie.ui.tree.row_look import RowLook
 
 if TYPE_CHECKING:

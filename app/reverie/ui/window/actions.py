@@ -15,9 +15,9 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import translatable as _
 from reverie.ui.display_text import translated
+from reverie.ui.icons import Icons
 from reverie.values import Struct
 
 

@@ -46,7 +46,8 @@ class HomeCloser(QObject):
     ) -> None:
         """Connect to the picker.
 
-        `menu` is the context menu of a home's row. `hosts` tells whether the background services of a home run
+        `menu` is the context menu of a home's row.
+        `hosts` tells whether the background services of a home run
         here.
         """
         super().__init__(picker)

@@ -21,11 +21,14 @@ from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
 from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.ui import dialogs
-from reverie.ui.appearance import Icons, StartupOptions, scaled, show_mnemonics
 from reverie.ui.display_text import loaded_next_words, visible
 from reverie.ui.engine_link import EngineLink
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, Lanes
 from reverie.ui.memory.tab import MemoryTab
+from reverie.ui.metrics import scaled
+from reverie.ui.mnemonics import show_mnemonics
+from reverie.ui.startup_options import StartupOptions
 from reverie.ui.style import use_calm_style
 from reverie.ui.widgets.stacking_splitter import StackingSplitter
 from reverie.ui.window.actions import PICKER_MENU, Actions

@@ -37,8 +37,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import GAP, Icons, dimmed, icon_size, readable, row_height, theme_of
+from reverie.ui.appearance import GAP, dimmed, readable, theme_of
 from reverie.ui.display_text import as_tooltip, tr, translated, visible
+from reverie.ui.icons import Icons
+from reverie.ui.metrics import icon_size, row_height
 from reverie.ui.settings import pages
 from reverie.ui.widgets.layouts import column
 from reverie.ui.window.actions import ActionRow, ActionState, Rule

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from reverie.ui.appearance import descendants
+from reverie.ui.mnemonics import descendants
 
 
 def panes(window: QWidget) -> list[QWidget]:

@@ -13,8 +13,8 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
-from reverie.ui.appearance import Icons
 from reverie.ui.display_text import age, as_tooltip, exact_time, visible
+from reverie.ui.icons import Icons
 from reverie.ui.memory.orphan_labels import orphan_reason, orphan_title
 from reverie.ui.session import HomeSession
 from reverie.ui.traces.feed import Followed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from reverie.clock import Clock
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
 from reverie.ui.memory.footer_control import FooterControl
 from reverie.ui.window.homes import OpenHomes

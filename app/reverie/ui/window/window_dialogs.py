@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from reverie import __version__
 from reverie.profile import Profile
 from reverie.ui import dialogs
-from reverie.ui.appearance import Icons
 from reverie.ui.engine_link import EngineLink
+from reverie.ui.icons import Icons
 from reverie.ui.memory.start_page import PrivacyDialog
 from reverie.ui.memory.tab import MemoryTab
 from reverie.ui.session import HomeSession

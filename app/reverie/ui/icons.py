@@ -1,0 +1,119 @@
+"""The icons of the window, in the colours of its palette.
+
+Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import (
+    QByteArray,
+    QRect,
+    QRectF,
+    QSize,
+)
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QIcon,
+    QIconEngine,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
+from PySide6.QtSvg import QSvgRenderer
+
+from reverie.resources import resource
+from reverie.ui.appearance import theme_of
+
+NAMES = (
+    "agent", "archived", "cancel", "check", "close", "companion", "consolidate", "copy", "delete",
+    "edited", "error", "file", "folder", "form", "generated", "global", "home", "info",
+    "keyboard", "locked", "multi", "new", "open", "orphan", "pin", "preview", "project", "refresh",
+    "rename", "reverie", "runs", "save", "side", "sort", "source", "trash", "undo", "warning",
+    "workspace",
+)  # fmt: skip
+
+
+SIZE = 16
+"""The side of an icon, in pixels, beside text of the usual size; see `icon_size` for any other."""
+
+
+_NOTHING = QColor(0, 0, 0, 0)
+
+
+_MOST_PIXMAPS = 512
+
+
+class Icons:
+    """All icons of the window. One per process is enough; create it before anything is shown.
+
+    Icons are SVG drawings whose `currentColor` is replaced by a colour of the palette when they are painted,
+    so that an icon fits each palette, even if it changes, and each state of its control.
+    """
+
+    def __init__(self) -> None:
+        self._sources = {name: resource(f"icons/{name}.svg").read_text(encoding="utf-8") for name in NAMES}
+        self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
+
+    def icon(self, name: str, color: QColor | None = None) -> QIcon:
+        """Return an icon in `color`, or in that of the application's palette; dimmed where it is disabled."""
+        return QIcon(_IconEngine(self, name, color))
+
+    def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
+        """Return an icon for a row of a list, in `color`."""
+        return self.icon(name, color)
+
+    def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
+        """Return the drawing as a square of `size` logical pixels."""
+        key = (name, size, color.rgba(), ratio)
+        found = self._pixmaps.get(key)
+        if found is None:
+            if len(self._pixmaps) >= _MOST_PIXMAPS:
+                self._pixmaps.clear()
+            found = self._pixmaps[key] = self._drawn(name, size, color, ratio)
+        return found
+
+    def _drawn(self, name: str, size: int, color: QColor, ratio: float) -> QPixmap:
+        source = self._sources[name].replace("currentColor", color.name())
+        renderer = QSvgRenderer(QByteArray(source.encode()))
+        pixels = QSize(round(size * ratio), round(size * ratio))
+        pixmap = QPixmap(pixels)
+        pixmap.fill(_NOTHING)
+        painter = QPainter(pixmap)
+        renderer.render(painter, QRectF(0, 0, pixels.width(), pixels.height()))
+        painter.end()
+        pixmap.setDevicePixelRatio(ratio)
+        return pixmap
+
+
+class _IconEngine(QIconEngine):
+    """One drawing, coloured when it is painted."""
+
+    def __init__(self, icons: Icons, name: str, color: QColor | None) -> None:
+        super().__init__()
+        self._icons = icons
+        self._name = name
+        self._color = color
+
+    def clone(self) -> QIconEngine:
+        return _IconEngine(self._icons, self._name, self._color)
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        size = min(rect.width(), rect.height())
+        pixmap = self._icons.pixmap(self._name, size, self._ink(mode), painter.device().devicePixelRatioF())
+        painter.drawPixmap(
+            rect.left() + (rect.width() - size) // 2, rect.top() + (rect.height() - size) // 2, pixmap
+        )
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        return self._icons.pixmap(self._name, min(size.width(), size.height()), self._ink(mode))
+
+    def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
+        side = round(min(size.width(), size.height()) / scale)
+        return self._icons.pixmap(self._name, side, self._ink(mode), scale)
+
+    def _ink(self, mode: QIcon.Mode) -> QColor:
+        palette = QGuiApplication.palette()
+        if mode == QIcon.Mode.Disabled:
+            return palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
+        return self._color or theme_of(palette).dim

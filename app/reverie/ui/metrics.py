@@ -1,0 +1,44 @@
+"""Sizes derived from the font of the interface, so that everything scales with it.
+
+The reference is a font of 13 pixels. Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtGui import (
+    QFont,
+    QFontInfo,
+)
+
+_REFERENCE = 13
+
+
+_USUAL_ICON = 16
+
+
+_known: dict[str, int] = {}
+"""Pixels by `QFont.key`, cached because they are queried for each painted row."""
+
+
+def scaled(font: QFont, size: float) -> int:
+    """Return `size`, given for the reference font of 13 pixels, in `font`."""
+    key = font.key()
+    pixels = _known.get(key)
+    if pixels is None:
+        pixels = _known[key] = QFontInfo(font).pixelSize()
+    return round(size * pixels / _REFERENCE)
+
+
+def row_height(font: QFont) -> int:
+    """Return the height of a row of a list or tree, a field or a button."""
+    return max(24, scaled(font, 28))
+
+
+def two_line_height(font: QFont) -> int:
+    """Return the height of a row with a second, dimmed line."""
+    return max(38, scaled(font, 44))
+
+
+def icon_size(font: QFont) -> int:
+    """Return the side of an icon beside text."""
+    return max(16, scaled(font, 16.25))

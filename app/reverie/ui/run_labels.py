@@ -1,0 +1,188 @@
+"""The names of the kinds of runs, and the translation of their summaries.
+
+Texts are marked here and translated where they are shown.
+
+Threading: any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from reverie.text.summaries import Phrase, phrase, plural
+from reverie.values import Struct
+
+if TYPE_CHECKING:
+    from reverie.runs.record import RunKind
+from reverie.ui.display_text import said, translatable, translated, visible
+
+
+class RunKindLabels(Struct, frozen=True):
+    """The texts of one kind of run, not translated yet.
+
+    A new kind of run needs a row in `RUN_KINDS`, its name in `runs.record.RunKind` and its job.
+    """
+
+    kind: RunKind
+    title: str
+    """The name of one run in a list."""
+    plural: str
+    """The name of the filter that shows only these."""
+    by: str
+    """The author of a text."""
+
+
+RUN_KINDS = (
+    RunKindLabels(
+        "dream",
+        title=translatable("Consolidation"),
+        plural=translatable("Consolidations"),
+        by=translatable("by a consolidation"),
+    ),
+    RunKindLabels(
+        "writer",
+        title=translatable("Memory writer"),
+        plural=translatable("Memory writer"),
+        by=translatable("by the memory writer"),
+    ),
+    RunKindLabels(
+        "harvest",
+        title=translatable("Picked up"),
+        plural=translatable("Picked up"),
+        by=translatable("from the conversation"),
+    ),
+    RunKindLabels(
+        "extract",
+        title=translatable("Extraction"),
+        plural=translatable("Extractions"),
+        by=translatable("by an extraction"),
+    ),
+    RunKindLabels(
+        "notes",
+        title=translatable("Session notes"),
+        plural=translatable("Session notes"),
+        by=translatable("by an update of the session notes"),
+    ),
+    RunKindLabels(
+        "revert",
+        title=translatable("Undo"),
+        plural=translatable("Undos"),
+        by=translatable("by your undo"),
+    ),
+)
+"""The kinds in the order in which views list them."""
+
+
+LABELS: dict[str, RunKindLabels] = {labels.kind: labels for labels in RUN_KINDS}
+
+
+BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
+
+
+def kind_title(kind: str) -> str:
+    """Return the name of one run of this kind; an unknown kind is shown as it is."""
+    labels = LABELS.get(kind)
+    return visible(kind) if labels is None else translated(labels.title)
+
+
+_CLAUSES = (
+    plural("merged 1 group of like records", "merged %n groups of like records", 0),
+    plural("merged 1 exact duplicate", "merged %n exact duplicates", 0),
+    plural("merged 1 near-duplicate", "merged %n near-duplicates", 0),
+    plural("followed moved files in 1 memory", "followed moved files in %n memories", 0),
+    plural(
+        "dropped 1 picked-up note that other memories contain",
+        "dropped %n picked-up notes that other memories contain",
+        0,
+    ),
+    plural("deleted 1 empty file", "deleted %n empty files", 0),
+    plural("wrote or mended 1 description", "wrote or mended %n descriptions", 0),
+    plural("tidied 1 file", "tidied %n files", 0),
+    plural("1 more change waits for the next run", "%n more changes wait for the next run", 0),
+    plural("1 pair of memories is worth a look", "%n pairs of memories are worth a look", 0),
+    plural("1 file put back", "%n files put back", 0),
+    plural("restored 1 file", "restored %n files", 0),
+    plural("reapplied 1 file", "reapplied %n files", 0),
+    plural("1 change", "%n changes", 0),
+    phrase("no change fits the budget"),
+    phrase("no changes needed"),
+    phrase("nothing needed changing"),
+    phrase("nothing was put back"),
+    phrase("nothing was restored"),
+    phrase("nothing was changed"),
+    phrase("cancelled"),
+    phrase("what was to be taken back had gone already"),
+    phrase("all of it was rejected in review"),
+    phrase("applied {done} of {count} reviewed changes"),
+    phrase("the session notes were updated"),
+    phrase("held for review: it would lose {share} % of the lines in {scope} memory"),
+    phrase("held for review: not every fact would stay as it is"),
+    phrase("held for review: it would delete lines of {paths} that are nowhere else"),
+)
+"""The sentences of the rules, without the capital and the full stop."""
+
+
+_LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
+
+
+_SENTENCE = re.compile(r"(?<=[.!?]) +")
+
+
+_CLAUSE = re.compile(r"; ")
+
+
+_HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
+
+
+def summary_words(summary: str) -> str:
+    """Return a run's summary in the language of the window, safe to show.
+
+    Records of runs are English, even very old ones and those of other programs. Sentences that the rules are
+    known to write are translated; anything else, such as the words of a model, stays as it is.
+    """
+    return " ".join(_sentence(each) for each in _SENTENCE.split(summary)) if summary else ""
+
+
+def left_pairs(summary: str) -> bool:
+    """Return whether the run left pairs of memories for the user to check."""
+    return bool(_LEFT_PAIRS.search(summary))
+
+
+def _sentence(text: str) -> str:
+    body = text.removesuffix(".")
+    clauses = [_clause(each) for each in _CLAUSE.split(body)]
+    if any(each is None for each in clauses):
+        return visible(text)
+    found = "; ".join(each for each in clauses if each is not None)
+    return visible(found[:1].upper() + found[1:] + text[len(body) :])
+
+
+def _clause(text: str) -> str | None:
+    """Return a clause in the language of the window; None if it is not known."""
+    lower = text[:1].lower() + text[1:]
+    for pattern, known in _patterns():
+        match = pattern.fullmatch(lower)
+        if match is None:
+            continue
+        if known.number is None:
+            return said(Phrase(known.template, match.groupdict()))
+        number = int(match["n"].replace(",", "")) if "n" in match.groupdict() else 1
+        return said(Phrase(known.template, known.values, number, known.one))
+    return None
+
+
+@cache
+def _patterns() -> Sequence[tuple[re.Pattern[str], Phrase]]:
+    found = []
+    for known in _CLAUSES:
+        texts = [known.template] if known.number is None else [known.one, known.template]
+        for text in texts:
+            found.append((re.compile(_HOLE.sub(_place, re.escape(text))), known))
+    return found
+
+
+def _place(hole: re.Match[str]) -> str:
+    return rf"(?P<{hole[1]}>.+?)" if hole[1] else r"(?P<n>[\d,]+)"

@@ -1,0 +1,37 @@
+"""The options of a new window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reverie.engine.start import MachineAddress, StartingEngine
+from reverie.values import Struct
+
+
+class StartupOptions(Struct, frozen=True):
+    """The options of a new window."""
+
+    homes: tuple[Path, ...] = ()
+    """The homes to open; if empty, those that are found on this machine."""
+    workspace: str = ""
+    """The id of the workspace to select."""
+    demo: Path | None = None
+    """The directory in which a copy of the demo home may be made."""
+    open_demo: bool = False
+    and_found: bool = False
+    """Open the homes that are found as well as `homes`."""
+    choosing: bool = False
+    """Whether it is a first start, where the user chooses which of the found homes is shown."""
+    watching: bool = True
+    engine: bool = False
+    """Whether to use the engine of the profile, a separate process, instead of one in this process."""
+    asking: bool = True
+    """Whether the user can be asked; otherwise a home that was moved is opened as a new one."""
+    project: str = ""
+    """The path of the project to select if no workspace is named."""
+    closed: tuple[Path, ...] = ()
+    """Homes that the user closed; they are not reopened when they are found."""
+    hosts: tuple[MachineAddress, ...] = ()
+    """Other machines whose homes are opened as well."""
+    starting: StartingEngine | None = None
+    """The engine, if it was started already."""

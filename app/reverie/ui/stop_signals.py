@@ -1,0 +1,68 @@
+"""Ctrl+C and SIGTERM, which close the window like its close button.
+
+Threading: the main thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+from types import FrameType
+
+from PySide6.QtCore import (
+    QObject,
+    QSocketNotifier,
+    Signal,
+    Slot,
+)
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class StopSignals(QObject):
+    """A receiver of SIGINT, SIGTERM and SIGHUP, which close the window like its close button.
+
+    Python runs signal handlers only between its own instructions, and there are none while Qt waits for
+    events; so the interpreter writes the signal's number to a socket, which wakes Qt up.
+
+    Signals:
+        asked(): The process was asked to end.
+    """
+
+    asked = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._reading, self._writing = socket.socketpair()
+        self._reading.setblocking(False)
+        self._writing.setblocking(False)
+        self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Install the handlers, and restore the previous ones afterwards. Main thread only."""
+        numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+        before = {number: signal.signal(number, _nothing) for number in numbers}
+        fd = signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(fd)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._notifier.setEnabled(False)
+            self._reading.close()
+            self._writing.close()
+
+    @Slot()
+    def _on_signal(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._reading.recv(64)
+        self.asked.emit()
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """Ignore a signal, which the socket reports; without a handler the process would end at once."""
