@@ -216,7 +216,7 @@ def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
 
 
 def mark_of(unseen: Mapping[str, UnseenKind], path: str) -> Literal["", "new", "changed"]:
-    """Return whether another program created or changed an existing memory unseen; empty if neither."""
+    """Return `new` or `changed` for a memory that another program wrote unseen; empty for any other."""
     kind = unseen.get(path)
     return kind if kind == "new" or kind == "changed" else ""
 
