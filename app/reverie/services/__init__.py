@@ -1,4 +1,4 @@
-"""What the window and the commands ask for, and the background services of a home.
+"""Services of a home that the window and the commands use, and its background services.
 
 `HomeServices` names the services of a home. Each is imported and made when it is first asked for, at either
 end of the wire: a window opens with the trees alone, and what loads pydantic, asyncio or the rules of
@@ -57,7 +57,7 @@ class LazyService(Generic[T]):
             return self
         kind = self.load()
         made = kind(home.parts) if self._make is None else self._make(home, kind)  # type: ignore[call-arg]
-        # Found from now on without coming here.
+        # Later look-ups find the attribute without this method.
         home.__dict__[self._name] = made
         return made
 

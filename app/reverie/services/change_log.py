@@ -49,14 +49,14 @@ _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
 How = Literal["", "restored", "undone"]
 _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT: "undone"}
-"""What the history says of a change by hand that gave back what was."""
+"""By the subject of a commit: how a change by hand gave back earlier content."""
 
 
 class LoggedFile(Struct, frozen=True):
     """One file of a change set."""
 
     path: str
-    """What the review of the change set calls it."""
+    """The path of the file in the review of the change set."""
     place: HistoryPlace
     verb: Literal["create", "edit", "delete"]
 
@@ -80,14 +80,14 @@ class LoggedChange(Struct, frozen=True):
     moved: tuple[tuple[str, str], ...] = ()
     """Old and new path of each file that only has another place; both are among the files."""
     owner: str = ""
-    """What people call the one project or workspace it changed; empty for several."""
+    """The name of the one project or workspace that it changed; empty for several."""
     added: int = 0
     removed: int = 0
     """Lines; 0 for a change set of many files."""
     is_first: bool = False
     """Nothing of these stores was known before: the files were seen, not made."""
     place: HistoryPlace | None = None
-    """Where the file or folder was that is followed."""
+    """The place of the followed file or folder at that time."""
 
     @property
     def after(self) -> State | None:
@@ -124,7 +124,7 @@ class _FileBytes(Struct, frozen=True):
 
 
 _RATED: tuple[Who, ...] = ("agent", "dream")
-"""Whose change sets have a report card: what a person types has its source in the person."""
+"""The authors whose change sets have a report card: the source of what a person types is the person."""
 
 
 class ChangeLogService:
@@ -229,7 +229,7 @@ class ChangeLogService:
                 before, after = lines.get(step.before, Counter()), lines.get(step.after, Counter())
                 added += (after - before).total()
                 removed += (before - after).total()
-            # A file that only has another name is neither added nor removed.
+            # A file that was only renamed is neither added nor removed.
             made = Counter(step.after for step in steps if not step.before)
             renamed = made & Counter(step.before for step in steps if not step.after)
             same = sum(lines.get(blob, Counter()).total() * count for blob, count in renamed.items())

@@ -227,7 +227,7 @@ class ChangeSet:
             emptied=[(root, path.rel) for path, root, _files in folders],
         )
         self._record(planned, subject, warnings)
-        # What was moved is named by the place that Undo brings it back to.
+        # A moved file is named by the place to which Undo brings it back.
         first = next((change.path for change in changes if change.after is not None), changes[0].path)
         shown = next(iter(moved), first) if moved else first
         count = len(moved) if moved else len(planned)
@@ -285,7 +285,7 @@ class ChangeSet:
         for change in plan.changes:
             parts.write_guard.require(change.root)
             self._refuse_untouchable(change)
-        # Whose file stays as it is, or was back before, keeps what it has.
+        # A file that is unchanged, or was back already, keeps its usage.
         back = {self._key(each.root, each.rel) for each in plan.changes}
         theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
         before, after = (
@@ -332,7 +332,7 @@ class ChangeSet:
 
         Raises `Conflict` where it is not the expected one.
         """
-        # Names that are there may be such that no agent would take them; new ones may not, unless they were.
+        # Existing names may break the agent's rules; new ones may not, unless they existed before.
         known = change.expected_sha256 is not None or kind == "restore"
         path = lenient_path(change.path) if known else parse_memory_path(change.path)
         if not path.segments:
@@ -538,7 +538,7 @@ class ChangeSet:
             remove_mark(self._directory / "journal.json")
             self._forget_mark()
         except UserError as error:
-            # Whoever looks next finds a change that has come to its end, and forgets it.
+            # The next recovery finds a change that had finished, and removes it.
             _log.warning("the journal of a change by hand stays: %s", error)
 
     def _forget_mark(self) -> None:

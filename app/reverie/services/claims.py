@@ -222,7 +222,7 @@ class ClaimService:
         with self._lock:
             known = self._projects.pop(path, None) or _Project(path, self._silent_s)
             self._projects[path] = known
-            # One that does not answer has no process and is remembered, as is one that may be found to be so.
+            # A silent project has no process to end and is remembered; so is a locked one: it may turn out silent.
             idle = [each for each in self._projects.values() if not (each.is_silent or each.lock.locked())]
             for each in idle[:-_KEPT_PROJECTS]:
                 del self._projects[each.path]
@@ -304,7 +304,7 @@ class ClaimService:
         try:
             self._kept = _times_in(self._sidecar().update(change))
         except UserError as error:
-            # A check is worth more than its memory; the next one tries again.
+            # The result of the check matters more than storing its times; the next check tries again.
             _log.warning("When lines were written could not be kept: %s", error)
 
     def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:

@@ -84,7 +84,7 @@ class RunsByHand:
     def harvest(
         self, context: ScopeContext, engine: str, *, cancel: threading.Event
     ) -> tuple[RunResult, RunResult | None, Lost]:
-        """Harvest the newest compaction of a workspace, then dream where that follows."""
+        """Harvest the newest compaction of a workspace, then consolidate where that follows."""
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)
         extractor = background.extractor_for(context, engine)
@@ -157,7 +157,7 @@ class ShownStatus(Struct, frozen=True):
 
     status: Status
     agent: tuple[StatusLine, ...]
-    """What the agent itself says of them."""
+    """The lines of the agent's own status about them."""
     without: tuple[Scope, ...]
     """The scopes that the agent has in no context."""
 
@@ -176,7 +176,7 @@ class ShownChanges(Struct, frozen=True):
     files: tuple[ChangedFile, ...]
     taken_back: Parts
     card: ReportCard | None
-    """What it did to the facts; None while it is at work."""
+    """The report card about the facts that it changed; None while it is at work."""
 
 
 class CommandViews:

@@ -56,7 +56,7 @@ _STALE_S = 3600.0
 WATCHED_S = 10.0
 """For how long after a write a foreign version counts as overwriting it."""
 SETTLE_S = 1.5
-"""How long a command waits where an agent is at work."""
+"""The time that a command waits where an agent is at work, in seconds."""
 _BUSY_S = 15.0
 _MOST_BYTES = 4 << 20
 _MOST = 5_000
@@ -151,7 +151,7 @@ class DraftService:
             if found is None or name.endswith(f"-{instance}.json"):
                 continue
             draft, owner = found
-            # A window of the very process that asks is closed by now, and what was overwritten is in none.
+            # A draft of this very process is from a closed window, and text that was overwritten is in no window.
             if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
                 offer = self._offer(name, draft)
                 if offer is not None:

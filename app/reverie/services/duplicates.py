@@ -130,7 +130,7 @@ class DuplicateFinder:
     def groups(self) -> Iterator[DuplicateGroup]:
         """Return all groups: the surest kind first, then the most alike."""
         same = self._same_bodies()
-        # One speaks for all that are equal to it.
+        # One note represents all that are equal to it.
         speakers = [members[0] for members in same]
         near, alike = self._judged(speakers)
         found = [*self._joined(same, near), *self._alike(same, alike)]
@@ -142,7 +142,7 @@ class DuplicateFinder:
         for number, note in enumerate(self._notes):
             self._check()
             body = folded_body(note.text)
-            # What says nothing is equal to nothing.
+            # Notes without words are equal to none.
             same[(body, -1) if body else ("", number)].append(number)
         return list(same.values())
 

@@ -350,7 +350,7 @@ class CompanionFiles:
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
         if entry is not None and entry.size > _MOST_BYTES:
-            # The cut may go through a character.
+            # The limit may cut a character in two.
             cut = text.content[:-1] if text.content.endswith("\ufffd") else text.content
             text = replace(text, content=cut)
             return replace(text, size=entry.size, read_only=_TOO_LARGE, note=companion.note)
@@ -456,7 +456,7 @@ class CompanionFiles:
             raise StoreError(f"{companion.label} was not written.", cause=_TOO_LARGE, reason="too-large")
 
         def compare(current: bytes | None) -> None:
-            # Bytes that are no valid text have another hash than what is shown of them, and so stay.
+            # Invalid text is shown with another hash than its bytes have, and so is never overwritten.
             if sha256_of_bytes(current or b"") != expected:
                 raise _changed(companion)
             self._parts.actors.record(

@@ -216,7 +216,7 @@ class FailuresView:
     source: TranscriptSource | None
     problems: tuple[str, ...]
     difference: str = ""
-    """How what loki-mode itself would inject differs, and why: a sentence; empty where it does not."""
+    """The difference to what loki-mode itself would inject, with its reason, as a sentence; empty for none."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:

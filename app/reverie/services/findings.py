@@ -61,7 +61,7 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
 _STALE = 0.9
 _ALIKE = ("near-duplicate", "successor")
 _NOTICED = {"contradiction": 0.89, "superseded": 0.87, "successor": 0.85, "near-duplicate": 0.83}
-"""How surely worth a look what a model noticed is."""
+"""The score of a pair that a model noticed, by kind."""
 # Marks of what a line says ask for no limit of an agent.
 _NO_CAPS = Caps(
     file_bytes=CHECKED_BYTES,
@@ -83,13 +83,13 @@ class MemoryFinding(Struct, frozen=True):
     lines: tuple[int, ...]
     """A line in each of them, from 1; 0 is the whole."""
     evidence: tuple[str, ...]
-    """What stands there, or what is to be said of it; no secret."""
+    """The text at that place, or a remark about it; no secret."""
     score: float
     """0 to 1: how surely it is worth a look."""
     why: str = ""
-    """What a model says of it, where one noticed it."""
+    """The explanation of a model, where one noticed it."""
     matter: str = ""
-    """What it is about: the `id` of the most useful finding that it shares a line with, or its own."""
+    """The matter: the `id` of the most useful finding that it shares a line with, or its own."""
 
     @property
     def id(self) -> str:
@@ -107,7 +107,7 @@ class FindingReport(Struct, frozen=True):
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
     dismissed: int = 0
-    """How many more matters a person has dismissed."""
+    """The number of further matters that a person has dismissed."""
 
     @property
     def matters(self) -> list[tuple[MemoryFinding, ...]]:

@@ -306,7 +306,7 @@ class Models(ModelServices):
                 self.provider(model)
                 self.require_consent(model)
             except UserError as error:
-                # What was not sent is no reason; that nobody agreed is.
+                # The title says that nothing was sent; the reason is in the cause: nobody agreed.
                 why = error.cause if error.reason == "consent" else error.title
                 obstacle = obstacle or phrase("{model} cannot be asked: {why}", model=model, why=why)
                 continue

@@ -159,7 +159,7 @@ def _hunk(
 ) -> ReviewHunk:
     if not hunk.removed and not hunk.added:
         return ReviewHunk(hunk.index, hunk.start, ())
-    # Neighbours show the lines between them once each at most.
+    # Neighbouring hunks show each line between them at most once.
     start = max(hunk.start - _CONTEXT_LINES, before.start + len(before.removed) if before else 0)
     end = hunk.start + len(hunk.removed)
     stop = min(end + _CONTEXT_LINES, after.start if after else len(context))

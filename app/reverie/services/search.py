@@ -91,7 +91,7 @@ def owner_of(parts: HomeContainer, path: Path) -> str | None:
 
 _log = logging.getLogger("reverie.search")
 _NO_WORDS = SearchQuery()
-# So much of a file is read for its snippet, and more only where the words do not stand there.
+# This much of a file is read for its snippet, and more only where it does not contain the words.
 _GLANCE = 64 * 1024
 # The same where every file is searched for its best passage.
 _LOOSE_GLANCE = 24 * 1024
@@ -108,7 +108,7 @@ _HERE = 3.0
 _BEFORE_OTHERS = 0.5
 # What the words in a note's name count for beside those in its text.
 _NAME = 3.0
-# How often a search for a pattern tells what it has so far.
+# The interval in seconds at which a search for a pattern reports its hits so far.
 _REPORT_S = 0.2
 
 
@@ -127,7 +127,7 @@ class _Shelf(Struct, dict=True):
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
     places: Mapping[str, IndexedPlace] | None = None
-    """Where its rows lie; None: to be read again."""
+    """The places of its rows; None: to be read again."""
     place_changes: int = 0
 
 
@@ -256,7 +256,7 @@ class SearchService:
         among = [each for each in self._all() if homes is None or each[0] in homes]
         ask = partial(self._answer, text, among=among, place=place, count=count, stop=stop, report=report)
         before = query.without_first_letter
-        # By any word is asked last: it takes ten times as long.
+        # The search for any of the words comes last: it takes ten times as long.
         answer = ask(query, loosely=before is None)
         if before is None or answer.problems or len(answer.hits) >= FEW:
             return answer
@@ -539,7 +539,7 @@ class SearchService:
                 status, data = read_rel(os.fspath(place.directory), doc.rel, size)
                 full = status.st_size
         except OSError as error:
-            # What cannot be read is found by its name.
+            # A record that cannot be read is still found by its name.
             return None if is_gone(error) else (place, shelf, "", True)
         is_all = full <= len(data)
         rendered_text = None

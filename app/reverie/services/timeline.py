@@ -45,7 +45,7 @@ WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
 Verb = Literal["create", "change", "delete"]
 
 NOW = ""
-"""The `State.commit` of what stands on disk."""
+"""The `State.commit` of the content on disk."""
 
 
 class TimelineTarget(Struct, frozen=True):

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 5_000
 MOST_EVENTS = 80
-"""How many messages of the conversation are shown of a trace."""
+"""The number of messages of the conversation that are shown of a trace."""
 _REPORT_S = 0.1
 _KEPT_DOCUMENTS = 4
 _NAME = re.compile(r"(?P<started>\d{1,16})(?P<rest>[-_].*)?\.json", re.ASCII)
@@ -113,10 +113,10 @@ class TraceSummary(Struct, frozen=True):
     place: RunEvidence
     size: int
     own: bool
-    # What only the document tells.
+    # Fields that are known only from the document.
     workspace_name: str = ""
     project_path: str = ""
-    """As the document names it; many do not."""
+    """The path in the document; many have none."""
     duration_ms: int | None = None
     attempts: int = 0
     model: str = ""
@@ -196,12 +196,12 @@ class TraceDetail(Struct, frozen=True):
 
     row: TraceSummary
     facts: TraceFacts
-    """What tools were given and returned is text here, cut where it is long."""
+    """The facts; the input and output of tools are text here, cut where it is long."""
     timeline: Timeline
     answers: tuple[str, ...]
-    """What the model said and called, attempt by attempt."""
+    """The texts and calls of the model, attempt by attempt."""
     texts: Mapping[str, str]
-    """What the model was given, by the names of the document."""
+    """The texts that the model was given, by the names of the document."""
     events: tuple[TraceEvent, ...]
     """The first `MOST_EVENTS` of them."""
     event_count: int
@@ -742,7 +742,7 @@ async def _asked(
 
 _MOST_READERS = 8
 _BEFORE = 30
-"""How many messages are shown before the one that was asked for."""
+"""The number of messages that are shown before the requested one."""
 
 
 class TranscriptOpened(Struct, frozen=True):
@@ -877,7 +877,7 @@ class TranscriptService:
         Without words, the next one that a person typed; `back`: the nearest before `number`. See
         `PagedTranscript.find`.
         """
-        # It reads by itself, so the place where the client is stays as it is.
+        # A search reads on its own, so that the client's place in the transcript does not change.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
 
     def growth(

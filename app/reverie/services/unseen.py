@@ -40,7 +40,7 @@ from reverie.values import replace
 
 _PERSON = "user"
 GONE = ""
-"""What stands for the hash of a memory that is not there."""
+"""The value in place of a hash for a memory that is not there."""
 _PAGE = 50
 _MOST_PAGES = 4
 _Asked = tuple[str, str, str | None]
@@ -211,7 +211,7 @@ class SeenLog:
             actor = self._actors.actor_of(root.directory / rel, sha256)
             known = actor is not None and actor.actor in BY_A_PERSON
             if known and actor is not None and actor.actor != _PERSON:
-                # An undo leaves what others did besides.
+                # An undo keeps what others changed besides, so its result may hold more than a person saw.
                 known = sha256_of_bytes(self.before(root, rel, [])[0]) == sha256
         return known
 
@@ -349,7 +349,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     places = [
         WatchTarget(place.directory, recursive=False, only=place.names)
         for place in home.watched()
-        # A root is watched without its hidden names; who names some wants them, too.
+        # A root is watched without its hidden names; a place that lists some needs them, too.
         if place.directory not in targets or any(name.startswith(".") for name in place.names)
     ]
     if context is not None:

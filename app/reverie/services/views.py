@@ -87,15 +87,15 @@ class UnseenChange(Struct, frozen=True):
     before: str | None
     """Its text then; None where there was none, or where it was no text."""
     actor: str
-    """Who changed it, as the history says; `SEVERAL` for more than one, empty: not known."""
+    """The actor who changed it, from the history; `SEVERAL` for more than one, empty: not known."""
     at_ms: int
-    """When; 0: not known."""
+    """The time of the change; 0: not known."""
     lines: tuple[int, ...] = ()
     """The lines of the present text, from 0, that are new or different."""
     removed: int = 0
-    """How many lines of the text before are not there any more."""
+    """The number of lines of the text before that are gone."""
     sha256: str = ""
-    """Of the content that is told of; empty for a deletion."""
+    """The hash of the content after the change; empty for a deletion."""
 
 
 class MemoryView(Struct, frozen=True):
@@ -105,7 +105,7 @@ class MemoryView(Struct, frozen=True):
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     unseen: Mapping[str, UnseenKind] = field(default_factory=dict)
-    """What someone else did to a memory since it was seen, by its path."""
+    """The kind of change by someone else since a memory was seen, by its path."""
     refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
     """The scopes whose store is read-only, and why; empty at a first look at the names."""
 
@@ -168,7 +168,7 @@ class RunSummary(Struct, frozen=True):
     cost_usd: float | None = None
     """None: not known."""
     partly_undone: bool = False
-    """Parts of it were taken back, and the rest stands."""
+    """Parts of it were taken back, the rest was not."""
     project_path: str | None = None
     """The project whose memories it was about; None: no project, or several."""
     discarded: bool = False
@@ -176,7 +176,7 @@ class RunSummary(Struct, frozen=True):
     applied_by: str = ""
     """The run that carried this proposal out."""
     card: CardCounts | None = None
-    """What it did to the facts; None: nobody counted."""
+    """The facts that it changed; None: they were not counted."""
 
 
 class Spent(Struct, frozen=True):
@@ -215,7 +215,7 @@ class StatusView(Struct, frozen=True):
     problems: tuple[str, ...]
     spent: Mapping[Scope, Spent] = field(default_factory=dict)
     agent: tuple[StatusLine, ...] = ()
-    """What the agent says of its own jobs."""
+    """The agent's own status of its jobs."""
 
 
 class FileText(Struct, frozen=True):
@@ -265,7 +265,7 @@ class ReviewHunk(Struct, frozen=True):
     marks: tuple[WordSpans, ...] = ()
     """By line: the words that differ from the line in whose place it is. Empty: no line has any."""
     invisible: tuple[InvisibleKind, ...] = ()
-    """How lines differ that look alike."""
+    """The kinds of difference between lines that look alike."""
 
 
 class ReviewFile(Struct, frozen=True):
@@ -312,9 +312,9 @@ class ReviewView(Struct, frozen=True):
     can_take_back: bool = False
     """It is in place: what is left out of a selection can be taken back."""
     taken_back: Parts = field(default_factory=dict)
-    """What was taken back already."""
+    """The parts that were taken back already."""
     card: ReportCard | None = None
-    """What it did to the facts; None: there were none to lose."""
+    """The report card about the facts that it changed; None: there were none to lose."""
 
 
 class HandChange(Struct, frozen=True):
@@ -382,7 +382,7 @@ class FieldChange(Struct, frozen=True, tag=True):
     was_there: bool = True
     """False: there is no such field before, and `before` means nothing."""
     is_there: bool = True
-    """The same of `after`."""
+    """False: there is no such field after, and `after` means nothing."""
 
 
 class PatternsChange(Struct, frozen=True, tag=True):
@@ -408,20 +408,20 @@ class Undo(Struct, frozen=True):
 
     context: ScopeContext
     path: str
-    """Where a window is to look once it is taken back."""
+    """The path that a window shows once it is taken back."""
     steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange, ...]
     """In the order they were made. A `RecordChange` is the way back already: a value inside a record is given
     back in whatever the record has become, which a file's bytes cannot say."""
     sentence: str
-    """What is told once it is taken back."""
+    """The sentence that is shown once it is taken back."""
     count: int = 1
-    """How many things a person would say were changed."""
+    """The number of things that were changed, as a person would count them."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Old path -> new path."""
     removed: tuple[str, ...] = ()
     """Memory paths of the files and folders that were deleted; not those that moved."""
     warning: str = ""
-    """What went wrong after the change was made, as sentences; empty for nothing."""
+    """Problems after the change was made, as sentences; empty for none."""
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
@@ -467,7 +467,7 @@ class LintResult(Struct, frozen=True):
 
 
 REPLAY_LIMIT_S = 60.0
-"""How long a replay may take at most, unless it is asked otherwise."""
+"""The longest time for a replay in seconds, unless another is requested."""
 
 
 class ReplayRequest(Struct, frozen=True):
@@ -521,9 +521,9 @@ class LostSave(Struct, frozen=True):
     path: str
     """The memory path."""
     at_ms: int
-    """When Reverie wrote it, UTC ms."""
+    """The time at which Reverie wrote it, UTC ms."""
     text: str | None
-    """What Reverie wrote; None where it deleted the file, which is there again."""
+    """The text that Reverie wrote; None where it deleted the file, which is there again."""
     kept: bool
     """Whether the text is kept as a draft."""
 
@@ -675,7 +675,7 @@ class SearchAnswer(Struct, frozen=True):
 
 
 COUNT = 50
-"""How many hits an answer has at most, unless more are asked for."""
+"""The most hits of an answer, unless more are requested."""
 
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]

@@ -81,7 +81,7 @@ def _from(stored: Mapping[str, Any]) -> Remembered:
         elif name in ("homes", "closed"):
             kept[name] = _texts(value)
         elif type(value) is type(default) and not (isinstance(value, int) and value < 0):
-            # A bool is no number here: the types have to be the same.
+            # The types must be equal: a bool is not accepted as a number.
             kept[name] = value
     return Remembered(**kept)
 

@@ -144,7 +144,7 @@ class Workbench(HomeServices):
         found = sessions.learn_titles(most, project_path) if project_path else TitlesRead()
         if not found.read:
             found = sessions.learn_titles(most)
-        # A session at work is read again after every answer, and mostly says the same: no list for that.
+        # A session at work is read again after every answer, mostly without a change: that needs no new list.
         return found.read > 0, self.contents() if found.changed else None
 
     def view(
@@ -345,7 +345,7 @@ class Workbench(HomeServices):
         return self.parts.saves.check(None if changes.rescan else changes.paths)
 
     def mark_opened(self, context: ScopeContext) -> None:
-        """Everything that stands now counts as seen."""
+        """Mark all present memories as seen."""
         if self._history_started.is_set():
             self._seen.mark_all()
 
@@ -358,7 +358,7 @@ class Workbench(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """One dream by hand; blocks until it has its outcome.
+        """Consolidate by hand; blocks until the run has its outcome.
 
         `engine`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `StoreError` (reason "consent") for a
         destination that nobody has agreed to.
@@ -402,7 +402,7 @@ class Workbench(HomeServices):
         return self.parts.reverter.revert(run_id, part)
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """As `revert`, for a list of what can be undone."""
+        """Take a run back as `revert` does; return the step that undoes this."""
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
@@ -420,11 +420,11 @@ class Workbench(HomeServices):
         return watcher
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
-        """See `services.unseen`."""
+        """Return everything that a watcher of this home watches; see `services.unseen.watch_targets`."""
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """See `services.unseen`."""
+        """Return the views of a context that these changes touch; a rescan touches all."""
         return relevant(self.parts, context, changes)
 
     def _scope(
