@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class _Engines:
-    """Chooses engines of one home.
+    """The choice of engines for one home.
 
     `by_hand`: the user started the run and chose its engine, by option or in the settings, so that a remote
     one needs no further consent.
@@ -163,7 +163,7 @@ def writer_dependencies(
 
 
 def debugging() -> bool:
-    """Whether the environment asks for debug output, or a person switched it on in the window."""
+    """Return whether the environment asks for debug output, or a person switched it on in the window."""
     return bool(asked_by(os.environ)) or is_debug()
 
 
@@ -219,7 +219,10 @@ class SessionNotesService:
         self._cancel = cancel
 
     def keeps_notes(self, session_id: str) -> bool:
-        """Whether this home has notes for this session (there need be none yet). Raises `UserError`."""
+        """Return whether this home has notes for this session (there need be none yet).
+
+        Raises `UserError`.
+        """
         notes = self._parts.home.notes
         return notes is not None and notes.notes_place(session_id) is not None
 

@@ -222,7 +222,7 @@ class ClaimService:
         with self._lock:
             known = self._projects.pop(path, None) or _Project(path, self._silent_s)
             self._projects[path] = known
-            # A silent project has no process to end and is remembered; so is a locked one: it may turn out silent.
+            # Silent projects have no process and are kept; so are locked ones, which may turn out silent.
             idle = [each for each in self._projects.values() if not (each.is_silent or each.lock.locked())]
             for each in idle[:-_KEPT_PROJECTS]:
                 del self._projects[each.path]

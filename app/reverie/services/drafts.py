@@ -151,7 +151,7 @@ class DraftService:
             if found is None or name.endswith(f"-{instance}.json"):
                 continue
             draft, owner = found
-            # A draft of this very process is from a closed window, and text that was overwritten is in no window.
+            # Drafts of this process are from closed windows, and overwritten text is in no window.
             if draft.overwritten or owner.pid == own.pid or not is_alive(owner):
                 offer = self._offer(name, draft)
                 if offer is not None:

@@ -363,7 +363,9 @@ class CompanionFiles:
         return replace(text, read_only=read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """Compare-and-swap; `None` and the hash of the empty text both create a missing file.
+        """Write a companion by compare-and-swap.
+
+        None and the hash of the empty text both create a missing file.
 
         Bytes that are no valid UTF-8 are never rewritten, nor is what is only shown.
         """

@@ -200,7 +200,7 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """Everything there is.
+    """The lessons, anti-patterns and crashes of one home.
 
     `on`: the switch in Reverie's own environment; `recorded`: the store's settings let failures be recorded;
     `block`: what would be told now, without a goal; `source`: the transcript of Claude Code that the store
@@ -216,7 +216,7 @@ class FailuresView:
     source: TranscriptSource | None
     problems: tuple[str, ...]
     difference: str = ""
-    """The difference to what loki-mode itself would inject, with its reason, as a sentence; empty for none."""
+    """The difference to what loki-mode itself would inject, and its reason; empty for none."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:

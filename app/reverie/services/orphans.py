@@ -179,7 +179,7 @@ class OrphanService:
         self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
-        """List every lost store that holds something. `check` may raise to stop."""
+        """List every lost store that contains something. `check` may raise to stop."""
         try:
             return self._survey(check)
         finally:

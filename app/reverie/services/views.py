@@ -717,8 +717,8 @@ class ProjectMatch(Struct, frozen=True):
 
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]
-"""What merging does with a file: nothing stands at its place; the same bytes do; the note there has all its
-lines; both differ, and a person may choose; it stays where it is, as `blocked` says."""
+"""The state of a file in a merge: its place is free; the same bytes are there; the note there has all its
+lines; both differ, and a person may choose; the file is not merged, for the reason in `blocked`."""
 
 
 MergeChoice = Literal["both", "beside", "leave"]
