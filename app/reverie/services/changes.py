@@ -204,7 +204,7 @@ class ChangeSet:
         moved: Mapping[str, str] | None = None,
         emptied: Sequence[str] = (),
     ) -> Undo:
-        """Do all of it or nothing.
+        """Make all of the changes or none.
 
         `subject`: what the history says of it. `pins`: what these paths' pins become; `moved`: old path ->
         new path, whose pin and use go along; `emptied`: folders that go once they are empty.
@@ -427,7 +427,7 @@ class ChangeSet:
         removed: Sequence[tuple[str, str]] = (),
         even_without_usage: bool = False,
     ) -> Journal:
-        """All of it or nothing, also where this process is killed in between.
+        """Make all of the changes or none, also where this process is killed in between.
 
         `commit` holds what stands there now. `even_without_usage`: pins and use that cannot follow are a
         warning.
@@ -477,7 +477,10 @@ class ChangeSet:
     def _put_back(
         self, undone: Recovered | None, changes: Sequence[FileChange], error: BaseException
     ) -> None:
-        """After a failure. Raises `Conflict` in its place, which names what was left or is not back yet."""
+        """Record what was put back after a failure, and remove the journal if nothing is pending.
+
+        Raises `Conflict` in place of `error` where files were left or are not back yet; it names them.
+        """
         if undone is None or not undone.pending:
             self._forget()
         if undone is None:

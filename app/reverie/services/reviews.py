@@ -66,7 +66,7 @@ class ReviewService:
         )
 
     def review(self, run_id: str) -> ReviewView:
-        """Any run, also an old one or one that was applied.
+        """Build the review of any run, also of an old one or one that was applied.
 
         Raises `StoreError` for a run that does not exist or whose images are gone.
         """

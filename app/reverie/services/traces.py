@@ -306,7 +306,7 @@ class TraceService:
         return tuple(rows)
 
     def open(self, trace_id: str) -> TraceDetail:
-        """One trace by its id (as listed, or the unique beginning of one), in full.
+        """Read one trace in full, by its id (as listed, or the unique beginning of one).
 
         Raises `StoreError` and `Ambiguous`, `UserError` where it cannot be read.
         """
