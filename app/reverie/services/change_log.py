@@ -76,7 +76,7 @@ class LoggedChange(Struct, frozen=True):
     files: tuple[LoggedFile, ...]
     """At most `MOST_FILES`."""
     count: int
-    """Of all its files."""
+    """The number of all its files."""
     moved: tuple[tuple[str, str], ...] = ()
     """Old and new path of each file that only has another place; both are among the files."""
     owner: str = ""

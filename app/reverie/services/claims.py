@@ -123,7 +123,7 @@ class ClaimService:
         self._sidecar = written
         self._silent_s = silent_s
         self._kept: dict[str, dict[str, int]] | None = None
-        """By memory and hash of a line, as the sidecar has it."""
+        """The times in the sidecar, by memory and hash of a line."""
         self._projects: OrderedDict[Path, _Project] = OrderedDict()
         self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
         """For each memory of a context, as it was checked last, the earliest time at which each line was seen

@@ -58,7 +58,7 @@ class RunsByHand:
     def consolidate(
         self, context: ScopeContext, trigger: Trigger, engine: str, dry_run: bool, *, cancel: threading.Event
     ) -> tuple[RunResult, str, Lost]:
-        """Run one consolidation; return its result and the engine that ran."""
+        """Run one consolidation; return its result, the engine that ran, and the saves that were lost."""
         parts = self._parts
         if not dry_run:
             keep_usage(parts)
@@ -132,7 +132,10 @@ class RunsByHand:
     def revert(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[RunResult, tuple[str, ...], Lost]:
-        """Take a run back, or these files and hunks of it; return also what came back."""
+        """Take a run back, or these files and hunks of it.
+
+        Returns also the paths that had to come back with them, and the saves that were lost.
+        """
         keep_usage(self._parts)
         if not paths:
             return self._parts.reverter.revert(run_id), (), self._lost()

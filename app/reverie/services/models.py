@@ -86,7 +86,7 @@ class ModelServices:
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
-        """Return one model of one service. Raises `ProviderError`."""
+        """Return the provider that serves a model. Raises `ProviderError`."""
         return self._catalogue.provider(name)
 
     def test(
@@ -329,7 +329,7 @@ class Models(ModelServices):
         )
 
     def asking(self, name: str) -> ModelClient:
-        """Return how to reach the model called `name`; nothing is opened yet."""
+        """Return a client for the model called `name`; its service is opened on the first request."""
         from reverie.llm.client import ModelClient
         from reverie.llm.prices import cost_usd
 

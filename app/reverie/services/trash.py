@@ -245,7 +245,7 @@ class _Batch(Struct, dict=True):
 
 
 def numbered(rel: str, number: int) -> str:
-    """Return a free name: `notes/a.md` -> `notes/a-2.md`."""
+    """Add a number to a file name: `notes/a.md` -> `notes/a-2.md`."""
     folder, slash, name = rel.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     return f"{folder}{slash}{stem}-{number}.{suffix}" if dot and stem else f"{folder}{slash}{name}-{number}"

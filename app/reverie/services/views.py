@@ -263,7 +263,7 @@ class ReviewHunk(Struct, frozen=True):
     start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
     marks: tuple[WordSpans, ...] = ()
-    """By line: the words that differ from the line in whose place it is. Empty: no line has any."""
+    """The words that differ from the replaced line, by line. Empty: no line has any."""
     invisible: tuple[InvisibleKind, ...] = ()
     """The kinds of difference between lines that look alike."""
 
@@ -291,7 +291,7 @@ class ReviewGroup(Struct, frozen=True):
     reason: str
     files: tuple[ReviewFile, ...]
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
-    """Of a merge, by the path of each memory that goes: where its lines are then."""
+    """The new places of the lines of each memory that a merge removes, by its path."""
 
 
 class ReviewView(Struct, frozen=True):
@@ -349,14 +349,14 @@ class Renamed(Struct, frozen=True, tag=True):
     old: str
     new: str
     usage: Mapping[str, MemoryUsage]
-    """By logical key, as it was before."""
+    """The usage before, by logical key."""
 
 
 class RunReverted(Struct, frozen=True, tag=True):
     """The undo of a run, or of a part of it: a run of its own."""
 
     run_id: str
-    """Of the undo."""
+    """The run of the undo."""
 
 
 class CompanionRestored(Struct, frozen=True, tag=True):
@@ -365,11 +365,11 @@ class CompanionRestored(Struct, frozen=True, tag=True):
     context: ScopeContext
     path: str
     before: str | None
-    """SHA-256 of what stood there; None: nothing did."""
+    """SHA-256 of the content before; None: there was no file."""
     after: str | None
     mode: int | None
     commit: str
-    """Of the history, with the bytes before."""
+    """The commit of the history with the bytes before."""
 
 
 class FieldChange(Struct, frozen=True, tag=True):
