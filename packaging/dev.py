@@ -322,6 +322,7 @@ def test(arguments: Sequence[str]) -> int:
             went_well, sentence = future.result()
             say(sentence)
             failed += [] if went_well else [title]
+        say(f"  measures: {measures(python)}")
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
@@ -331,6 +332,14 @@ def stale_check() -> list[str | Path]:
     """`reverie check` over what this project says of itself; fails where that is not true any more."""
     files = [word for name in OWN_TEXTS for word in ("--file", name)]
     return [*REVERIE, "--profile", ROOT / "build" / "check", "check", "--project", ROOT, *files]
+
+
+def measures(python: Path) -> str:
+    """Return the measures of the source tree in one line; `tests/unit/test_house.py` lets them only fall."""
+    command = [python, "-m", "helpers.house_measure", "--line"]
+    environment = {**child_environment(os.environ), "PYTHONPATH": str(ROOT / "tests")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr.strip()
 
 
 def is_root() -> bool:

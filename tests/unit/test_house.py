@@ -14,10 +14,18 @@ from helpers.house_measure import (
     doubled_classes,
     imports_of,
     made_of_types_only,
+    measures_of,
     modules_of,
 )
 
-MOST_LATE_IMPORTS = 200
+MOST = {
+    "code lines": 96_960,
+    "banners": 148,
+    "value classes per 1,000 lines": 7.15,
+    "forwarders": 119,
+    "late imports": 196,
+}
+"""Measures of the source tree that may only fall: lower them with the numbers."""
 DIALECT = re.compile(
     r"(?:^|_)(?:stint|desk|desks|wish|wishes|deed|deeds|unsaid|essence|sound|voice|told|untold|furnish|furnished"
     r"|mend|mends|mended|late_tabs)(?:_|$)"
@@ -50,8 +58,9 @@ def test_a_class_name_means_one_thing() -> None:
     assert doubled_classes(MODULES) == {}
 
 
-def test_imports_stand_at_the_top() -> None:
-    assert sum(len(module.late_imports) for module in MODULES.values()) <= MOST_LATE_IMPORTS
+def test_the_measures_of_the_source_tree_only_fall() -> None:
+    measured = measures_of(MODULES)
+    assert {name: measured[name] for name, most in MOST.items() if measured[name] > most} == {}
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
