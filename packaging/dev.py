@@ -336,7 +336,7 @@ def stale_check() -> list[str | Path]:
 
 def measures(python: Path) -> str:
     """Return the measures of the source tree in one line; `tests/unit/test_house.py` lets them only fall."""
-    command = [python, "-m", "helpers.house_measure", "--line"]
+    command: list[str | Path] = [python, "-m", "helpers.house_measure", "--line"]
     environment = {**child_environment(os.environ), "PYTHONPATH": str(ROOT / "tests")}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.strip() or done.stderr.strip()
