@@ -344,7 +344,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.services.background import open_writer
-from reverie.agents.mux.transcript import TranscriptTail
+from reverie.agents.mux.tail import TranscriptTail
 from reverie.agents.transcripts import TailPosition
 
 home, profile, workspace = sys.argv[1:4]

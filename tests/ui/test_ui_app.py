@@ -15,7 +15,7 @@ from PySide6.QtCore import QtMsgType
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from reverie.ui import app as crash
+from reverie.ui import crash_report as crash
 from reverie.ui.app import demo_place
 from reverie.ui.crash_report import CrashReporter, RecentRecords, qt_message
 from reverie.ui.display import display_problem, unreachable_display

@@ -205,15 +205,15 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
         )
 
     dreamt = style.read_bytes()
-    row("global/commit-style.md", 0).setCheckState(0, Qt.CheckState.Unchecked)
-    assert row("global/commit-style.md", 0).text(1) == "goes back"
+    row("global/commit-style.md", 1).setCheckState(0, Qt.CheckState.Unchecked)
+    assert row("global/commit-style.md", 1).text(1) == "goes back"
     assert pane.undo.accessibleName().startswith("Take back 2 of "), "what it merged comes back too"
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     driver.until(lambda: pane.choices is not None and bool(pane.choices.view.taken_back))
     driver.settle()
     assert style.read_bytes() not in (dreamt, kept[style])
-    taken = row("global/commit-style.md", 0)
+    taken = row("global/commit-style.md", 1)
     assert taken.text(1) == "taken back"
     assert not taken.flags() & Qt.ItemFlag.ItemIsUserCheckable
     assert "undone in part" in pane.title.text()

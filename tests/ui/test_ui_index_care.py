@@ -17,7 +17,7 @@ from reverie.agents.memory_index import Cut, IndexFinding, IndexReport
 from reverie.agents.scopes import Scope
 from reverie.jobs.notes.engine import current_template
 from reverie.services.memory_index import IndexCheck
-from reverie.ui.appearance import Icons
+from reverie.ui.icons import Icons
 from reverie.ui.memory.edit_dialogs import MoveDialog
 from reverie.ui.memory.findings import IndexPanel
 from reverie.values import replace

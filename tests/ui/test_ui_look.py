@@ -15,8 +15,8 @@ from ui_desk import Desk
 
 from helpers.profiles import examples
 from reverie.settings import Settings, load_settings
-from reverie.ui import appearance as window_wishes
 from reverie.ui import display_text as words
+from reverie.ui import window_style as window_wishes
 from reverie.ui.app import make_application
 from reverie.ui.appearance import monospace, theme_of
 from reverie.ui.icons import Icons
