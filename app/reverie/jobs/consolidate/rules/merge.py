@@ -4,7 +4,7 @@
 where the source has it (after the same line, else at the end of the same section, else at the end), the
 source's front matter keys, and both descriptions. It answers None rather than lose or twist anything: keys
 that disagree, blocks that cannot be moved, a result over the agent's cap, bodies that would grow in total, or
-a line whose words would be gone (checked on the result with the fold of `runs.guard`, the rail that
+a line whose words would be gone (checked on the result with the fold of `runs.retention`, the rail that
 judges the whole run).
 
 Pure.

@@ -145,7 +145,7 @@ def _in_other_words(
 
 
 # Harvest inboxes of which every candidate is in a note (formats/mux.md section 11), by the fold of
-# `runs.guard` so that the rail agrees. An inbox with any line that the agent would not write is left alone:
+# `runs.retention` so that the rail agrees. An inbox with any line that the agent would not write is left alone:
 # it may be a person's.
 
 
