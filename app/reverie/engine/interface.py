@@ -190,7 +190,7 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
-        """The activity of this home. A run that another client started is not `ours` for the one that asks."""
+        """The activity of this home. A run of another client is not `ours` for the one that asks."""
         from reverie.services import activity as module
 
         return module.ActivityService

@@ -145,8 +145,8 @@ def _in_other_words(
 
 
 # Harvest inboxes of which every candidate is in a note (formats/mux.md section 11), by the fold of
-# `runs.retention` so that the rail agrees. An inbox with any line that the agent would not write is left alone:
-# it may be a person's.
+# `runs.retention` so that the rail agrees. An inbox with any line that the agent would not write is left
+# alone: it may be a person's.
 
 
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
