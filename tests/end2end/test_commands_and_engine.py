@@ -129,7 +129,9 @@ def test_on_a_home_of_codex(tmp_path: Path) -> None:
     def home(place: Path) -> Path:
         return small_home(place / "codex").root
 
-    alone, beside, asked = alone_and_with_engine(home, tmp_path, codex_session)
+    # One rollout at a time: of several that begin together, any may be the first run of the list.
+    settings = "[extract]\nconcurrency = 1\n"
+    alone, beside, asked = alone_and_with_engine(home, tmp_path, codex_session, settings=settings)
     assert not "\n".join(differences(alone, beside))
     assert {"by_hand.extract_plan", "by_hand.extract"} <= set(asked)
 

@@ -77,14 +77,26 @@ class Compared:
 
 
 def alone_and_with_engine(
-    make_home: Callable[[Path], Path], directory: Path, session: Session
+    make_home: Callable[[Path], Path], directory: Path, session: Session, *, settings: str = ""
 ) -> tuple[Compared, Compared, list[str]]:
-    """The same session twice, at the same place: alone, and with an engine, and what that was asked."""
+    """Run the same session twice at the same place: alone, then with an engine; also return what that was asked.
+
+    `settings` is the TOML of the profile's settings.
+    """
+    _new_profile(directory / "profile", settings)
     alone = _one(make_home, directory, session)
-    shutil.rmtree(directory / "profile", ignore_errors=True)
+    _new_profile(directory / "profile", settings)
     with running_engine(directory / "profile") as asked:
         beside = _one(make_home, directory, session)
     return alone, beside, asked
+
+
+def _new_profile(directory: Path, settings: str) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    if settings:
+        file = Profile.under(directory).settings_file
+        file.parent.mkdir(parents=True)
+        file.write_text(settings, encoding="utf-8")
 
 
 def _one(make_home: Callable[[Path], Path], directory: Path, session: Session) -> Compared:
