@@ -27,7 +27,7 @@ from reverie.ui.appearance import light_palette
 from reverie.ui.crash_report import qt_message
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import stuck_lanes
-from reverie.ui.screenshot import is_loaded, select_a_file
+from reverie.ui.screenshot import is_loaded, select_a_file, shows_the_selected
 from reverie.ui.session import HomeSession
 from reverie.ui.startup_options import StartupOptions
 from reverie.ui.window.main_window import MainWindow
@@ -172,7 +172,7 @@ class Guide:
 
     def _open_a_file(self) -> None:
         if select_a_file(self._window):
-            self._camera.wait("the editor", lambda: self._window.tab.pane.file is not None)
+            self._camera.wait("the editor", lambda: shows_the_selected(self._window))
 
     def _open_what_changed(self) -> None:
         """Open a memory that the consolidation changed: its lines are marked, and a bar says who did it."""

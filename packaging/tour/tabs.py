@@ -14,7 +14,7 @@ from reverie.clock import system_clock
 from reverie.profile import Profile
 from reverie.ui.dialogs import ShortcutSheet
 from reverie.ui.icons import Icons
-from reverie.ui.screenshot import is_loaded, select_a_file
+from reverie.ui.screenshot import is_loaded, select_a_file, shows_the_selected
 from reverie.ui.settings.dialog import SettingsDialog
 from reverie.ui.startup_options import StartupOptions
 from reverie.ui.traces.tab import TracesTab
@@ -206,7 +206,7 @@ def _german(camera: Camera) -> None:
         german.start()
         camera.wait("the trees in German", lambda: is_loaded(german))
         if select_a_file(german):
-            camera.wait("the editor", lambda: german.tab.pane.file is not None)
+            camera.wait("the editor", lambda: shows_the_selected(german))
         camera.picture("50-german", german)
         german.picker.hide()
         camera.wait("the window to ask for less room", lambda: german.minimumSizeHint().width() <= NARROW[0])

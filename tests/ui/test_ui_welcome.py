@@ -15,7 +15,9 @@ from reverie.resources import DEMO_FILE
 from reverie.settings import Settings, load_settings
 from reverie.ui.icons import Icons
 from reverie.ui.memory.start_page import PrivacyDialog
+from reverie.ui.screenshot import select_a_file, shows_the_selected
 from reverie.ui.startup_options import StartupOptions
+from reverie.ui.tree.memory_tree import path_of
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace
 
@@ -120,6 +122,10 @@ def test_where_no_home_is_found_it_offers_the_demo_and_the_demo_does_not(
     file = window.tab.pane.file
     assert file is not None
     assert file.buffer.address.path == DEMO_FILE
+    # A picture of the demo shows this memory too, selected and open.
+    assert select_a_file(window)
+    assert path_of(window.tab.tree.current_data()) == DEMO_FILE
+    assert shows_the_selected(window)
     assert not page.isVisible()
     assert window.session is not None
     assert window.session.info.label == "Demo"

@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QWidget
 
+from reverie.ui.tree.memory_tree import FileData, path_of
 from reverie.ui.window.main_window import MainWindow
 
 STEP_MS = 20
@@ -54,11 +55,23 @@ def is_loaded(window: MainWindow) -> bool:
 
 
 def select_a_file(window: MainWindow) -> bool:
-    """Open a memory, so that the editor is not empty: the project's first, else the first of all."""
+    """Open a memory unless one is selected: the project's first, else the first of all.
+
+    Return whether a memory is selected.
+    """
+    selected = window.tab.tree.current_data()
+    if selected is not None and isinstance(selected, FileData):
+        return True
     paths = list(window.tab.model.memory_tree.files)
     prefix = "/memories/project/"
     own = [path for path in paths if path.startswith(prefix) and "/" not in path.removeprefix(prefix)]
     return any(window.tab.tree.select_path(path) for path in (own or paths)[:1])
+
+
+def shows_the_selected(window: MainWindow) -> bool:
+    """Return whether the editor shows the memory that is selected in the tree."""
+    file = window.tab.pane.file
+    return file is not None and file.buffer.address.path == path_of(window.tab.tree.current_data())
 
 
 def finish_layouts() -> None:
@@ -89,7 +102,7 @@ class Screenshot:
         window = self._window
         loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)
         if loaded and select_a_file(window):
-            wait_for(lambda: window.tab.pane.file is not None, limit_ms // 4)
+            wait_for(lambda: shows_the_selected(window), limit_ms // 4)
         saved = save_picture(window, self._file)
         if loaded and saved and not window.opening_failed:
             return 0
