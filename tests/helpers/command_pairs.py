@@ -79,7 +79,7 @@ class Compared:
 def alone_and_with_engine(
     make_home: Callable[[Path], Path], directory: Path, session: Session, *, settings: str = ""
 ) -> tuple[Compared, Compared, list[str]]:
-    """Run the same session twice at the same place: alone, then with an engine; also return what that was asked.
+    """Run the same session twice at one place, alone and with an engine; also return what that was asked.
 
     `settings` is the TOML of the profile's settings.
     """
