@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -55,6 +56,35 @@ def test_following_the_disk_ends_with_its_text(qapp: object, old: str, new: str)
     file.follow(before)
     assert file.content == new
     assert not file.document.isModified()
+
+
+LINES = st.lists(st.text("ab\u2028\u2029\ufdd0\x0b\x0c\x85", max_size=4), min_size=1, max_size=6)
+ENDS = st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=6, max_size=6)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LINES, ENDS, st.integers(0, 20), st.sampled_from(["x", "\n", "x\ny"]))
+def test_a_block_is_a_line_of_the_file_also_after_an_edit_and_its_undo(
+    qapp: object, lines: list[str], ends: list[str], place: int, typed: str
+) -> None:
+    content = "".join(line + end for line, end in zip(lines[:-1], ends, strict=False)) + lines[-1]
+    file, _owner = opened(content)
+    expected = re.split("\r\n|\r|\n", content)
+    assert (file.text.split("\n"), file.document.blockCount()) == (expected, len(expected))
+    cursor = QTextCursor(file.document)
+    cursor.setPosition(min(place, file.document.characterCount() - 1))
+    at = cursor.position()
+    cursor.insertText(typed)
+    assert file.text == "\n".join(expected)[:at] + typed + "\n".join(expected)[at:]
+    assert file.document.blockCount() == len(expected) + typed.count("\n")
+    assert re.split("\r\n|\r|\n", file.content) == file.text.split("\n")
+    file.document.undo()
+    assert file.content == content
+
+
+def test_a_file_with_a_stand_in_of_its_own_is_read_only_and_stays_as_it_is(qapp: object) -> None:
+    file, _owner = opened("a\ufdd2b\u2029c\n")
+    assert (file.read_only, file.content) == (True, "a\ufdd2b\u2029c\n")
 
 
 def test_following_touches_only_what_changed(qapp: object) -> None:

@@ -46,6 +46,7 @@ from reverie.ui.display_text import as_tooltip, counted, tr, translated, visible
 from reverie.ui.display_text import translatable as _
 from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.ui.metrics import row_height
+from reverie.ui.widgets.text_boxes import fits_document
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -817,9 +818,10 @@ class Choices:
         return index in self.selection.edited_hunks.get(file.path, {})
 
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Tell whether there is text to edit: not in what is no UTF-8, and not in a mere coming, going or
-        moving."""
-        if not self.view.can_apply or not _is_utf8(self._text(file)):
+        """Tell whether there is text to edit: not in what a text box cannot hold, and not in a mere coming,
+        going or moving."""
+        text = self._text(file)
+        if not self.view.can_apply or not (_is_utf8(text) and fits_document(text)):
             return False
         return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
 

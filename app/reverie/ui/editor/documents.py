@@ -25,7 +25,7 @@ from reverie.ui.display_text import lines_shortened
 from reverie.ui.editor import text_merge as co_editing
 from reverie.ui.editor.line_breaks import restored, widget_text
 from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
-from reverie.ui.widgets.text_boxes import text_of
+from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ class OpenFile(QObject):
 
     @property
     def content(self) -> str:
-        """The text as it would be written; the text on disk if only part of it is shown."""
-        if self.buffer.base is not None and (self.cut or self.shortened):
+        """The text as it would be written; the text on disk if it is not shown whole and exactly."""
+        if self.buffer.base is not None and (self.cut or self.shortened or not self.lossless):
             return self.buffer.base.content
         return written(self.buffer.base or self.buffer.style, self.text)
 
@@ -311,7 +311,7 @@ class OpenFile(QObject):
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
         cursor.select(QTextCursor.SelectionType.Document)
-        cursor.insertText(wanted)
+        cursor.insertText(for_document(wanted))
         self.document.setUndoRedoEnabled(True)
         self.document.setModified(False)
         self.lossless = self.text == wanted

@@ -27,7 +27,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.text_boxes import selected_text, text_of
+from reverie.ui.widgets.text_boxes import for_document, selected_text, text_of
 
 _REST_MS = 90
 
@@ -286,7 +286,7 @@ class FindBar(QWidget):
         if (place.start, place.end) != (cursor.selectionStart(), cursor.selectionEnd()):
             self._select(self._current)
             return
-        cursor.insertText(replacement(place, self.other.text(), self.query))
+        cursor.insertText(for_document(replacement(place, self.other.text(), self.query)))
         self._view.setTextCursor(cursor)
         self.look()
         if self._current >= 0:
@@ -313,7 +313,7 @@ class FindBar(QWidget):
         for place in reversed(places):
             cursor.setPosition(place.start)
             cursor.setPosition(place.end, QTextCursor.MoveMode.KeepAnchor)
-            cursor.insertText(replacement(place, self.other.text(), self.query))
+            cursor.insertText(for_document(replacement(place, self.other.text(), self.query)))
         cursor.endEditBlock()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

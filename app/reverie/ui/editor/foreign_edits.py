@@ -11,7 +11,7 @@ from reverie.text.summaries import utf16_length
 from reverie.ui.editor.buffer import Buffer
 from reverie.ui.editor.line_breaks import smallest_edit
 from reverie.ui.editor.text_merge import MERGE_CHARS, hunks
-from reverie.ui.widgets.text_boxes import text_of
+from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct
 
 MOST_EDITS = 50
@@ -115,7 +115,7 @@ def become(document: QTextDocument, before: str, wanted: str) -> bool:
     if text_of(document) != wanted:
         # Half a surrogate pair, which no Python text can hold, has shifted the positions.
         cursor.select(QTextCursor.SelectionType.Document)
-        cursor.insertText(wanted)
+        cursor.insertText(for_document(wanted))
     cursor.endEditBlock()
     return True
 
@@ -141,4 +141,4 @@ def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None
     start, end, text = smallest_edit(old, new)
     cursor.setPosition(position + utf16_length(old[:start]))
     cursor.setPosition(position + utf16_length(old[:end]), QTextCursor.MoveMode.KeepAnchor)
-    cursor.insertText(text)
+    cursor.insertText(for_document(text))

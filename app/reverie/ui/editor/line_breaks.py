@@ -12,8 +12,7 @@ from collections import Counter
 from reverie.text.matching import differing, matching
 from reverie.ui.editor.text_merge import TYPING_STEPS
 
-# The block separators of QTextDocument: CR LF, LF, CR, U+2029 and two noncharacters.
-_BREAK = re.compile("\r\n|\r|\n|\u2029|\ufdd0|\ufdd1")
+_BREAK = re.compile("\r\n|\r|\n")
 
 
 def widget_text(text: str) -> str:
@@ -23,7 +22,7 @@ def widget_text(text: str) -> str:
 
 def prevailing_newline(text: str, default: str = "\n") -> str:
     """Return the most frequent line break of `text`: LF, CR LF or CR."""
-    counts = Counter(found for found in _BREAK.findall(text) if found in ("\n", "\r\n", "\r"))
+    counts = Counter(_BREAK.findall(text))
     return counts.most_common(1)[0][0] if counts else default
 
 
@@ -31,7 +30,7 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
     r"""Return `edited` (line breaks `\n` only) with the line breaks of `original`.
 
     Each line that still exists keeps its ending, also if it was changed; new lines end as most do. Mixed
-    CRLF and LF, a lone CR and exotic separators survive: `widget_text(restored(original, edited)) == edited`
+    CRLF and LF and a lone CR survive: `widget_text(restored(original, edited)) == edited`
     and `restored(original, widget_text(original)) == original`.
     """
     breaks = _BREAK.findall(original)

@@ -1,7 +1,11 @@
 """Text boxes that change no character of their text, nor of what is copied, cut or dragged out of them.
 
 Qt's own `toPlainText`, and therefore its copy, turns no-break spaces into blanks and the separators U+2028
-and U+2029 into line ends. Every text box of the window is one of these instead. Threading: GUI thread.
+and U+2029 into line ends. Every text box of the window is one of these instead.
+
+A document of Qt begins a new block at U+2029 and at two noncharacters, and no longer knows then that they
+were no line ends. So each of them has a stand-in there, another noncharacter, and a block of a document is a
+line of its text. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -10,15 +14,33 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser, QTextEdit
 
+_BREAKING, _STAND_INS = "\u2029\ufdd0\ufdd1", "\ufdd2\ufdd3\ufdd4"
+_INTO = str.maketrans(_BREAKING, _STAND_INS)
+_OUT_OF = str.maketrans(_STAND_INS + "\u2029", _BREAKING + "\n")
+
+
+def for_document(text: str) -> str:
+    """Return `text` as a document must be given it, with as many characters."""
+    return text.translate(_INTO) if any(map(text.__contains__, _BREAKING)) else text
+
+
+def fits_document(text: str) -> bool:
+    """Return whether `text` comes back from a document as it is: it holds no stand-in itself."""
+    return not any(map(text.__contains__, _STAND_INS))
+
+
+def _from_document(raw: str) -> str:
+    return raw.replace("\u2029", "\n") if fits_document(raw) else raw.translate(_OUT_OF)
+
 
 def text_of(document: QTextDocument) -> str:
     r"""Return the text of a document, with line breaks `\n`."""
-    return document.toRawText().replace("\u2029", "\n")
+    return _from_document(document.toRawText())
 
 
 def selected_text(cursor: QTextCursor) -> str:
     r"""Return the selected text, with line breaks `\n`."""
-    return cursor.selectedText().replace("\u2029", "\n")
+    return _from_document(cursor.selectedText())
 
 
 def _copied(cursor: QTextCursor) -> QMimeData:
@@ -30,6 +52,9 @@ def _copied(cursor: QTextCursor) -> QMimeData:
 class PlainTextBox(QPlainTextEdit):
     """A box for plain text."""
 
+    def setPlainText(self, text: str) -> None:
+        super().setPlainText(for_document(text))
+
     @property
     def content(self) -> str:
         r"""The full text, with line breaks `\n`."""
@@ -37,6 +62,11 @@ class PlainTextBox(QPlainTextEdit):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         return _copied(self.textCursor())
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        data = QMimeData()
+        data.setText(for_document(source.text()))
+        super().insertFromMimeData(data)
 
 
 class FormattedTextBox(QTextEdit):
