@@ -10,9 +10,11 @@ import pytest
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel
 from test_ui_tree_moving import drag, select
+from ui_reviews import view
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
+from reverie.ui.changes.review import Choices, ReviewTree
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.memory.edit_dialogs import MoveDialog
 from reverie.ui.metrics import icon_size, row_height
@@ -111,3 +113,27 @@ def test_a_row_of_what_the_agent_sees_leads_to_its_text(windows: Windows, home: 
         cursor.movePosition(cursor.MoveOperation.NextBlock)
         near.append(cursor.block().text())
     assert any(entry.path in line for line in near), near
+
+
+@pytest.mark.parametrize("columns_show_focus", [False, True])
+def test_the_row_with_the_focus_draws_nothing_over_its_neighbours(
+    qtbot: Any, columns_show_focus: bool
+) -> None:
+    """A ring that reaches into the next row stays there when the row alone is painted anew."""
+    paths = [f"/memories/global/note-{number}.md" for number in range(5)]
+    tree = ReviewTree()
+    qtbot.addWidget(tree)
+    tree.resize(400, 300)
+    tree.setAllColumnsShowFocus(columns_show_focus or tree.allColumnsShowFocus())
+    tree.show_choices(Choices(view(dict.fromkeys(paths, "a\n"), dict.fromkeys(paths, "b\n"))))
+    tree.show()
+    tree.activateWindow()
+    tree.setFocus()
+    qtbot.waitUntil(tree.hasFocus)
+    colours: set[frozenset[str]] = set()
+    for row in range(3):
+        tree.setCurrentItem(tree.topLevelItem(row))
+        area = tree.visualItemRect(tree.topLevelItem(row + 1))
+        image = tree.viewport().grab().toImage().copy(area)
+        colours.add(frozenset(image.pixelColor(200, y).name() for y in range(image.height())))
+    assert colours == {frozenset({tree.palette().base().color().name()})}

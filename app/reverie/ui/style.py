@@ -420,7 +420,8 @@ def _draw_row(
 
 
 def _focus(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    if not isinstance(widget, QAbstractItemView):  # rows draw their own
+    # Rows draw their own, and a tree that asks for one around a row passes no widget.
+    if widget is not None and not isinstance(widget, QAbstractItemView):
         _ring(painter, QRectF(option.rect).adjusted(-1, -1, 1, 1), theme_of(option.palette).accent)
     return True
 

@@ -90,7 +90,6 @@ class ReviewTree(QTreeWidget):
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
-        self.setAllColumnsShowFocus(True)
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(8)

@@ -440,7 +440,6 @@ class ExtractDialog(QDialog):
         )
         table.setRootIsDecorated(False)
         table.setUniformRowHeights(True)
-        table.setAllColumnsShowFocus(True)
         table.setAccessibleName(self.tr("Threads and directories"))
         table.setFont(tabular(table.font()))
         size_sections(table.header(), _WIDTHS)

@@ -275,7 +275,6 @@ class SourceList(QWidget):
         view.setModel(self.model)
         view.setRootIsDecorated(False)
         view.setUniformRowHeights(True)
-        view.setAllColumnsShowFocus(True)
         view.setFrameShape(QTreeView.Shape.NoFrame)
         view.setSortingEnabled(True)
         view.sortByColumn(_NEWEST, Qt.SortOrder.DescendingOrder)
@@ -624,7 +623,6 @@ class JobsDialog(QDialog):
         )  # fmt: skip
         table.setRootIsDecorated(False)
         table.setUniformRowHeights(True)
-        table.setAllColumnsShowFocus(True)
         table.setAccessibleName(self.tr("Jobs"))
         table.setFont(tabular(table.font()))
         table.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
