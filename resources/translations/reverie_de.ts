@@ -594,12 +594,6 @@
 <context>
     <name>DiffView</name>
     <message>
-        <source>
-… the rest is too long to show here.</source>
-        <translation>
-… der Rest ist zu lang, um hier gezeigt zu werden.</translation>
-    </message>
-    <message>
         <source>Difference</source>
         <translation>Unterschied</translation>
     </message>
@@ -3588,12 +3582,6 @@
 </context>
 <context>
     <name>TextView</name>
-    <message>
-        <source>
-… the rest is too long to show here.</source>
-        <translation>
-… der Rest ist zu lang, um hier gezeigt zu werden.</translation>
-    </message>
     <message>
         <source>Text of this version</source>
         <translation>Text dieser Fassung</translation>
@@ -9671,6 +9659,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>“{file}”: another memory is called “{about}”, too</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
+    </message>
+    <message>
+        <source>… the rest is too long to show here.</source>
+        <translation>… der Rest ist zu lang, um ihn hier zu zeigen.</translation>
     </message>
     <message numerus="yes">
         <source>−%n tokens</source>

@@ -11,13 +11,16 @@ from ui_reviews import A, B, C, view
 from helpers.long_texts import long_texts
 from reverie.memory.diff import unified, word_spans
 from reverie.services.traces import MissedEdit
-from reverie.ui.changes.diff import AT_ONCE, CHARS_AT_ONCE, MOST_LINES, HunkView, MergeView
+from reverie.ui.changes.diff import MOST_LINES, HunkView, MergeView
 from reverie.ui.changes.review import Choices, ReviewPart
+from reverie.ui.display_text import rows_of
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.rendered import MOST_LINES as MOST_RENDERED
 from reverie.ui.memory.duplicates import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
-from reverie.ui.widgets.text_views import LIMIT, LONGEST_ROW, MOST_ROWS, DiffView, LoadedText, TextView
+from reverie.ui.widgets import text_views
+from reverie.ui.widgets.read_only_text import AT_ONCE, CHARS_AT_ONCE, LONGEST_ROW
+from reverie.ui.widgets.text_views import LIMIT, MOST_ROWS, DiffView, LoadedText, TextView
 
 SIZE = 60_000
 KINDS = ("minified JSON", "rows", "bare returns", "one letter", "line ends", "backticks", "nested fences")
@@ -43,6 +46,9 @@ def test_a_view_is_given_few_rows_and_short_ones(qtbot: Any, text: str) -> None:
     loaded.show_text(text, (1,))
     missed.show_edits((MissedEdit(1, "t", "p", text, other, text, *word_spans(text, other)),))
     sides.show_rows(aligned(text, other))
+    assert difference.document().blockCount() <= AT_ONCE
+    assert difference.document().characterCount() <= CHARS_AT_ONCE + 3 * LONGEST_ROW
+    qtbot.waitUntil(lambda: difference.is_filled, timeout=20_000)
     for box in (difference, version, loaded, missed, sides.left, sides.right):
         document = box.document()
         assert document.blockCount() <= MOST_ROWS + 2
@@ -72,6 +78,26 @@ def test_a_review_of_a_long_text_is_filled_in_parts(qtbot: Any, text: str) -> No
     assert hunks.document().blockCount() >= min(MOST_LINES, lines)
     assert hunks.document().blockCount() <= MOST_LINES + 3
     assert hunks.textCursor().position() == 0
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_lines_of_a_loaded_text_are_counted_as_far_as_they_are_shown(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    split: list[int] = []
+
+    def counting(text: str, most: int = 0) -> list[str]:
+        rows = rows_of(text, most)
+        split.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(text_views, "rows_of", counting)
+    loaded = LoadedText()
+    qtbot.addWidget(loaded)
+    loaded.show_text(text, (1, 2, 50_000))
+    assert len(split) <= MOST_ROWS + 1
+    assert sum(split) <= 3 * MOST_ROWS
+    assert loaded.marked[0] == loaded.document().firstBlock().text()
 
 
 def test_a_text_of_very_many_lines_is_not_rendered(qtbot: Any) -> None:

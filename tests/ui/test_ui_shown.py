@@ -39,7 +39,7 @@ def test_shown_text_is_one_line_without_controls(text: str) -> None:
 def test_lines_end_only_where_those_of_the_file_end(text: str) -> None:
     ends = text.replace("\r\n", "\n").replace("\r", "\n")
     assert visible_lines(text).count("\n") == ends.removesuffix("\n").count("\n")
-    assert fitting_rows(text)[0] == visible_lines(text)
+    assert "\n".join(fitting_rows(text)[0]) == visible_lines(text)
 
 
 @given(st.text(st.sampled_from("ab \t\n\r\x0b\u2028\u202eé\xa0")))

@@ -15,12 +15,13 @@ from ui_reviews import C, view
 
 import reverie.ui
 from reverie.jobs.consolidate.review import resolve
-from reverie.ui.changes.diff import ReadOnlyText, ReviewDetail
+from reverie.ui.changes.diff import ReviewDetail
 from reverie.ui.changes.review import Choices, ReviewPart
 from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.editor.value_editors import LinesEdit
 from reverie.ui.icons import Icons
+from reverie.ui.widgets.read_only_text import ReadOnlyText
 from reverie.ui.widgets.text_boxes import FormattedTextBox, PageBox, PlainTextBox
 from reverie.ui.widgets.text_views import read_only_text
 

@@ -87,10 +87,13 @@ def visible(text: str) -> str:
     return text.translate({ord(char): _escaped(char) for char in set(text) if _hides(char)})
 
 
-def rows_of(text: str) -> list[str]:
-    """Split a text where a text box of the window breaks it: at LF, CR LF and CR, and nowhere else."""
-    rows = _LINE_END.split(text)
-    return rows if rows[-1] else rows[:-1]
+def rows_of(text: str, most: int = 0) -> list[str]:
+    """Split a text where a text box of the window breaks it: at LF, CR LF and CR, and nowhere else.
+
+    `most`: only so many rows are wanted; 0 stands for all.
+    """
+    rows = _LINE_END.split(text, most)
+    return rows[:most] if most and len(rows) > most else rows if rows[-1] else rows[:-1]
 
 
 def visible_lines(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -18,9 +18,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QResizeEvent,
     QShowEvent,
-    QTextBlock,
-    QTextBlockFormat,
-    QTextCharFormat,
     QTextCursor,
 )
 from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
@@ -28,7 +25,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.jobs.consolidate.review import MergedLine
-from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace, theme_of
+from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
 from reverie.ui.display_text import (
@@ -39,7 +36,6 @@ from reverie.ui.display_text import (
     shortened,
     tr,
     visible,
-    visible_lines,
     when,
 )
 from reverie.ui.icons import Icons
@@ -48,8 +44,9 @@ from reverie.ui.metrics import row_height
 from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embolden
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, pane, row_of, scrolled, split, stacked
 from reverie.ui.widgets.messages import MessageBar
-from reverie.ui.widgets.text_boxes import FormattedTextBox, PlainTextBox
-from reverie.ui.widgets.text_views import LONGEST_ROW, DiffView, TextView, invisible_words
+from reverie.ui.widgets.read_only_text import ReadOnlyText
+from reverie.ui.widgets.text_boxes import PlainTextBox
+from reverie.ui.widgets.text_views import DiffView, TextView, invisible_words
 from reverie.values import Struct
 
 if TYPE_CHECKING:
@@ -60,122 +57,10 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 MOST_LINES = 4_000
-AT_ONCE, CHARS_AT_ONCE = 200, 8_000
-"""Lines and characters that are added to a text without letting the window do anything else."""
 PAUSE_MS = 250
 _LEAST_BUTTON = 24
 _MOST_NOTES = 12
 _NOTE_CHARS = 160
-
-
-class ReadOnlyText(FormattedTextBox):
-    """Lines in a fixed font, each with a background of its own, to be read by mouse and keyboard."""
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setReadOnly(True)
-        self.setAcceptRichText(False)
-        self.setUndoRedoEnabled(False)
-        self.setFont(monospace())
-        self.setAccessibleName(name)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self._again: Callable[[], None] = self._nothing
-        self._cursor = QTextCursor(self.document())
-        self._first = True
-        self._steps: Iterator[object] = iter(())
-        self._done: Callable[[], None] = self._nothing
-        self._rest = single_shot(self, 0, self._go_on)
-
-    def _nothing(self) -> None:
-        """Nothing is shown yet."""
-
-    def begin(self, again: Callable[[], None]) -> Theme:
-        """Empty it; `again` shows the same once the colours are others."""
-        self._again = again
-        self._rest.stop()
-        self.clear()
-        self._cursor = QTextCursor(self.document())
-        self._first = True
-        return theme_of(self.palette())
-
-    def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
-        """Carry out the steps, each of which adds a line: the first `AT_ONCE` now, with the caret at the
-        beginning, the rest between events; then call `done`."""
-        self._steps, self._done = steps, done or self._nothing
-        is_filled = self._add()
-        self.moveCursor(QTextCursor.MoveOperation.Start)
-        self._finish(is_filled)
-
-    @property
-    def is_filled(self) -> bool:
-        """Whether all lines are there."""
-        return not self._rest.isActive()
-
-    @Slot()
-    def _go_on(self) -> None:
-        self._finish(self._add())
-
-    def _finish(self, is_filled: bool) -> None:
-        if is_filled:
-            self._done()
-        else:
-            self._rest.start()
-
-    def _add(self) -> bool:
-        """Add the next lines; True: they were the last."""
-        most = self.document().characterCount() + CHARS_AT_ONCE
-        self._cursor.beginEditBlock()
-        try:
-            for number, _line in enumerate(self._steps, 1):
-                if number >= AT_ONCE or self.document().characterCount() >= most:
-                    return False
-            return True
-        finally:
-            self._cursor.endEditBlock()
-
-    def line(
-        self,
-        text: str,
-        colour: QColor | None = None,
-        back: QColor | None = None,
-        *,
-        marks: Sequence[tuple[int, int]] = (),
-        mark: QColor | None = None,
-        struck: bool = False,
-        height: int = 0,
-    ) -> QTextBlock:
-        """Add a line. `marks`: parts of it on the ground `mark`; `height`: at least so many pixels."""
-        block, chars = QTextBlockFormat(), QTextCharFormat()
-        if back is not None:
-            block.setBackground(back)
-        if height:
-            block.setLineHeight(height, QTextBlockFormat.LineHeightTypes.MinimumHeight.value)
-        if colour is not None:
-            chars.setForeground(colour)
-        chars.setFontStrikeOut(struck)
-        if self._first:
-            self._cursor.setBlockFormat(block)
-            self._first = False
-        else:
-            self._cursor.insertBlock(block)
-        text = shortened(visible_lines(text[:LONGEST_ROW]) + "…" * (len(text) > LONGEST_ROW), LONGEST_ROW)
-        at = 0
-        for start, length in marks:
-            self._cursor.insertText(text[at:start], chars)
-            marked = QTextCharFormat(chars)
-            if mark is not None:
-                marked.setBackground(mark)
-            self._cursor.insertText(text[start : start + length], marked)
-            at = start + length
-        self._cursor.insertText(text[at:], chars)
-        return self._cursor.block()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._again()
 
 
 class ShownHunk(Struct, frozen=True):

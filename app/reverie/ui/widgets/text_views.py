@@ -7,35 +7,39 @@ thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QEvent, QRectF, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPaintEvent,
-    QSyntaxHighlighter,
-    QTextCharFormat,
     QTextCursor,
-    QTextDocument,
     QTextFormat,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.memory.diff import InvisibleKind, invisible_in
-from reverie.ui.appearance import Theme, monospace, theme_of
+from reverie.ui.appearance import monospace, theme_of
 from reverie.ui.display_text import rows_of, shortened, tr, visible_lines
+from reverie.ui.widgets.read_only_text import LONGEST_ROW, ReadOnlyText
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
-_HEAD = ("diff ", "index ", "new file", "deleted file", "similarity", "rename ", "old mode", "new mode")
+_HEAD = (
+    "+++ ",
+    "--- ",
+    "diff ",
+    "index ",
+    "new file",
+    "deleted file",
+    "similarity",
+    "rename ",
+    "old mode",
+    "new mode",
+)
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 # Longer texts are cut: this view is for reading; the editor and `reverie diff` show everything.
 LIMIT = 400_000
 """The most characters that a view can show without blocking the window."""
 MOST_ROWS = 4_000
 """The most rows that a view can show without blocking the window."""
-LONGEST_ROW = 2_000
-"""The longest row, in characters, that a view can show without blocking the window."""
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
@@ -53,17 +57,14 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
     return tr("Lines that look alike differ in: {found}.").format(found=found)
 
 
-def fitting_rows(text: str) -> tuple[str, bool]:
-    """Return as much of a text as a view can show at once, and whether rows are missing.
-
-    Hidden characters are escaped.
-    """
-    rows = rows_of(text[:LIMIT])
+def fitting_rows(text: str) -> tuple[list[str], bool]:
+    """Return as many rows of a text as a view can show, escaped, and whether rows are missing."""
+    rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
     )
     # Shorten again, because an escape is longer than its character.
-    shown = "\n".join(shortened(row, LONGEST_ROW) for row in fitting.split("\n"))
+    shown = [shortened(row, LONGEST_ROW) for row in fitting.split("\n")] if rows else []
     return shown, len(text) > LIMIT or len(rows) > MOST_ROWS
 
 
@@ -83,94 +84,37 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTe
     return made
 
 
-class DiffView(PlainTextBox):
+class DiffView(ReadOnlyText):
     """A read-only view of a unified diff; control characters are escaped."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setReadOnly(True)
-        self.setFont(monospace())
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        super().__init__("", parent)
         self.setAccessibleName(self.tr("Difference"))
-        # A caret without editing, for reading by keyboard.
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self._colours = _Highlighter(self.document(), theme_of(self.palette()))
 
     def show_diff(self, text: str) -> None:
         """Show a unified diff; a note says if it was cut at the limit."""
+        theme = self.begin(lambda: self.show_diff(text))
+        shown = text
         # The diff's header names the file, which the view around it already does.
         if text.startswith("diff --git "):
             _head, *hunks = _HUNK.split(text)
-            text = "…\n".join(hunks)
-        shown, is_cut = fitting_rows(text)
-        words = invisible_words(invisible_in(text[:LIMIT]))
-        self.setPlainText(
-            f"{words}\n" * bool(words)
-            + shown
-            + (self.tr("\n… the rest is too long to show here.") if is_cut else "")
-        )
+            shown = "…\n".join(hunks)
+        rows, is_cut = fitting_rows(shown)
+        words = invisible_words(invisible_in("\n".join(shown[:LIMIT].split("\n", MOST_ROWS)[:MOST_ROWS])))
+        colours = {"+": theme.added, "-": theme.removed, "@": theme.hunk, "\\": theme.dim}
+        backs = {"+": theme.added_back, "-": theme.removed_back}
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._colours.set_theme(theme_of(self.palette()))
+        def steps() -> Iterator[None]:
+            for row in [words] * bool(words) + rows + [_too_long()] * is_cut:
+                kind = "\\" if row.startswith(_HEAD) else row[:1]
+                self.line(row, colours.get(kind), backs.get(kind))
+                yield
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the backgrounds over the full width, then the text."""
-        theme = theme_of(self.palette())
-        painter = QPainter(self.viewport())
-        block = self.firstVisibleBlock()
-        offset = self.contentOffset()
-        while block.isValid():
-            area = self.blockBoundingGeometry(block).translated(offset)
-            if area.top() > event.rect().bottom():
-                break
-            back = _back(block.text(), theme)
-            if back is not None:
-                painter.fillRect(QRectF(0, area.top(), self.viewport().width(), area.height()), back)
-            block = block.next()
-        painter.end()
-        super().paintEvent(event)
+        self.fill(steps())
 
 
-def _kind(line: str) -> str:
-    if line.startswith(("+++ ", "--- ")) or line.startswith(_HEAD):
-        return "head"
-    return {"+": "added", "-": "removed", "@": "hunk", "\\": "head"}.get(line[:1], "")
-
-
-def _back(line: str, theme: Theme) -> QColor | None:
-    return {"added": theme.added_back, "removed": theme.removed_back}.get(_kind(line))
-
-
-class _Highlighter(QSyntaxHighlighter):
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
-        super().__init__(document)
-        self._formats = _formats(theme)
-
-    def set_theme(self, theme: Theme) -> None:
-        self._formats = _formats(theme)
-        self.rehighlight()
-
-    def highlightBlock(self, text: str) -> None:
-        kind = _kind(text)
-        if kind:
-            self.setFormat(0, len(text), self._formats[kind])
-
-
-def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
-    formats = {}
-    for kind, colour in (
-        ("added", theme.added),
-        ("removed", theme.removed),
-        ("hunk", theme.hunk),
-        ("head", theme.dim),
-    ):
-        formats[kind] = QTextCharFormat()
-        formats[kind].setForeground(colour)
-    return formats
+def _too_long() -> str:
+    return tr("… the rest is too long to show here.")
 
 
 class TextView(PlainTextBox):
@@ -193,8 +137,8 @@ class TextView(PlainTextBox):
         if b"\0" in content[:LIMIT]:
             self.setPlainText(self.tr("This version is no text."))
             return
-        shown, is_cut = fitting_rows(content[: 4 * LIMIT].decode("utf-8", "replace"))
-        self.setPlainText(shown + (self.tr("\n… the rest is too long to show here.") if is_cut else ""))
+        rows, is_cut = fitting_rows(content[: 4 * LIMIT].decode("utf-8", "replace"))
+        self.setPlainText("\n".join(rows + [_too_long()] * is_cut))
 
 
 _MARKED_LINES = 500
@@ -223,15 +167,17 @@ class LoadedText(PlainTextBox):
 
     def show_text(self, text: str, marked: tuple[int, ...]) -> None:
         """Show `text` and mark some of its lines, counted from 1."""
-        self.setPlainText(fitting_rows(text)[0])
-        text = text[:LIMIT]
-        self._rows = [row for row in _first_rows(text) if row < MOST_ROWS]
-        self._marked = [row for row in _rows(text, marked[:_MARKED_LINES]) if row < MOST_ROWS]
+        self.setPlainText("\n".join(fitting_rows(text)[0]))
+        self._rows = _first_rows(text[:LIMIT])
+        lines = [line for line in marked if line < len(self._rows)][:_MARKED_LINES]
+        self._marked = [
+            row for line in lines for row in range(self._rows[line - 1], self._rows[line]) if row < MOST_ROWS
+        ]
         self._mark()
 
     def go_to(self, line: int) -> None:
         """Scroll to a line of the text, counted from 1; 0 does not scroll."""
-        if 0 < line <= len(self._rows):
+        if 0 < line < len(self._rows):
             block = self.document().findBlockByNumber(self._rows[line - 1])
             self.setTextCursor(QTextCursor(block))
             # Put the line at the top, so that the lines after it are visible.
@@ -256,23 +202,10 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return the row, from 0, at which each line begins."""
-    found, row = [], 0
-    for line in text.split("\n"):
-        found.append(row)
-        row += max(1, len(rows_of(line)))
-    return found
-
-
-def _rows(text: str, marked: tuple[int, ...]) -> list[int]:
-    """Return the rows, from 0, on which these lines are shown."""
-    if not marked:
-        return []
-    found: list[int] = []
-    wanted, row = set(marked), 0
-    for number, line in enumerate(text.split("\n"), 1):
-        count = max(1, len(rows_of(line)))
-        if number in wanted:
-            found += range(row, row + count)
-        row += count
+    """Return the row, from 0, at which each line begins and the last one ends, as far as they are shown."""
+    found = [0]
+    for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
+        if found[-1] >= MOST_ROWS:
+            break
+        found.append(found[-1] + max(1, len(rows_of(line, MOST_ROWS))))
     return found

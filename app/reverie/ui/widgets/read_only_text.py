@@ -1,0 +1,137 @@
+"""Lines to be read, each with colours of its own, put into their box in parts between events.
+
+Texts come from disk: hidden characters are escaped, very long lines are cut. Threading: GUI thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QColor, QTextBlock, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QWidget
+
+from reverie.ui.appearance import Theme, monospace, theme_of
+from reverie.ui.display_text import shortened, visible_lines
+from reverie.ui.jobs import single_shot
+from reverie.ui.widgets.text_boxes import FormattedTextBox
+
+AT_ONCE, CHARS_AT_ONCE = 200, 8_000
+"""Lines and characters that are added to a text without letting the window do anything else."""
+LONGEST_ROW = 2_000
+"""The longest row, in characters, that a view can show without blocking the window."""
+
+
+class ReadOnlyText(FormattedTextBox):
+    """Lines in a fixed font, each with a background of its own, to be read by mouse and keyboard."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setAcceptRichText(False)
+        self.setUndoRedoEnabled(False)
+        self.setFont(monospace())
+        self.setAccessibleName(name)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._again: Callable[[], None] = self._nothing
+        self._cursor = QTextCursor(self.document())
+        self._first = True
+        self._steps: Iterator[object] = iter(())
+        self._done: Callable[[], None] = self._nothing
+        self._rest = single_shot(self, 0, self._go_on)
+
+    def _nothing(self) -> None:
+        """Do nothing, while nothing is shown."""
+
+    def begin(self, again: Callable[[], None]) -> Theme:
+        """Empty the box; `again` shows the same once the colours have changed."""
+        self._again = again
+        self._rest.stop()
+        self.clear()
+        self._cursor = QTextCursor(self.document())
+        self._first = True
+        return theme_of(self.palette())
+
+    def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
+        """Add lines, one a step, the first `AT_ONCE` now and the rest between events; then call `done`.
+
+        The caret stands at the beginning.
+        """
+        self._steps, self._done = steps, done or self._nothing
+        is_filled = self._add()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        self._finish(is_filled)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether all lines are there."""
+        return not self._rest.isActive()
+
+    @Slot()
+    def _go_on(self) -> None:
+        self._finish(self._add())
+
+    def _finish(self, is_filled: bool) -> None:
+        if is_filled:
+            self._done()
+        else:
+            self._rest.start()
+
+    def _add(self) -> bool:
+        """Add the next lines and return whether they were the last."""
+        most = self.document().characterCount() + CHARS_AT_ONCE
+        self._cursor.beginEditBlock()
+        try:
+            for number, _line in enumerate(self._steps, 1):
+                if number >= AT_ONCE or self.document().characterCount() >= most:
+                    return False
+            return True
+        finally:
+            self._cursor.endEditBlock()
+
+    def line(
+        self,
+        text: str,
+        colour: QColor | None = None,
+        back: QColor | None = None,
+        *,
+        marks: Sequence[tuple[int, int]] = (),
+        mark: QColor | None = None,
+        struck: bool = False,
+        height: int = 0,
+    ) -> QTextBlock:
+        """Add a line and return its block.
+
+        `marks` are parts of it on the ground `mark`; `height` is the least height in pixels.
+        """
+        block, chars = QTextBlockFormat(), QTextCharFormat()
+        if back is not None:
+            block.setBackground(back)
+        if height:
+            block.setLineHeight(height, QTextBlockFormat.LineHeightTypes.MinimumHeight.value)
+        if colour is not None:
+            chars.setForeground(colour)
+        chars.setFontStrikeOut(struck)
+        if self._first:
+            self._cursor.setBlockFormat(block)
+            self._first = False
+        else:
+            self._cursor.insertBlock(block)
+        text = shortened(visible_lines(text[:LONGEST_ROW]) + "…" * (len(text) > LONGEST_ROW), LONGEST_ROW)
+        at = 0
+        for start, length in marks:
+            self._cursor.insertText(text[at:start], chars)
+            marked = QTextCharFormat(chars)
+            if mark is not None:
+                marked.setBackground(mark)
+            self._cursor.insertText(text[start : start + length], marked)
+            at = start + length
+        self._cursor.insertText(text[at:], chars)
+        return self._cursor.block()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._again()
