@@ -822,6 +822,10 @@
         <translation>Vergleichen</translation>
     </message>
     <message>
+        <source>Convert to UTF-8</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Create the file with this text</source>
         <translation>Die Datei mit diesem Text anlegen</translation>
     </message>
@@ -912,6 +916,10 @@
     <message>
         <source>Write anyway…</source>
         <translation>Trotzdem schreiben…</translation>
+    </message>
+    <message>
+        <source>Write the same text as UTF-8, so that it can be edited here; Undo restores the file</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Your text stays; the next save replaces theirs</source>
@@ -1482,6 +1490,10 @@
 </context>
 <context>
     <name>HandControl</name>
+    <message>
+        <source>Converted {name} to UTF-8</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message>
         <source>Deleted {name}</source>
         <translation>{name} gelöscht</translation>

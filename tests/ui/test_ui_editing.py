@@ -608,3 +608,26 @@ def test_a_new_memory_is_shown_and_opened_under_any_filter(driver: Driver) -> No
     driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == new)
     assert driver.tab.model.index_at(new).isValid()
     assert not driver.tab.model.index_at(PATH).isValid()
+
+
+def test_a_utf_16_memory_is_converted_from_its_message_and_undone(windows: Windows, home: Path) -> None:
+    """T5."""
+    file = home / "memory/global/wide.md"
+    before = "\ufeffThe keeper is called Kränze.\n".encode("utf-16-le")
+    file.write_bytes(before)
+    driver = windows.open(home)
+    shown = driver.open("/memories/global/wide.md")
+    assert shown.read_only
+    driver.pane.reason.button("convert").click()
+    driver.until(lambda: file.read_bytes() == "The keeper is called Kränze.\n".encode())
+    driver.until(lambda: driver.pane.file is not None and not driver.pane.file.read_only)
+    assert driver.tab.undo_bar.text == "Converted wide.md to UTF-8"
+    assert "convert" not in driver.pane.reason.keys
+    driver.do("memory.undo")
+    driver.until(lambda: file.read_bytes() == before)
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.read_only)
+    driver.pane.reason.button("convert").click()
+    driver.until(lambda: driver.pane.file is not None and not driver.pane.file.read_only)
+    driver.type("Still here. ")
+    save(driver)
+    assert file.read_text() == "Still here. The keeper is called Kränze.\n"

@@ -307,6 +307,10 @@ class HomeCalls(HomeServices):
         """As `Workbench.delete_all`."""
         raise NotImplementedError
 
+    def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
+        """As `Workbench.convert_to_utf8`."""
+        raise NotImplementedError
+
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
         """As `Workbench.rename`."""
         raise NotImplementedError

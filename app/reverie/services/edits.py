@@ -39,6 +39,7 @@ from reverie.memory.companion_places import companion_place
 from reverie.memory.paths import MemoryPath, memory_path
 from reverie.memory.scope_files import ScopeFiles, sha256_of_bytes, sha256_of_text
 from reverie.memory.store import MemoryStore
+from reverie.memory.store_refusals import changed as changed_meanwhile
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.journal import Journal
@@ -55,6 +56,7 @@ from reverie.services.views import (
     Undo,
     file_text,
 )
+from reverie.text.summaries import utf16_text
 from reverie.values import replace
 
 _SHOWN_AT_MOST = 8 * 1024 * 1024
@@ -94,16 +96,16 @@ class UserEdits:
                 read_only=rule.sentence,
                 newline="\n",
                 bom=False,
+                convertible=False,
             )
-        if rule.kind == "editable" and refusal is not None:
-            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
-        if rule.kind == "editable" and is_write_protected(entry.mode):
-            return replace(
-                text, read_only=str(write_protected(parsed.name, entry.mode, "opened for editing"))
-            )
-        if rule.kind == "editable":
+        if rule.kind == "editable" and refusal is None and not is_write_protected(entry.mode):
             return replace(text, note=rule.sentence)
-        return replace(text, read_only=rule.sentence)
+        text = replace(text, convertible=False)
+        if rule.kind != "editable":
+            return replace(text, read_only=rule.sentence)
+        if refusal is not None:
+            return replace(text, read_only=str(ReadOnlyStore(refusal)), refusal=refusal)
+        return replace(text, read_only=str(write_protected(parsed.name, entry.mode, "opened for editing")))
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Write a whole file; return it as it is then.
@@ -117,6 +119,26 @@ class UserEdits:
         self._record(changed, "Saved by hand", warnings)
         found = self.read(context, path)
         return replace(found, note=" ".join((found.note, *warnings)).strip())
+
+    def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
+        """Rewrite a UTF-16 memory as UTF-8, with the same text and without a byte order mark.
+
+        `expected_sha256` is the hash of the text that the caller saw; raises `Conflict` where it is another,
+        `StoreError` where the file is not UTF-16 or could not be rewritten without loss.
+        """
+        parsed, _root, files = self._resolve(context, path)
+        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1)
+        text = utf16_text(data)
+        if text is None or not self.read(context, path).convertible:
+            raise StoreError(
+                f"{parsed} was not changed:",
+                cause="It is not a UTF-16 text that can be rewritten without loss.",
+                next_step="Convert it with another program.",
+            )
+        if sha256_of_text(text) != expected_sha256:
+            raise changed_meanwhile(parsed, "it changed meanwhile")
+        change = HandChange(str(parsed), text.encode("utf-8"), sha256_of_bytes(data))
+        return self._changes.apply(context, [change], kind="merge", subject="Converted to UTF-8 by hand")
 
     def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
         """Pin or unpin several memories; none if one of them cannot be."""

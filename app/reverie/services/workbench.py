@@ -262,6 +262,10 @@ class Workbench(HomeServices):
         """Delete several, as one: if one cannot go, the others come back."""
         return self._edits.delete_all(context, paths)
 
+    def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
+        """Rewrite a UTF-16 memory as UTF-8; `expected_sha256` is the hash of the text that was seen."""
+        return self._edits.convert_to_utf8(context, path, expected_sha256)
+
     def pin(self, context: ScopeContext, path: str, pinned: bool) -> Undo:
         """Pin one memory, or unpin it."""
         return self._edits.pin(context, [path], pinned)

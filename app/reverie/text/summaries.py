@@ -39,6 +39,17 @@ def readable_text(data: bytes) -> str:
     return data.decode("utf-16" if is_utf16(data) else "utf-8", "replace")
 
 
+def utf16_text(data: bytes) -> str | None:
+    """Return the text of a UTF-16 file; None if any of its bytes would be lost or it holds a NUL."""
+    if not is_utf16(data):
+        return None
+    try:
+        text = data.decode("utf-16")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
 def some(count: int, word: str) -> str:
     """Return a count with its noun: `1 turn`, `2 turns`, `1,000 directories`."""
     if count == 1:

@@ -398,3 +398,63 @@ def test_an_undo_of_a_folder_that_fails_half_way_brings_nothing_back_and_can_be_
     assert memories(parts) == without
     edits.undo(undo)
     assert memories(parts) == before
+
+
+WIDE = "\ufeff# Zanzibar\r\n\r\nThe keeper is called Kränze \U0001f9ed.\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_utf_16_memory_becomes_utf_8_with_the_same_text_and_undo_restores_its_bytes(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, encoding: str
+) -> None:
+    """T5."""
+    file = parts.home.root / "memory/global/wide.md"
+    file.write_bytes(WIDE.encode(encoding))
+    before = memories(parts)
+    shown = edits.read(context, "/memories/global/wide.md")
+    assert shown.convertible
+    undo = edits.convert_to_utf8(context, "/memories/global/wide.md", shown.sha256)
+    assert file.read_bytes() == WIDE.removeprefix("\ufeff").encode()
+    found = edits.read(context, "/memories/global/wide.md")
+    assert (found.content, found.read_only, found.convertible) == (shown.content, "", False)
+    edits.undo(undo)
+    assert memories(parts) == before
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"plain\n",
+        b"\xff\xfea",  # half a unit
+        b"\xff\xfe\x00\xd8",  # half a pair
+        "text".encode("utf-32"),  # UTF-32 begins as UTF-16 does
+        b"caf\xe9\n",
+    ],
+)
+def test_what_is_not_utf_16_or_would_lose_a_byte_is_not_converted(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext, data: bytes
+) -> None:
+    file = parts.home.root / "memory/global/wide.md"
+    file.write_bytes(data)
+    shown = edits.read(context, "/memories/global/wide.md")
+    assert not shown.convertible
+    with pytest.raises(StoreError, match="was not changed"):
+        edits.convert_to_utf8(context, "/memories/global/wide.md", shown.sha256)
+    assert file.read_bytes() == data
+
+
+def test_a_utf_16_memory_that_changed_or_may_not_be_written_is_not_converted(
+    parts: HomeContainer, edits: UserEdits, context: ScopeContext
+) -> None:
+    file = parts.home.root / "memory/global/wide.md"
+    file.write_bytes(WIDE.encode("utf-16-le"))
+    seen = edits.read(context, "/memories/global/wide.md").sha256
+    file.write_bytes((WIDE + "More.\n").encode("utf-16-le"))
+    with pytest.raises(Conflict):
+        edits.convert_to_utf8(context, "/memories/global/wide.md", seen)
+    file.chmod(0o444)
+    shown = edits.read(context, "/memories/global/wide.md")
+    assert not shown.convertible
+    with pytest.raises(StoreError):
+        edits.convert_to_utf8(context, "/memories/global/wide.md", shown.sha256)
+    assert file.read_bytes() == (WIDE + "More.\n").encode("utf-16-le")

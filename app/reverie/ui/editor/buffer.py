@@ -93,6 +93,11 @@ class Buffer(Struct, frozen=True):
         return refusal if refusal is not None and refusal.permissible else None
 
     @property
+    def convertible(self) -> bool:
+        """Whether the file is UTF-16 that can be rewritten as UTF-8 without loss."""
+        return self.base is not None and self.base.convertible
+
+    @property
     def note(self) -> str:
         return self.base.note if self.base is not None else ""
 

@@ -39,11 +39,14 @@ class EditorControl(QObject):
         state_changed(): The shown file, its unsaved state or the possible actions have changed.
         was_read(): The shown file was read.
         undecided(): A save of the shown file needs a decision of the user first.
+        conversion_wanted(str, str): A UTF-16 memory is to be rewritten as UTF-8: its path, and the hash of
+            the text that is shown.
     """
 
     state_changed = Signal()
     was_read = Signal()
     undecided = Signal()
+    conversion_wanted = Signal(str, str)
 
     def __init__(self, pane: EditorPane, buffers: Buffers, icons: Icons, parent: QObject) -> None:
         super().__init__(parent)
@@ -225,6 +228,8 @@ class EditorControl(QObject):
             self._show_compare(file)
         elif key == "permit":
             self._permit(file)
+        elif key == "convert" and file.buffer.base is not None:
+            self.conversion_wanted.emit(file.buffer.address.path, file.buffer.base.sha256)
         elif key == "whole":
             file.show_whole()
             self.pane.text.moveCursor(QTextCursor.MoveOperation.Start)

@@ -252,6 +252,11 @@ class EditorPane(QWidget):
                 tone="warn",
                 buttons=[("permit", self.tr("Write anyway…"), tip)],
             )
+        elif file.buffer.convertible:
+            tip = self.tr(
+                "Write the same text as UTF-8, so that it can be edited here; Undo restores the file"
+            )
+            self.reason.say(file.buffer.read_only, buttons=[("convert", self.tr("Convert to UTF-8"), tip)])
         elif file.buffer.read_only:
             self.reason.say(file.buffer.read_only)
         elif not file.lossless:

@@ -344,6 +344,7 @@ class HandControl(QObject):
         self.edits.redone.connect(self._on_redone)
         self.edits.failed.connect(self._on_failed)
         self._model.rename_asked.connect(self._rename)
+        editor.conversion_wanted.connect(self.convert_to_utf8)
         tree.name_judged.connect(self._on_name_judged)
         tree.hidden_wanted.connect(self._select_soon)
         self._model.move_asked.connect(self._drop)
@@ -491,6 +492,17 @@ class HandControl(QObject):
         (session, update), pinned = place, not files[0].file.usage.pinned
         self.edits.pin(session, update.context, [data.path for data in files], pinned)
         self.state_changed.emit()  # the action's check mark waits for the sidecar, too
+
+    @Slot(str, str)
+    def convert_to_utf8(self, path: str, sha256: str) -> None:
+        """Rewrite a UTF-16 memory, whose text has this hash, as UTF-8."""
+        place = self._place_now()
+        if place is None:
+            return
+        session, update = place
+        job = ask(session.workbench.convert_to_utf8, update.context, path, sha256)
+        said = self.tr("Converted {name} to UTF-8").format(name=_name(path))
+        self.edits.apply(session, "convert to UTF-8", job, partial(self.offer_undo, sentence=said))
 
     def copy_path(self) -> None:
         """The memory paths of what is selected, one a line."""
