@@ -823,7 +823,7 @@
     </message>
     <message>
         <source>Convert to UTF-8</source>
-        <translation type="unfinished"></translation>
+        <translation>In UTF-8 umwandeln</translation>
     </message>
     <message>
         <source>Create the file with this text</source>
@@ -919,7 +919,7 @@
     </message>
     <message>
         <source>Write the same text as UTF-8, so that it can be edited here; Undo restores the file</source>
-        <translation type="unfinished"></translation>
+        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
     </message>
     <message>
         <source>Your text stays; the next save replaces theirs</source>
@@ -1492,7 +1492,7 @@
     <name>HandControl</name>
     <message>
         <source>Converted {name} to UTF-8</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} in UTF-8 umgewandelt</translation>
     </message>
     <message>
         <source>Deleted {name}</source>
