@@ -369,6 +369,8 @@ class UnseenControl(QObject):
         self._now = now
         self._asked: tuple[str, str, bool] = _NOTHING
         self._change: UnseenChange | None = None
+        self._refused: tuple[str, str] | None = None
+        """Path and hash of the memory for which the bar says why Undo was refused; it stays until either changes."""
         self._left: set[int] = set()
         self._looks = 0
         self._looking = repeating(self, LOOK_MS, self._look)
@@ -444,7 +446,8 @@ class UnseenControl(QObject):
                 self._editor.close()  # nothing is unsaved, and the bar tells who deleted it and restores it
             if self._pane.file is None:
                 self._change = change
-                self._say_gone(change)
+                if not self._is_refusal_shown:
+                    self._say_gone(change)
             return
         file = self._pane.file
         base = file.buffer.base if file is not None else None
@@ -454,7 +457,8 @@ class UnseenControl(QObject):
         if change.kind != "new":
             file.mark_unseen(change.lines, change.actor)
             self._editor.state_changed.emit()
-        self._say(change)
+        if not self._is_refusal_shown:
+            self._say(change)
         if self._asked[2]:
             self._left, self._looks = set(change.lines), 0
             self._looking.start()
@@ -464,10 +468,17 @@ class UnseenControl(QObject):
     @Slot()
     def update_ages(self) -> None:
         """Some time has passed."""
+        if self._is_refusal_shown:
+            return
         if self._change is not None and not self._pane.unseen.isHidden():
             self._say(self._change)
         elif self._change is not None and not self._pane.gone.isHidden():
             self._say_gone(self._change)
+
+    @property
+    def _is_refusal_shown(self) -> bool:
+        """Whether the bar says why Undo was refused, of the memory as it still is."""
+        return self._refused == self._asked[:2]
 
     def _say(self, change: UnseenChange) -> None:
         by = by_whom([change.actor])
@@ -498,7 +509,7 @@ class UnseenControl(QObject):
 
     def _forget(self) -> None:
         self._looking.stop()
-        self._change = None
+        self._change = self._refused = None
         self._pane.unseen.clear()
         self._pane.gone.clear()
 
@@ -576,7 +587,9 @@ class UnseenControl(QObject):
             bar = self._pane.unseen if file is not None else self._pane.gone
             if file is not None and file.buffer.address.path != change.path:
                 self._pane.show_error(error)
-            elif error.reason == CHANGED_SINCE:
+                return
+            self._refused = self._asked[:2]
+            if error.reason == CHANGED_SINCE:
                 self._change = change
                 tip = self.tr("What was changed, by whom and when")
                 bar.say(error.title, tone="warn", buttons=[("history", self.tr("&Open in Changes"), tip)])
