@@ -413,9 +413,9 @@ def _services(codex: Path, directory: Path) -> Iterator[Outcome]:
         models = Models(parts, env={})
         if "mock" not in [service.name for service in models.services()]:
             problems.append("the service of config.toml is not offered")
-        chosen = models.choose(None, "auto").engine
-        if chosen != "mock:mock-extract":
-            problems.append(f"the model of config.toml is not chosen, but {chosen}")
+        chosen = (models.choose(None, "auto").engine, models.choose_extraction("auto").engine)
+        if chosen != ("mock:mock-consolidate", "mock:mock-extract"):
+            problems.append(f"the models of config.toml are not chosen, but {chosen}")
         turn = asyncio.run(_asked(models.provider("mock:mock-model"), UserMessage("Größe?")))
         if turn.message.text != "Understood: Größe?" or turn.usage is None or turn.finish != "stop":
             problems.append(f"the answer is {turn}")
@@ -428,7 +428,7 @@ def _services(codex: Path, directory: Path) -> Iterator[Outcome]:
         turn = asyncio.run(_asked(models.provider("mock:mock-model"), first, turn.message, *results))
         if turn.message.text != "Seen.":
             problems.append(f"after the result the answer is {turn.message.text!r}")
-    yield Outcome("the model services of Codex answer Reverie", 5, tuple(problems))
+    yield Outcome("the model services of Codex answer Reverie", 6, tuple(problems))
 
 
 async def _asked(provider: Provider, *messages: AgentMessage) -> ModelTurn:

@@ -402,6 +402,17 @@ class CodexProgram:
             "no_proxy": "127.0.0.1",
         }
 
+    @contextmanager
+    def generating_nothing(self) -> Iterator[None]:
+        """Switch off in `config.toml`, for the block, that Codex extracts threads itself."""
+        config = self.home / "config.toml"
+        before = config.read_text()
+        config.write_text(before.replace("[memories]\n", "[memories]\ngenerate_memories = false\n", 1))
+        try:
+            yield
+        finally:
+            config.write_text(before)
+
     def server(self, *settings: str) -> AppServer:
         return AppServer(self.codex, self.environment, self._arguments(settings))
 

@@ -439,7 +439,10 @@ def refused_everywhere(at: World) -> Outcome:
 
 
 def undo_removes_directories(at: World) -> Outcome:
-    """A run whose notes needed new directories leaves none behind when it is taken back."""
+    """A run whose notes needed new directories leaves none behind when it is taken back.
+
+    It runs once Codex extracts nothing itself; until then Reverie leaves the thread to it.
+    """
     problems: list[str] = []
     shutil.rmtree(at.store / "extensions" / "ad_hoc" / "notes", ignore_errors=True)
     with at.program.server() as server:
@@ -449,6 +452,10 @@ def undo_removes_directories(at: World) -> Outcome:
     at.program.age(1)
     before = {path for path in at.store.rglob("*") if ".git" not in path.parts}
     code, out, err = at.cli("--json", "extract", "--engine", "rules")
+    if code or json.loads(out)["rollouts"] or '"by-agent"' not in out:
+        problems.append(f"a thread that Codex extracts itself is not left to it: {err}{out}")
+    with at.program.generating_nothing():
+        code, out, err = at.cli("--json", "extract", "--engine", "rules")
     if code:
         return Outcome(f"undo removes the directories of a run ({at.version})", 1, (f"extract: {err}{out}",))
     # Newest first, by the time in the id: a directory goes with the run that made it, once it is empty.
