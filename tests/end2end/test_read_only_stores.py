@@ -187,12 +187,12 @@ def recover(world: World, _prepared: Any) -> None:
 
 def companion(world: World, _prepared: Any) -> None:
     found = next(each for each in world.parts.home.companions(world.context) if each.exists)
-    text = world.bench.read_companion(found)
-    world.bench.save_companion(found, "Other.\n", text.sha256)
+    text = world.bench.companions.read(found)
+    world.bench.companions.save(found, "Other.\n", text.sha256)
 
 
 def deleted(world: World) -> Any:
-    return world.bench.delete(world.context, world.note)
+    return world.bench.edits.delete(world.context, world.note)
 
 
 def restore_from_trash(world: World, _prepared: Any) -> None:
@@ -213,7 +213,7 @@ def restore_point(world: World, _prepared: Any) -> None:
 
 
 def rename(world: World, _prepared: Any) -> None:
-    world.bench.rename(world.context, world.note, world.note.replace(".md", "-new.md"))
+    world.bench.edits.rename(world.context, world.note, world.note.replace(".md", "-new.md"))
 
 
 def change_several(world: World, _prepared: Any) -> None:
@@ -228,8 +228,8 @@ EVERYWHERE = {
     "save a new memory": Operation(
         lambda world, _: world.bench.save(world.context, f"/memories/{world.scope}/new.md", "New.\n", None)
     ),
-    "delete": Operation(lambda world, _: world.bench.delete(world.context, world.note)),
-    "delete several": Operation(lambda world, _: world.bench.delete_all(world.context, [world.note])),
+    "delete": Operation(lambda world, _: world.bench.edits.delete(world.context, world.note)),
+    "delete several": Operation(lambda world, _: world.bench.edits.delete_all(world.context, [world.note])),
     "rename": Operation(rename),
     "several as one": Operation(change_several),
     "undo of a deletion": Operation(lambda world, undo: world.bench.undo(undo), deleted),
@@ -259,7 +259,7 @@ def consolidate(world: World, _prepared: Any) -> str:
 
 
 def mux_pin(world: World, _prepared: Any) -> None:
-    world.bench.pin(world.context, "/memories/project/todo.txt", True)
+    world.bench.edits.pin(world.context, ["/memories/project/todo.txt"], True)
 
 
 def mux_overwritten(world: World) -> None:
@@ -310,7 +310,8 @@ def dump(world: World, _prepared: Any) -> None:
 
 
 def _applied(world: World, run: str) -> str:
-    view = world.bench.apply_review(run, ReviewSelection(), progress=lambda _: None, cancel=threading.Event())
+    done = world.bench.reviews.apply
+    view = done(run, ReviewSelection(), progress=lambda _: None, cancel=threading.Event())
     return "" if view.outcome in ("completed", "unchanged") else view.reason
 
 

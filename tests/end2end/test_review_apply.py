@@ -57,10 +57,10 @@ class Stage:
 
     def preview(self) -> ReviewView:
         shown = self.command("consolidate", "--workspace", BACKFILL, "--dry-run")
-        return self.bench().review(str(shown["runId"]))
+        return self.bench().reviews.review(str(shown["runId"]))
 
     def apply(self, review: ReviewView, selection: ReviewSelection) -> RunResult:
-        return self.bench().apply_review(
+        return self.bench().reviews.apply(
             review.run.id, selection, progress=lambda _progress: None, cancel=threading.Event()
         )
 

@@ -487,7 +487,7 @@ def test_a_write_is_shown_for_review_and_undone_in_the_window(
     write_settings(profile, f'[system1]\nenabled = true\nmodel = "rules"\ntarget = "{target}"\n')
     outcome = take_turns(home, profile, chat, 2, "Always run the linter before committing.")[-1]
     desk = Workbench(open_parts(home, Profile.under(profile), system_clock))
-    review = desk.review(outcome.run_id)
+    review = desk.reviews.review(outcome.run_id)
     (file,) = [file for group in review.groups for file in group.files]
     assert file.path == (MEMORY if target == "project-file" else "/memories/project/system-1.md")
     assert "- Always run the linter before committing." in (file.after or "")

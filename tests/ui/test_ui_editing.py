@@ -564,7 +564,7 @@ def test_the_undo_in_the_bar_takes_back_what_the_bar_tells_of_and_nothing_else(d
     driver.until(lambda: driver.file(PATH).file.usage.pinned)
     undo = driver.tab.undo_bar.button("undo")
     context = driver.tab.update_.context
-    work = driver.session.workbench.pin_all
+    work = driver.session.workbench.edits.pin
     driver.tab.edits.apply(
         driver.session, "pin", ask(work, context, (glossary,), not was_pinned), lambda _: None
     )

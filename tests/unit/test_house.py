@@ -19,10 +19,10 @@ from helpers.house_measure import (
 )
 
 MOST = {
-    "code lines": 96_960,
+    "code lines": 96_953,
     "banners": 148,
     "value classes per 1,000 lines": 7.15,
-    "forwarders": 119,
+    "forwarders": 111,
     "late imports": 196,
 }
 """Measures of the source tree that may only fall: lower them with the numbers."""

@@ -277,6 +277,7 @@ def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
         list[tuple[int, str]](),
         "",
     )
+    yield from _description(lines[:at], _title_muted_by(lines[title - 1].lstrip("# ")) if title else "")
     while at < len(lines):
         line = lines[at]
         fence = re.match(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([\w+-]*)", line)
@@ -319,6 +320,23 @@ def _after_front_matter(lines: list[str]) -> int:
     if lines[:1] == ["---"]:
         return next((i + 1 for i in range(1, min(len(lines), 200)) if lines[i].strip() in ("---", "...")), 0)
     return 0
+
+
+def _description(front: list[str], muted: str) -> Iterator[tuple[_LineContext, list[Claim]]]:
+    """Yield the lines of front matter that hold its description, with their claims.
+
+    A description repeats what the note states, and an agent reads it first; the other keys state nothing.
+    """
+    first = next((at for at, line in enumerate(front) if line.startswith("description:")), -1)
+    if first < 0:
+        return
+    behind = next((at for at in range(first + 1, len(front)) if front[at][:1] not in (" ", "\t")), len(front))
+    lines = front[first:behind]
+    around, position = "\n".join(lines), 0
+    for number, line in enumerate(lines, first + 1):
+        if len(line) <= MOST_CHARS:
+            yield _LineContext(number, line, muted), _prose(number, line, (around, position))
+        position += len(line) + 1
 
 
 def _title_of(lines: list[str]) -> int:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from reverie.agents.base import Companion, DiscoveredHomes, LoadState
 from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.watch import Changes, WatchState
-from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.listing import (
     FileChanges,
     MemoryFile,
@@ -44,7 +43,6 @@ from reverie.services.views import (
     LintResult,
     MemoryView,
     Relevance,
-    ReviewView,
     RunSummary,
     SearchAnswer,
     SearchPlace,
@@ -271,20 +269,12 @@ class HomeCalls(HomeServices):
         """As `Workbench.read`."""
         raise NotImplementedError
 
-    def read_companion(self, companion: Companion) -> FileText:
-        """As `Workbench.read_companion`."""
-        raise NotImplementedError
-
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """As `Workbench.author_of`."""
         raise NotImplementedError
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """As `Workbench.save`."""
-        raise NotImplementedError
-
-    def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """As `Workbench.save_companion`."""
         raise NotImplementedError
 
     def templates(self) -> tuple[Template, ...]:
@@ -297,26 +287,6 @@ class HomeCalls(HomeServices):
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """As `Workbench.add_note`."""
-        raise NotImplementedError
-
-    def delete(self, context: ScopeContext, path: str) -> Undo:
-        """As `Workbench.delete`."""
-        raise NotImplementedError
-
-    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
-        """As `Workbench.delete_all`."""
-        raise NotImplementedError
-
-    def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
-        """As `Workbench.convert_to_utf8`."""
-        raise NotImplementedError
-
-    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
-        """As `Workbench.rename`."""
-        raise NotImplementedError
-
-    def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
-        """As `Workbench.pin_all`."""
         raise NotImplementedError
 
     def undo(self, undo: Undo) -> str:
@@ -337,21 +307,6 @@ class HomeCalls(HomeServices):
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
         """As `Workbench.runs`."""
-        raise NotImplementedError
-
-    def review(self, run_id: str) -> ReviewView:
-        """As `Workbench.review`."""
-        raise NotImplementedError
-
-    def apply_review(
-        self,
-        run_id: str,
-        selection: ReviewSelection,
-        *,
-        progress: Callable[[Progress], None],
-        cancel: threading.Event,
-    ) -> RunResult:
-        """As `Workbench.apply_review`."""
         raise NotImplementedError
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
@@ -417,7 +372,6 @@ RUNS = frozenset(
     {
         "run_host",
         "start_dream",
-        "apply_review",
         "reviews.apply",
         "revert",
         "extracting.run",

@@ -5,6 +5,7 @@ Pure; any thread.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from reverie.agents.scopes import COMPANIONS
@@ -31,8 +32,6 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
     """
     if path.is_relative_to(home_root):
         return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
-    import hashlib  # late: it loads a library that the names are painted without
-
     directory = str(path.parent).encode("utf-8", "surrogateescape")
     return CompanionPlace(f"{_OUTSIDE}{hashlib.sha256(directory).hexdigest()[:16]}", path.parent, path.name)
 

@@ -25,7 +25,6 @@ import re
 import stat
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -42,6 +41,7 @@ from reverie.agents.scopes import (
 )
 from reverie.errors import Unavailable, user_error_from_os
 from reverie.files.directory import RACY_NS, SUPPORTS_DIR_FD, refuse_link_upwards
+from reverie.memory.front_matter import description
 from reverie.memory.paths import memory_path, rel_problem, utf16_key
 from reverie.memory.usage_rules import UNUSED, MemoryUsage
 from reverie.text.summaries import JS_SPACE, first_heading
@@ -349,13 +349,6 @@ class ScopeScanner:
         self._left_out = re.compile(root.without).fullmatch if root.without else None
         self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
-    @cached_property
-    def _describe(self) -> Callable[[bytes, Caps], tuple[str, DescriptionState]]:
-        """The description reader, imported late: names, which are shown first, need no front matter."""
-        from reverie.memory.front_matter import description
-
-        return description
-
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
         """Read the directory `rel` and all below it, except for directories in `keep`, which are only noted.
 
@@ -432,7 +425,7 @@ class ScopeScanner:
             reason = f"{UNREADABLE}: {error.strerror or error}"
         size = status.st_size
         reason = reason or unseen_reason(rel, size, self._caps)
-        text, state = self._describe(prefix, self._caps)
+        text, state = description(prefix, self._caps)
         if not text and self._headed is not None and self._headed(rel):
             text = first_heading(prefix)[: self._caps.description_chars]
         mtime, inode, rules = status.st_mtime_ns, status.st_ino, self._rules_of(rel)

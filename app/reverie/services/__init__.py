@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
     from reverie.services.drafts import DraftService
     from reverie.services.duplicates import DuplicateService
+    from reverie.services.edits import CompanionFiles, UserEdits
     from reverie.services.failures import FailureService, RecordEdits
     from reverie.services.findings import FindingService
     from reverie.services.memory_index import IndexService
@@ -178,6 +179,20 @@ class HomeServices:
         from reverie.services import models as module
 
         return module.Models
+
+    @service
+    def edits() -> type[UserEdits]:
+        """Load the service that deletes, renames, pins and converts memories by hand."""
+        from reverie.services import edits as module
+
+        return module.UserEdits
+
+    @service
+    def companions() -> type[CompanionFiles]:
+        """Load the service that reads and saves the files which the agent loads beside its memories."""
+        from reverie.services import edits as module
+
+        return module.CompanionFiles
 
     @service
     def moves() -> type[Moves]:

@@ -169,28 +169,6 @@ class ClaimService:
                 self._keep_times(context, notes, report.stale)
         return report
 
-    def check_text(self, context: ScopeContext, path: str, text: str) -> ClaimReport:
-        """Check the claims of an unsaved text of a memory. A line that was not saved yet is never stale."""
-        if context.project_path is None:
-            return ClaimReport()
-        project = self._project(Path(context.project_path))
-        with project.lock:
-            saved = next((note for note in self._notes(context)[0] if note.path == path), None)
-            if saved is None:
-                return ClaimReport()
-            known = {line.strip() for line in saved.text.splitlines()}
-            problem = project.look()
-            if project.is_silent:
-                return ClaimReport(problem=problem)
-            report = project.check([replace(saved, text=text)])
-        lines = text.splitlines()
-        claims = (
-            claim
-            for claim in report.claims
-            if not claim.state.is_stale or lines[claim.line - 1].strip() in known
-        )
-        return ClaimReport(tuple(claims), 1, report.commit, report.problem, report.limits)
-
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
         """Replace these stale tokens in their memories, as one change.
 

@@ -96,11 +96,10 @@ class UserEdits:
                 read_only=rule.sentence,
                 newline="\n",
                 bom=False,
-                convertible=False,
             )
         if rule.kind == "editable" and refusal is None and not is_write_protected(entry.mode):
-            return replace(text, note=rule.sentence)
-        text = replace(text, convertible=False)
+            convertible = entry.size <= home.caps.file_bytes and utf16_text(data) is not None
+            return replace(text, note=rule.sentence, convertible=convertible)
         if rule.kind != "editable":
             return replace(text, read_only=rule.sentence)
         if refusal is not None:

@@ -30,7 +30,7 @@ from reverie.runs.card import CardCounts, ReportCard
 from reverie.runs.journal import Journal
 from reverie.runs.parts import Parts
 from reverie.runs.record import Outcome, RunResult
-from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some, utf16_text
+from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
 from reverie.values import Struct, field
 
 
@@ -237,7 +237,7 @@ class FileText(Struct, frozen=True):
     refusal: Refusal | None = None
     """Why its whole store is read-only; `read_only` says it in words."""
     convertible: bool = False
-    """Whether it is UTF-16 that `Workbench.convert_to_utf8` can rewrite without loss."""
+    """Whether it is UTF-16 that `UserEdits.convert_to_utf8` can rewrite without loss."""
 
 
 class ChangedFile(Struct, frozen=True):
@@ -510,7 +510,6 @@ def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> File
         mtime_ns=mtime_ns,
         newline="\r\n" if _mostly_crlf(content) else "\n",
         bom=content.startswith(_BOM),
-        convertible=utf16_text(data) is not None and (cap is None or len(data) <= cap),
     )
 
 

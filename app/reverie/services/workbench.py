@@ -27,7 +27,6 @@ from reverie.agents.scopes import (
 from reverie.errors import StoreError, Unavailable
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
-from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.front_matter import FrontError, set_description
 from reverie.memory.listing import ScopeListing, names_only, scan_scope
 from reverie.memory.paths import memory_path
@@ -38,7 +37,7 @@ from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
 from reverie.services.container import HomeContainer
-from reverie.services.edits import CompanionFiles, UserEdits, add_note, current_text
+from reverie.services.edits import add_note, current_text
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
 from reverie.services.templates import all_templates, filled
@@ -52,7 +51,6 @@ from reverie.services.views import (
     LostSave,
     MemoryView,
     Relevance,
-    ReviewView,
     RunSummary,
     StatusView,
     Template,
@@ -92,20 +90,12 @@ class Workbench(HomeServices):
         return LintService(self.parts.home_id, self.parts.home.caps, self.parts.catalogue)
 
     @cached_property
-    def _edits(self) -> UserEdits:
-        return UserEdits(self.parts)
-
-    @cached_property
     def _current_text(self) -> Callable[[ScopeContext, str, Companion | None], FileText]:
         return current_text(self.parts)
 
     @cached_property
     def _changes(self) -> ChangeSet:
         return ChangeSet(self.parts)
-
-    @cached_property
-    def _companions(self) -> CompanionFiles:
-        return CompanionFiles(self.parts)
 
     @cached_property
     def _seen(self) -> SeenLog:
@@ -186,11 +176,7 @@ class Workbench(HomeServices):
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """Read one memory for the editor."""
-        return self._edits.read(context, path)
-
-    def read_companion(self, companion: Companion) -> FileText:
-        """Read a companion for an editor."""
-        return self._companions.read(companion)
+        return self.edits.read(context, path)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """Return the actor that gave a memory (or a companion) this content; empty if nobody is known."""
@@ -204,7 +190,7 @@ class Workbench(HomeServices):
 
         Raises `Conflict` when the file is not what the editor loaded.
         """
-        return self._edits.save(context, path, content, expected_sha256)
+        return self.edits.save(context, path, content, expected_sha256)
 
     def templates(self) -> tuple[Template, ...]:
         """Return the templates for new memories."""
@@ -246,34 +232,6 @@ class Workbench(HomeServices):
         """Write a note to the agent; return its memory path."""
         return add_note(self.parts, context, text)
 
-    def save_companion(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """Write a companion by compare-and-swap, as `services.edits.CompanionFiles.save` does."""
-        return self._companions.save(companion, content, expected_sha256)
-
-    def delete(self, context: ScopeContext, path: str) -> Undo:
-        """Delete a memory or folder; `undo` takes it back."""
-        return self._edits.delete(context, path)
-
-    def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
-        """Move a memory or folder, pins and usage with it; `undo` takes it back."""
-        return self._edits.rename(context, path, new_path)
-
-    def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
-        """Delete several, as one: if one cannot go, the others come back."""
-        return self._edits.delete_all(context, paths)
-
-    def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
-        """Rewrite a UTF-16 memory as UTF-8; `expected_sha256` is the hash of the text that was seen."""
-        return self._edits.convert_to_utf8(context, path, expected_sha256)
-
-    def pin(self, context: ScopeContext, path: str, pinned: bool) -> Undo:
-        """Pin one memory, or unpin it."""
-        return self._edits.pin(context, [path], pinned)
-
-    def pin_all(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
-        """Pin several, or unpin them, as one."""
-        return self._edits.pin(context, paths, pinned)
-
     def apply_changes(
         self,
         context: ScopeContext,
@@ -291,13 +249,13 @@ class Workbench(HomeServices):
         changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
         context = plan.target.context
         if plan.target.beside:
-            return self._companions.restore(context, changes)
+            return self.companions.restore(context, changes)
         subject = f"Restored by hand: {plan.path}"
         return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
         """Take a hand edit back; return a sentence on it. Raises `Conflict` if the place is taken."""
-        return self._edits.undo(undo)
+        return self.edits.undo(undo)
 
     def start_history(self) -> None:
         """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
@@ -385,21 +343,6 @@ class Workbench(HomeServices):
         from reverie.services.run_views import run_summary
 
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
-
-    def review(self, run_id: str) -> ReviewView:
-        """Build the review of any run, group by group, also of one that cannot be applied (any more)."""
-        return self.reviews.review(run_id)
-
-    def apply_review(
-        self,
-        run_id: str,
-        selection: ReviewSelection,
-        *,
-        progress: Callable[[Progress], None],
-        cancel: threading.Event,
-    ) -> RunResult:
-        """Apply what was chosen of a preview or a held run; blocks until that has its outcome."""
-        return self.reviews.apply(run_id, selection, progress=progress, cancel=cancel)
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
         """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""

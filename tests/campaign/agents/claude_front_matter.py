@@ -203,7 +203,7 @@ def _described(desk: Workbench, context: ScopeContext, notes: Mapping[str, bytes
 
 def _renamed(desk: Workbench, context: ScopeContext, notes: Mapping[str, bytes]) -> dict[str, str]:
     done = [
-        desk.rename(context, f"{_BASE}/{name}.md", f"{_BASE}/other-{name}.md")
+        desk.edits.rename(context, f"{_BASE}/{name}.md", f"{_BASE}/other-{name}.md")
         for name in list(notes)[:_EDITED]
     ]
     for undo in reversed(done):

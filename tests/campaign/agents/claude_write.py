@@ -164,7 +164,7 @@ def _rename_undone(bench: _Bench) -> str:
 def _delete_undone(bench: _Bench) -> str:
     desk = bench.desk()
     desk.start_history()
-    desk.undo(desk.delete_all(bench.context, [f"{_BASE}/MEMORY.md"]))
+    desk.undo(desk.edits.delete_all(bench.context, [f"{_BASE}/MEMORY.md"]))
     return "[Oil](oil.md)"
 
 

@@ -97,7 +97,8 @@ def _blocks(program: Path, body: str, directory: Path, rule: str) -> Outcome:
         found = retrieve(memory, now_ms=int(time.time() * 1000), goal=goal, phase=phase)
         injected = _injected(program, body, project, goal, phase)
         if not goal and not phase and found.agent_block != injected:
-            # loki-mode always has a goal. Without one, Reverie's block is that of a run that finds every episode.
+            # loki-mode always has a goal. Without one, Reverie shows the block of a run that finds every
+            # episode.
             injected = _injected(program, body, project, "login tests", "ACT VERIFY")
         others += found.block != found.agent_block
         if found.agent_block != injected:

@@ -224,3 +224,17 @@ def test_manifests_define_scripts_and_versions(
     assert set(manifest.scripts) == scripts
     assert {key for key, found in manifest.versions.items() if any(found)} <= versions
     assert versions - {"python"} <= set(manifest.versions)
+
+
+def test_a_description_states_what_the_note_states_and_other_keys_nothing() -> None:
+    """D6."""
+    note = (
+        "---\nname: src/a.py\ndescription: The state lives in `src/b.py`,\n  loaded by `src/c.py`.\n"
+        "paths: src/*.ts\n---\n"
+    )
+    found = [(claim.token, claim.line, claim.muted) for claim in find_claims(note + "\n# The state\n")]
+    assert found == [("src/b.py", 3, ""), ("src/c.py", 4, "")]
+    muted = find_claims("---\ndescription: Remove `src/b.py` and never use `src/c.py`\n---\n")
+    assert [claim.muted for claim in muted] == ["negated", "negated"]
+    dated = find_claims(note + "\n# 2025-03-01: moved the state\n")
+    assert {claim.muted for claim in dated} == {find_claims("# 2025-03-01: moved\n\n`src/b.py`\n")[0].muted}

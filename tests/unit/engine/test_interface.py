@@ -26,6 +26,7 @@ from reverie.values import fields_of
 
 # These take or give what only one process has: callables, watchers, readers, models.
 NOT_OFFERED = {
+    "edits.as_one",
     "index_care.follow_rename",
     "models.asking",
     "models.engine",

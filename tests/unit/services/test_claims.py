@@ -214,13 +214,6 @@ def test_what_nothing_replaces_is_not_fixed(desk: Desk) -> None:
         desk.bench.claims.fix(desk.context, desk.bench.claims.check(desk.context).stale)
 
 
-def test_unsaved_text_is_stale_only_where_the_line_was_saved(desk: Desk) -> None:
-    desk.project.commit({"src/a.py": None, "src/d.py": "d"})
-    text = "Now `src/a.py` as well.\nStart at `src/a.py`.\n`src/d.py`\n"
-    report = desk.bench.claims.check_text(desk.context, MEMORY, text)
-    assert [(claim.line, claim.state.value) for claim in report.claims] == [(2, "gone"), (3, "holds")]
-
-
 def test_a_line_keeps_its_time_over_a_restart_and_an_edit_of_another(desk: Desk, tmp_path: Path) -> None:
     desk.project.move("src/a.py", "src/b.py", "Rename")
     assert desk.check()["src/a.py"].state == "moved"
@@ -297,6 +290,6 @@ def test_without_a_repository_no_memory_is_read_to_say_that_nothing_is_stale(
 
 
 def test_the_engine_offers_it_and_its_values_cross() -> None:
-    assert {"claims.check", "claims.check_text", "claims.fix"} <= names_of(Workbench)
+    assert {"claims.check", "claims.fix"} <= names_of(Workbench)
     report = ClaimReport((), 1, "abc", "", ("limit",))
     assert decode(encode(report), ClaimReport) == report

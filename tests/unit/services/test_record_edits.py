@@ -237,12 +237,12 @@ def desk(maker: LokiMaker, tmp_path: Path) -> Workbench:
 def test_an_episode_goes_and_comes_back_by_undo_and_from_the_trash(maker: LokiMaker, desk: Workbench) -> None:
     context, path = desk.parts.home.context(), f"/memories/project/{EPISODE}"
     before = (maker.memory / EPISODE).read_bytes()
-    undo = desk.delete(context, path)
+    undo = desk.edits.delete(context, path)
     assert not (maker.memory / EPISODE).exists()
     assert retrieve(maker.memory, now_ms=1_787_140_800_000).lessons == ()
     desk.undo(undo)
     assert (maker.memory / EPISODE).read_bytes() == before
-    desk.delete(context, path)
+    desk.edits.delete(context, path)
     (entry,) = [each for each in desk.trash.page().entries if not each.taken]
     undo = desk.trash.restore([entry])
     assert (maker.memory / EPISODE).read_bytes() == before
@@ -266,7 +266,7 @@ def test_nothing_else_of_the_agent_is_deleted(rel: str, maker: LokiMaker, desk: 
     if rel.endswith(".json"):
         maker.json(f"memory/{rel}", {"a": 1})
     with pytest.raises(StoreError):
-        desk.delete(desk.parts.home.context(), f"/memories/project/{rel}")
+        desk.edits.delete(desk.parts.home.context(), f"/memories/project/{rel}")
     assert (maker.memory / rel).exists()
     assert (maker.memory / EPISODE).exists()
 
@@ -279,14 +279,14 @@ def test_an_episode_is_only_deleted_and_only_while_its_agent_does_not_hold_it(
     with pytest.raises(StoreError):
         desk.save(context, path, "mine", text.sha256)
     with pytest.raises(StoreError):
-        desk.rename(context, path, path.replace("-1.json", "-2.json"))
+        desk.edits.rename(context, path, path.replace("-1.json", "-2.json"))
 
     def soon(target: Path) -> Any:
         return lock_beside(target, timeout_s=0.02)
 
     monkeypatch.setattr("reverie.memory.recording.lock_beside", soon)
     with lock_beside(maker.memory / EPISODE), pytest.raises(UserError, match="locked by its agent"):
-        desk.delete(context, path)
+        desk.edits.delete(context, path)
     assert (maker.memory / EPISODE).exists()
 
 

@@ -36,7 +36,7 @@ def dream(bench: Workbench, *, dry_run: bool = True) -> str:
 
 
 def apply(bench: Workbench, run_id: str, selection: ReviewSelection = ALL) -> str:
-    view = bench.apply_review(run_id, selection, progress=lambda _progress: None, cancel=threading.Event())
+    view = bench.reviews.apply(run_id, selection, progress=lambda _progress: None, cancel=threading.Event())
     return view.outcome
 
 
@@ -53,13 +53,13 @@ def merge_in(review: ReviewView) -> tuple[ReviewFile, ReviewFile]:
 def test_looking_at_a_preview_changes_nothing_in_the_home(bench: Workbench) -> None:
     run_id = dream(bench)
     before = snapshot(bench.parts.home.root)
-    bench.review(run_id)
+    bench.reviews.review(run_id)
     assert snapshot(bench.parts.home.root) == before
 
 
 def test_a_preview_shows_each_changed_file_once_with_its_hunks(bench: Workbench) -> None:
     run_id = dream(bench)
-    review = bench.review(run_id)
+    review = bench.reviews.review(run_id)
     assert (review.can_apply, review.why_not, review.run.id) == (True, "", run_id)
     paths = [path for group in review.groups for file in group.files for path in (file.old_path, file.path)]
     assert sorted(path for path in paths if path) == sorted(
@@ -75,7 +75,7 @@ def test_a_preview_shows_each_changed_file_once_with_its_hunks(bench: Workbench)
 
 
 def test_lines_of_context_stand_around_a_hunk_and_never_twice(bench: Workbench) -> None:
-    review = bench.review(dream(bench))
+    review = bench.reviews.review(dream(bench))
     for group in review.groups:
         for file in group.files:
             before = (file.before or "").splitlines()
@@ -86,7 +86,7 @@ def test_lines_of_context_stand_around_a_hunk_and_never_twice(bench: Workbench) 
 
 
 def test_a_merge_is_one_group_and_rejecting_its_receiver_is_told_at_once(bench: Workbench) -> None:
-    review = bench.review(dream(bench))
+    review = bench.reviews.review(dream(bench))
     receiver, goer = merge_in(review)
     selection = ALL
     for hunk in receiver.hunks:
@@ -98,7 +98,7 @@ def test_a_merge_is_one_group_and_rejecting_its_receiver_is_told_at_once(bench: 
 
 def test_a_selection_goes_through_to_the_files(bench: Workbench) -> None:
     run_id = dream(bench)
-    review = bench.review(run_id)
+    review = bench.reviews.review(run_id)
     rejected = review.groups[0]
     assert apply(bench, run_id, ALL.with_group(rejected.index, accepted=False)) == "completed"
     newest = bench.runs()[0]
@@ -111,7 +111,7 @@ def test_an_applied_preview_and_a_run_of_its_own_are_for_reading_only(bench: Wor
     assert apply(bench, previewed) == "completed"
     applied = bench.runs()[0].id
     for run_id, word in ((previewed, applied), (applied, "undone")):
-        review = bench.review(run_id)
+        review = bench.reviews.review(run_id)
         assert not review.can_apply
         assert word in review.why_not
         assert review.groups
@@ -124,15 +124,15 @@ def test_refused_requests_are_told_beside_the_groups(bench: Workbench) -> None:
     path = "/memories/global/x.md"
     refused = {"command": "delete", "path": path, "applied": False, "note": "It is pinned."}
     bench.parts.runs.save(replace(record, ops=(*record.ops, refused)))
-    assert bench.review(run_id).refused == (f"delete {path}: It is pinned.",)
+    assert bench.reviews.review(run_id).refused == (f"delete {path}: It is pinned.",)
 
 
 def test_a_run_that_does_not_exist_is_told(bench: Workbench) -> None:
     with pytest.raises(StoreError):
-        bench.review("1-x")
+        bench.reviews.review("1-x")
 
 
 def test_a_workspace_that_is_gone_by_now_still_shows_its_old_runs(bench: Workbench) -> None:
     run_id = dream(bench, dry_run=False)
     (bench.parts.home.root / "config.json").write_text("{}")
-    assert bench.review(run_id).groups
+    assert bench.reviews.review(run_id).groups

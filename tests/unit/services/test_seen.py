@@ -135,7 +135,7 @@ def test_what_came_and_went_unseen_is_not_listed(bench: Workbench) -> None:
 
 def test_what_a_person_deleted_is_not_unseen(bench: Workbench) -> None:
     context = workspace(bench.parts, ACME)
-    bench.delete(context, TESTING)
+    bench.edits.delete(context, TESTING)
     assert unseen(bench) == {}
 
 
@@ -317,7 +317,7 @@ def test_a_new_memory_that_a_person_went_on_with_is_not_deleted_by_undo(bench: W
 
 
 def test_what_a_person_deleted_and_somebody_made_again_is_new(bench: Workbench) -> None:
-    bench.delete(workspace(bench.parts, ACME), TESTING)
+    bench.edits.delete(workspace(bench.parts, ACME), TESTING)
     outside(bench)
     change = told(bench)
     assert (change.kind, change.before) == ("new", None)

@@ -53,7 +53,7 @@ def entries(parts: HomeContainer) -> list[str]:
 
 def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeContainer) -> None:
     agent = Agent(parts)
-    Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
+    Workbench(parts).edits.pin(workspace(parts, ACME), [STYLE], True)
     for _ in range(5):
         agent.use()
         keep_usage(parts)
@@ -73,7 +73,7 @@ def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeConta
 def test_the_window_notes_it_at_once_and_puts_it_back_when_it_asks_again(parts: HomeContainer) -> None:
     workbench, agent = Workbench(parts), Agent(parts)
     workbench.start_history()
-    workbench.pin(workspace(parts, ACME), STYLE, True)
+    workbench.edits.pin(workspace(parts, ACME), [STYLE], True)
     agent.use()
     changed = Changes(frozenset({parts.home.root / "memory-meta.json"}), False, 1, ())
     assert workbench.observe(changed).pending
@@ -87,7 +87,7 @@ def test_the_window_notes_it_at_once_and_puts_it_back_when_it_asks_again(parts: 
 
 def test_the_background_services_put_it_back_while_they_run(parts: HomeContainer) -> None:
     agent = Agent(parts)
-    Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
+    Workbench(parts).edits.pin(workspace(parts, ACME), [STYLE], True)
     agent.use()
     host = Host(parts, retry_s=0.02)
     try:
@@ -113,7 +113,7 @@ def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts:
         )
 
     agent = Agent(parts)
-    Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
+    Workbench(parts).edits.pin(workspace(parts, ACME), [STYLE], True)
     assert marks() == (set(), set())
     agent.use()
     keep_usage(parts)
@@ -125,7 +125,7 @@ def test_a_pin_that_the_agent_does_not_know_is_marked_in_tree_and_context(parts:
 
 def test_looking_puts_nothing_back(parts: HomeContainer) -> None:
     agent = Agent(parts)
-    Workbench(parts).pin(workspace(parts, ACME), STYLE, True)
+    Workbench(parts).edits.pin(workspace(parts, ACME), [STYLE], True)
     agent.use()
     before = snapshot(parts.home.root)
     Workbench(again(parts)).view(workspace(parts, ACME))

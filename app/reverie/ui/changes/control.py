@@ -369,7 +369,7 @@ class ChangesControl(QObject):
         async def work(_control: JobControl) -> ReviewView:
             if run is not None and not (beside and change):
                 try:
-                    return await ask(workbench.review, run.id)
+                    return await ask(workbench.reviews.review, run.id)
                 except StoreError:
                     if change is None:
                         raise  # else its contents are gone, but the history has them

@@ -190,7 +190,7 @@ class Buffers(QObject):
         self.changed.emit(file)
 
         if address.companion is not None:
-            work = ask(workbench.save_companion, address.companion, content, buffer.expected_sha256)
+            work = ask(workbench.companions.save, address.companion, content, buffer.expected_sha256)
         else:
             work = ask(workbench.save, address.context, address.path, content, buffer.expected_sha256)
 
@@ -361,7 +361,7 @@ def _touched(file: OpenFile, changes: Changes | None) -> bool:
 def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
     workbench = session.workbench
     if address.companion is not None:
-        return ask(workbench.read_companion, address.companion)
+        return ask(workbench.companions.read, address.companion)
     return ask(workbench.read, address.context, address.path)
 
 

@@ -111,7 +111,7 @@ class Edits(QObject):
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
         """Move a memory or folder; `renamed` or `failed`."""
-        job = ask(session.workbench.rename, context, path, new_path)
+        job = ask(session.workbench.edits.rename, context, path, new_path)
 
         def done(undo: Undo) -> None:
             self.renamed.emit(undo, path, new_path)
@@ -120,7 +120,7 @@ class Edits(QObject):
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
         """Delete a memory or folder; `deleted` or `failed`."""
-        job = ask(session.workbench.delete, context, path)
+        job = ask(session.workbench.edits.delete, context, path)
 
         def done(undo: Undo) -> None:
             self.deleted.emit(undo, path)
@@ -130,7 +130,7 @@ class Edits(QObject):
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
         """Pin or unpin, several as one; `pinned` or `failed`."""
         chosen = tuple(paths)
-        job = ask(session.workbench.pin_all, context, chosen, pinned)
+        job = ask(session.workbench.edits.pin, context, chosen, pinned)
 
         def done(undo: Undo) -> None:
             """The pin shows when the sidecar was read again."""
@@ -472,7 +472,7 @@ class HandControl(QObject):
             return
         workbench, context = session.workbench, update.context
 
-        job = ask(workbench.delete_all, context, paths)
+        job = ask(workbench.edits.delete_all, context, paths)
 
         self.edits.apply(session, "delete memories", job, self._on_deleted_all)
 
@@ -500,7 +500,7 @@ class HandControl(QObject):
         if place is None:
             return
         session, update = place
-        job = ask(session.workbench.convert_to_utf8, update.context, path, sha256)
+        job = ask(session.workbench.edits.convert_to_utf8, update.context, path, sha256)
         said = self.tr("Converted {name} to UTF-8").format(name=_name(path))
         self.edits.apply(session, "convert to UTF-8", job, partial(self.offer_undo, sentence=said))
 

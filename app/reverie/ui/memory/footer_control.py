@@ -108,7 +108,7 @@ class Consolidation(QObject):
 
         async def work(control: JobControl) -> DreamEnded:
             run = await ask(
-                workbench.apply_review, run_id, selection, progress=control.report, cancel=control.cancel
+                workbench.reviews.apply, run_id, selection, progress=control.report, cancel=control.cancel
             )
             return DreamEnded(run, dry_run=False, kind="apply")
 

@@ -370,7 +370,7 @@ class UnseenControl(QObject):
         self._asked: tuple[str, str, bool] = _NOTHING
         self._change: UnseenChange | None = None
         self._refused: tuple[str, str] | None = None
-        """Path and hash of the memory for which the bar says why Undo was refused; it stays until either changes."""
+        """Path and hash of the memory of which the bar says why Undo was refused, until either changes."""
         self._left: set[int] = set()
         self._looks = 0
         self._looking = repeating(self, LOOK_MS, self._look)
