@@ -29,6 +29,7 @@ from helpers.counters import count_in_two_processes
 from helpers.crowd import crowd as run_crowd
 from helpers.engine_kills import cut_connections, kill_engines
 from helpers.extraction_kills import run_kills as run_extraction_kills
+from helpers.hostile_frames import send_hostile_frames
 from helpers.kills import a_plan, run_kills
 from helpers.long_rollouts import measured
 from helpers.samples import copy_sample
@@ -61,9 +62,12 @@ def drafts(directory: Path) -> tuple[list[str], bool]:
 
 
 def engine(directory: Path) -> tuple[list[str], bool]:
-    """200 kills of the engine under a window with text typed, runs under way, trees loading."""
+    """200 kills of the engine under a window with text typed, runs under way, trees loading; 100,000 bad
+    frames sent to both ends of its wire."""
+    sent = send_hostile_frames(directory, frames=100_000, seed=20_261_125)
     tally = kill_engines(directory, kills=200, seed=20_261_122)
-    return tally.lines(), not tally.problems and tally.kills.total() == 200
+    kept = not tally.problems and tally.kills.total() == 200
+    return [*tally.lines(), *sent.lines()], kept and not sent.problems
 
 
 def coediting(directory: Path) -> tuple[list[str], bool]:

@@ -215,6 +215,14 @@ class EngineClient:
             with contextlib.suppress(ConnectionLost):  # then it ends as gone
                 channel.send(Cancel(call.id))
 
+    def leave(self, failure: WireError) -> UserError:
+        """Close the connection to an engine that sent nonsense, and return the error of the call."""
+        log.warning("the engine sent nonsense and is left: %s", failure)
+        channel = self._channel
+        if channel is not None:
+            channel.shut()
+        return self._gone()
+
     def stop(self) -> None:
         """Close the connection; calls under way end as gone. Calling it again is harmless."""
         self._stopping.set()
@@ -505,8 +513,11 @@ class RemoteMethod(Askable):
             if check is not None:
                 check()
 
-        encoded = call.result(report, look if cancel is not None or check is not None else None)
-        return decode(encoded, self._method.result)
+        try:
+            encoded = call.result(report, look if cancel is not None or check is not None else None)
+            return decode(encoded, self._method.result)
+        except WireError as error:
+            raise self._client.leave(error) from error
 
     def post(
         self,
@@ -526,6 +537,8 @@ class RemoteMethod(Askable):
                 return
             try:
                 value = decode(result_of(answer), self._method.result)
+            except WireError as error:
+                ended(None, self._client.leave(error))
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits
                 ended(None, error)
             else:

@@ -548,6 +548,23 @@ def test_an_engine_that_reports_nonsense_is_left_and_keeps_nobody_waiting(
     engine.close()
 
 
+@pytest.mark.parametrize("answer", [ProgressMessage(1, b"\xc1"), Done(1, encode("many")), Done(1, b"\xc1")])
+def test_an_engine_whose_answer_does_not_fit_is_left_with_a_sentence(
+    answer: Any, expect_log: ExpectLog
+) -> None:
+    expect_log("sent nonsense and is left", count=2)
+    for waits in (True, False):
+        engine = Answering(answer)
+        if waits:
+            home = cast(Made, RemoteService(engine.client, Made, HOME, "1"))
+            with pytest.raises(EngineGone):
+                home.steps(1, progress=lambda _step: None)
+        else:
+            assert isinstance(engine.outcome(lambda _step: None), EngineGone)
+        _until(lambda engine=engine: not engine.client.is_connected)  # type: ignore[misc]
+        engine.close()
+
+
 def test_who_cannot_take_what_is_reported_keeps_nobody_waiting(expect_log: ExpectLog) -> None:
     expect_log("could not be handled")
 
