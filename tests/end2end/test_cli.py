@@ -223,6 +223,9 @@ def test_a_dry_run_changes_nothing_and_an_unknown_engine_is_refused(run: Run, ho
     answer = run("consolidate", "--workspace", ACME, "--dry-run", "--json")
     assert answer.code == 0
     assert all(op["note"] == "dry-run" for op in answer.json["ops"])
+    text = run("consolidate", "--workspace", ACME, "--dry-run").out
+    assert "Preview, nothing is written yet." in text, "R14: its summary is in the past tense"
+    assert ": completed, dry run." in text
     unknown = run("consolidate", "--workspace", ACME, "--engine", "nobody:gpt", "--json")
     assert (unknown.code, unknown.json["reason"]) == (1, "provider-settings")
     assert snapshot(home) == before

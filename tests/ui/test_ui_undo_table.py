@@ -258,3 +258,4 @@ def test_undo_in_changes_is_exact_and_keeps_what_came_later(case: Case, who: Who
     assert "undo" in files.message.keys, "what was undone can be done again (W4)"
     files.message.button("undo").click()
     driver.until(lambda: case.text == text)
+    driver.settle()

@@ -201,7 +201,8 @@ def consolidate(session: Invocation) -> int:
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
-            f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}. "
+            f"{'Preview, nothing is written yet. ' if dry_run else ''}{printable(result.summary)}\n"
+            f"Run {result.run_id}: {result.outcome}{', dry run' if dry_run else ''}. "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
         if change := loaded_next_from(result.details.get("loadedNext")):
