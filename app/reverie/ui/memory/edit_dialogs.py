@@ -1,6 +1,7 @@
-"""Asking for the path of a memory, with the agent's own rules checked as one types.
+"""Dialogs for the path of a new memory and for the target of a move.
 
-Each dialog has a class method that asks and returns data, so that whoever needs the answer needs no dialog.
+The agent's rules for paths are checked while the user types. Each question is a class method or function that
+asks and returns data, so that callers handle no dialog.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ if TYPE_CHECKING:
     from reverie.services.views import Template
 
 
-# A form that is judged as one types: what is wrong with it, or what it comes to, stands below it, and it
-# can be accepted only while nothing is wrong.
-
-
 class JudgedDialog(QDialog):
-    """Subclasses make the fields, lay them out and `judge` once; from then on it follows the colours, too."""
+    """A form that is validated while the user types.
+
+    Below the fields it shows the problem or the resulting path; it can be accepted only without a problem.
+    Subclasses create the fields, call `lay_out`, connect the fields to `judge`, and call `judge` once.
+    """
 
     _is_laid_out = False
 
     def __init__(self, title: str, accept: str, scopes: Iterable[Scope], parent: QWidget | None) -> None:
-        """`scopes`: those one may choose from."""
+        """Create the scope list with `scopes`, the hint and the buttons; `accept` is the label of OK."""
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setMinimumWidth(340)
@@ -71,7 +72,7 @@ class JudgedDialog(QDialog):
         return Scope(self.scope.currentData())
 
     def lay_out(self, rows: Iterable[tuple[str, QWidget]], *below: QWidget) -> None:
-        """The scope and these rows as a form, and what stands between it and the hint."""
+        """Lay out the form of scope and `rows`, then the widgets `below` it, the hint and the buttons."""
         form = QFormLayout()
         form.setSpacing(GAP)
         form.addRow(self.tr("&Scope"), self.scope)
@@ -84,11 +85,11 @@ class JudgedDialog(QDialog):
 
     @Slot()
     def judge(self) -> None:
-        """Look at the fields and `say` what comes of them."""
+        """Validate the fields, and show the result with `say`."""
         raise NotImplementedError
 
     def say(self, sentence: str, *, fine: bool, bad: bool) -> None:
-        """`fine`: it can be accepted; `bad`: something was done wrong."""
+        """Show `sentence` in the hint, as an error if `bad`; `fine` enables the accept button."""
         theme = theme_of(self.palette())
         palette = QPalette(self.hint.palette())
         palette.setColor(self.hint.foregroundRole(), theme.bad_text if bad else theme.dim_window)
@@ -102,14 +103,11 @@ class JudgedDialog(QDialog):
             self.judge()
 
 
-# Which template a new memory begins with: a list that fits the scope, filled when the templates are read.
-#
-# Threading: GUI thread; the templates come from a job. Failure: none of its own, without templates the list
-# offers the empty memory.
-
-
 class TemplateChoice(QComboBox):
-    """`chosen`: the template, None for an empty memory."""
+    """A list of the templates that fit the scope of a new memory.
+
+    A job reads the templates; until then, or if that fails, the list offers only the empty memory.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -121,16 +119,17 @@ class TemplateChoice(QComboBox):
 
     @property
     def chosen(self) -> Template | None:
+        """The chosen template; None for an empty memory."""
         found: Template | None = self.currentData()
         return found
 
     def set_templates(self, templates: Sequence[Template], scope: Scope) -> None:
-        """Those that were read."""
+        """Set the templates, and list those for `scope`."""
         self._templates = templates
         self.show_for(scope)
 
     def show_for(self, scope: Scope) -> None:
-        """The scope is another: ours for it, then the person's own. What was chosen stays, if it is there."""
+        """List Reverie's templates for `scope`, then the user's own; the choice is kept if it is listed."""
         chosen = self.chosen
         while self.count() > 1:
             self.removeItem(1)
@@ -150,7 +149,7 @@ class TemplateChoice(QComboBox):
 
 
 def _name(template: str) -> str:
-    """One of ours, as people call it."""
+    """Return the displayed name of one of Reverie's templates."""
     names = {
         "task": tr("Task notes"),
         "lessons": tr("Lessons learned"),
@@ -163,19 +162,23 @@ def _name(template: str) -> str:
 
 
 class NewMemory(Struct, frozen=True):
-    """`template`: the text it begins with, placeholders and all; empty for none."""
+    """The user's choices for a new memory."""
 
     path: str
     description: str
     template: str = ""
+    """The initial text with its placeholders; empty for none."""
 
 
 ReadTemplates = Callable[[Callable[[Sequence["Template"]], None]], None]
-"""Reads the templates in the background and hands them to what it is given."""
+"""Reads the templates in the background and passes them to the given function."""
 
 
 class PathDialog(JudgedDialog):
-    """Scope and relative path. `taken(path)` says whether something is there already."""
+    """A dialog for the scope, relative path and, with `describe`, description and template of a memory.
+
+    `taken(path)` returns whether a file or folder exists there.
+    """
 
     def __init__(
         self,
@@ -214,7 +217,7 @@ class PathDialog(JudgedDialog):
         self.judge()
 
     def set_templates(self, templates: Sequence[Template]) -> None:
-        """They have been read."""
+        """Set the templates, unless the dialog has been deleted meanwhile."""
         if isValid(self):
             self.template.set_templates(templates, self.chosen_scope)
 
@@ -232,7 +235,7 @@ class PathDialog(JudgedDialog):
         return f"{ROOT}/{self.chosen_scope.value}/{rel}{ending}"
 
     def problem(self) -> str:
-        """Why the path cannot be used; empty if it can."""
+        """Return the reason why the path cannot be used; empty if it can."""
         if not self.rel.text().strip():
             return self.tr("Give it a name.")
         problem = name_problem(self.path)
@@ -240,7 +243,7 @@ class PathDialog(JudgedDialog):
             return self.tr("Not a valid path: {problem}").format(problem=problem)
         if self.path.rpartition("/")[2].startswith("."):
             return self.tr("A name that begins with a dot is never listed.")
-        # Whoever types the name of a folder means that folder, not a file beside it.
+        # The name of an existing folder means that folder, not a new file `<name>.md` beside it.
         named = f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
         taken = self._taken(named) or self._taken(self.path)
         return self.tr("Something is there already.") if taken else ""
@@ -262,8 +265,10 @@ class PathDialog(JudgedDialog):
         read_templates: ReadTemplates | None = None,
         describe: bool = True,
     ) -> NewMemory | None:
-        """Path, description and template of a new memory, or None. `describe`: the agent reads a
-        description."""
+        """Ask for a new memory in `folder` of `scope`, and return the choices; None if cancelled.
+
+        `describe`: also ask for a description and a template, for agents that read descriptions.
+        """
         rel = f"{folder}/" if folder else ""
         title, accept = tr("New memory"), tr("Create")
         dialog = cls(title, accept, scopes, rel, taken, parent, describe=describe)
@@ -278,17 +283,15 @@ class PathDialog(JudgedDialog):
         )
 
 
-# Where to? Scope, folder and, for one memory, its name; clashes are settled before anything moves.
-#
-# Each question is a class method or function that asks and returns data.
-
-
 _MOST_NAMES = 8
 
 
 class MoveDialog(JudgedDialog):
-    """`folders` are the relative paths of each scope that is there; `taken(path)` says whether something is
-    there already."""
+    """A dialog for the target of a move: scope, folder and, for a single memory, its name.
+
+    Name clashes are resolved before anything moves. `folders` holds the relative folder paths of each
+    available scope; `taken(path)` returns whether a file or folder exists there.
+    """
 
     def __init__(
         self,
@@ -342,7 +345,7 @@ class MoveDialog(JudgedDialog):
         self.judge()
 
     def plan(self) -> MovePlan:
-        """What would move where, as the fields are now; numbered where a person chose to keep both."""
+        """Return the moves that the fields describe, with numbered names if the user chose to keep both."""
         scope = self.chosen_scope.value
         rel = "/".join(part for part in self.folder.currentText().strip().split("/") if part)
         folder = f"{ROOT}/{scope}/{rel}".rstrip("/")
@@ -363,7 +366,7 @@ class MoveDialog(JudgedDialog):
         return MovePlan({path: target}, (path,) if self._taken(target) else ())
 
     def problem(self, plan: MovePlan) -> str:
-        """Why it cannot be done; empty if it can."""
+        """Return the reason why `plan` cannot be carried out; empty if it can."""
         if plan.refused:
             return plan.refused
         for target in plan.targets.values():
@@ -392,7 +395,7 @@ class MoveDialog(JudgedDialog):
         if not problem and plan.clashes:
             names = ", ".join(visible(path.rpartition("/")[2]) for path in plan.clashes[:_MOST_NAMES])
             problem = says = self.tr("Something of that name is there already: {names}").format(names=names)
-        # Nothing was done wrong while nothing was chosen yet.
+        # No error colour before the user has chosen a target.
         bad = bool(problem) and not (plan.refused and not plan.targets)
         self.say(says, fine=not problem, bad=bad)
 
@@ -404,13 +407,13 @@ class MoveDialog(JudgedDialog):
         folders: Mapping[Scope, Sequence[str]],
         taken: Callable[[str], bool],
     ) -> Mapping[str, str] | None:
-        """Old path -> new path, or None."""
+        """Ask for the target of `paths`, and return {old path: new path}; None if cancelled."""
         dialog = cls(paths, folders, taken, parent)
         return dialog.plan().targets if dialog.exec() == QDialog.DialogCode.Accepted else None
 
 
 def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
-    """Whether what is moved onto names that are taken shall get a number; no: nothing moves."""
+    """Ask whether memories whose `names` are taken should be numbered; False means that nothing moves."""
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")

@@ -1,8 +1,9 @@
-"""Editing memories from the tree and from the windows beside it: create, rename, move, delete, pin, and Undo.
+"""Edits of memories by the user: create, rename, move, delete, pin, and Undo.
 
-`Edits` runs each change as a job and remembers what can be undone; `HandControl` asks what it needs and
-reports the result with Undo beside it; `TakeBack` does so elsewhere. The end of a job
-changes no view: rows move when the watcher has seen the files move.
+`Edits` runs each change as a job and stores what can be undone. `HandControl` handles the actions on the
+selected memories, asks for the details, and reports the result with an Undo button. `TakeBack` shows that
+Undo button in any message bar. The end of a job changes no view: rows move when the watcher has seen the
+files move.
 
 Threading: GUI thread; changes are jobs on the scan lane. Failure: `Edits.failed`, or the caller's function.
 """
@@ -38,49 +39,60 @@ if TYPE_CHECKING:
 
 
 class ShownPlace(Struct):
-    """What the Memory tab shows now. Written by the tab, read by its controls; GUI thread."""
+    """The place that the Memory tab shows. Written by the tab, read by its controllers; GUI thread."""
 
     session: HomeSession | None = None
     update: TreeUpdate | None = None
-    """The trees as they were shown last; None until those of the selected place have been read."""
+    """The latest update of the trees; None until those of the selected place have been read."""
 
 
 REMEMBERED = 50
+"""The number of changes that can be undone."""
 
 
 class _TreeChange(Struct, frozen=True):
-    """What was done by hand, how to take it back, and how to do it again."""
+    """A change by the user, with the means to undo and redo it."""
 
     session: HomeSession
     undo: Undo
     name: str
+    """The name of the job."""
     job: Request[Undo]
+    """The request that makes the change, also for Redo."""
 
 
 class Edits(QObject):
-    """Signals: `created(HomeSession, ScopeContext, path)`, `renamed(Undo, old, new)`, `deleted(Undo, path)`,
-    `pinned(Undo, paths, is_pinned)`, `undone(HomeSession, Undo, sentence)`, `redone(HomeSession, Undo)`,
-    `failed(UserError)`. For any change that did so, done or taken back: `moved(HomeSession, ScopeContext,
-    paths)`, old path -> new path, and `removed(HomeSession, Undo)` where memories or folders were deleted.
+    """The changes by the user: runs them as jobs, and can undo and redo them.
 
-    By the time that a job ends, another place may be shown: what a signal is about is in its arguments."""
+    When a job ends, another place may be shown; the arguments of a signal name the place of the change.
+    """
 
     created = Signal(object, object, str)
+    """Emitted with `HomeSession`, `ScopeContext` and path after a memory was created."""
     renamed = Signal(object, str, str)
+    """Emitted with `Undo`, old path and new path after `rename`."""
     deleted = Signal(object, str)
+    """Emitted with `Undo` and path after `delete`."""
     moved = Signal(object, object, object)
+    """Emitted with `HomeSession`, `ScopeContext` and {old path: new path} after any change, undo or redo that
+    moved something."""
     removed = Signal(object, object)
+    """Emitted with `HomeSession` and `Undo` after any change or redo that deleted memories or folders."""
     pinned = Signal(object, object, bool)
+    """Emitted with `Undo`, paths and whether they are pinned after `pin`."""
     undone = Signal(object, object, str)
+    """Emitted with `HomeSession`, `Undo` and a sentence about the result after `undo`."""
     redone = Signal(object, object)
+    """Emitted with `HomeSession` and `Undo` after `redo`."""
     failed = Signal(object)
+    """Emitted with a `UserError` when a change, undo or redo failed."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._undos: list[_TreeChange] = []
         self._redos: list[_TreeChange] = []
         self._forgotten = 0
-        """How often everything was forgotten: a job that began before that is not remembered."""
+        """The number of calls of `forget`; the change of a job that started before one is not stored."""
 
     @property
     def last(self) -> Undo | None:
@@ -91,7 +103,7 @@ class Edits(QObject):
         return bool(self._redos)
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
-        """A new memory with its description and template; `created` or `failed` says what came of it."""
+        """Create a memory with its description and template; emits `created` or `failed`."""
         workbench, path = session.workbench, asked.path
 
         def done(_found: FileText) -> None:
@@ -105,12 +117,12 @@ class Edits(QObject):
         )
 
     def read_templates(self, session: HomeSession, done: Callable[[Sequence[Template]], None]) -> None:
-        """What a new memory may begin with."""
+        """Read the templates for new memories, and pass them to `done`."""
         workbench = session.workbench
         self._submit(session, "read the templates", ask(workbench.templates), done)
 
     def rename(self, session: HomeSession, context: ScopeContext, path: str, new_path: str) -> None:
-        """Move a memory or folder; `renamed` or `failed`."""
+        """Move a memory or folder; emits `renamed` or `failed`."""
         job = ask(session.workbench.edits.rename, context, path, new_path)
 
         def done(undo: Undo) -> None:
@@ -119,7 +131,7 @@ class Edits(QObject):
         self.apply(session, "rename a memory", job, done)
 
     def delete(self, session: HomeSession, context: ScopeContext, path: str) -> None:
-        """Delete a memory or folder; `deleted` or `failed`."""
+        """Delete a memory or folder; emits `deleted` or `failed`."""
         job = ask(session.workbench.edits.delete, context, path)
 
         def done(undo: Undo) -> None:
@@ -128,12 +140,12 @@ class Edits(QObject):
         self.apply(session, "delete a memory", job, done)
 
     def pin(self, session: HomeSession, context: ScopeContext, paths: Sequence[str], pinned: bool) -> None:
-        """Pin or unpin, several as one; `pinned` or `failed`."""
+        """Pin or unpin memories as one change; emits `pinned` or `failed`."""
         chosen = tuple(paths)
         job = ask(session.workbench.edits.pin, context, chosen, pinned)
 
         def done(undo: Undo) -> None:
-            """The pin shows when the sidecar was read again."""
+            # The trees show the pin once the sidecar was read again.
             self.pinned.emit(undo, chosen, pinned)
 
         self.apply(session, "pin a memory", job, done)
@@ -146,8 +158,10 @@ class Edits(QObject):
         done: Callable[[Undo], None],
         failed: Callable[[UserError], None] | None = None,
     ) -> None:
-        """Run any change on the session's lane; what it returns is what Undo takes back next. An error goes
-        to `failed(error)`, or to the signal of that name."""
+        """Run a change on the session's scan lane, and make its result the next one to undo.
+
+        A result goes to `done`, an error to `failed`; None for `failed` emits the signal of that name.
+        """
         forgotten = self._forgotten
 
         def changed(undo: Undo) -> None:
@@ -160,12 +174,12 @@ class Edits(QObject):
         session.lanes.scan.submit(name, job, done=changed, failed=failed)
 
     def add(self, session: HomeSession, name: str, job: Request[Undo], undo: Undo) -> None:
-        """Remember what was done elsewhere, by a job like `job`, as the last change."""
+        """Add a change that was made elsewhere as the next one to undo; `job` makes it again."""
         self._redos.clear()
         self._take(_TreeChange(session, undo, name, job), self._forgotten)
 
     def undo(self) -> None:
-        """Take back the last change."""
+        """Undo the last change; emits `undone`, or `failed` and the change stays the next one to undo."""
         if not self._undos:
             return
         change = self._undos.pop()
@@ -188,7 +202,7 @@ class Edits(QObject):
         session.lanes.scan.submit("undo", ask(workbench.undo, undo), done=done, failed=failed)
 
     def redo(self) -> None:
-        """Do again what was taken back last, as long as nothing else was done since."""
+        """Make the change that was undone last again, unless another change was made since."""
         if not self._redos:
             return
         change, forgotten = self._redos.pop(), self._forgotten
@@ -205,7 +219,7 @@ class Edits(QObject):
         change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
 
     def forget(self) -> None:
-        """Another home: its edits are not to be taken back from here."""
+        """Clear the changes to undo and redo, when another home is shown."""
         self._undos.clear()
         self._redos.clear()
         self._forgotten += 1
@@ -224,15 +238,15 @@ class Edits(QObject):
         session.lanes.scan.submit(name, work, done=done, failed=self.failed.emit)
 
 
-# Undo beside what was just done, in the message bar of the place where it was done.
-
-
 _UNDO = "undo"
 
 
 class TakeBack(QObject):
-    """Takes a change back from the bar it was told in, unless something else was changed by hand since: what
-    can be undone is one list, and its last one is the next."""
+    """An Undo button in a message bar, beside the report of a change.
+
+    It works only as long as no other change was made by the user since: there is one list of changes to undo,
+    and its last one is undone first.
+    """
 
     def __init__(self, bar: MessageBar, edits: Edits) -> None:
         super().__init__(bar)
@@ -251,23 +265,23 @@ class TakeBack(QObject):
         more: Sequence[tuple[str, str, str]] = (),
         tone: Tone = "info",
     ) -> None:
-        """Say what was done and what it warns of, with Undo and `more` buttons beside it."""
+        """Show `sentence` and the warning of the change, with an Undo button and the `more` buttons."""
         self._undo = undo
         buttons = [(_UNDO, self.tr("Undo"), self.tr("Take it back")), *more]
         self._bar.say(with_warning(sentence, undo), tone=tone, buttons=buttons)
 
     def forget(self) -> None:
-        """What was done before is not to be taken back from here."""
+        """Stop offering to undo the earlier change."""
         self._undo = None
 
     @property
     def can_undo(self) -> bool:
-        """Whether what was offered here is the next to be undone."""
+        """Whether the offered change is the next one to undo."""
         return self._undo is not None and self._edits.last is self._undo
 
     @Slot()
     def undo(self) -> None:
-        """Take back what was offered here."""
+        """Undo the offered change; if other changes were made since, ask to undo those first."""
         self._bar.clear()
         if self.can_undo:
             self._is_asked = True
@@ -294,21 +308,22 @@ class TakeBack(QObject):
 
 
 def with_warning(sentence: str, undo: Undo) -> str:
-    """What was done, and what went wrong once it was done."""
+    """Return `sentence`, with the warning of the change after it if there is one."""
     if not undo.warning:
         return sentence
     return f"{sentence.rstrip('.')}. {visible(undo.warning)}"
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
-"""Takes {old path: new path}, and what to do where no link has to change; that gets a warning or nothing."""
+"""Moves {old path: new path} with the links that point there. If no link has to change, it calls its second
+argument instead, with a warning or ""."""
 
 
 class HandControl(QObject):
-    """Edits of the selected memories. Slots are named by the action registry. `state_changed()`: what can be
-    undone, or is pinned, has changed."""
+    """Controller of the edits of the selected memories. The action registry connects its slots by name."""
 
     state_changed = Signal()
+    """Emitted when the change to undo, or a pin, has changed."""
 
     def __init__(
         self,
@@ -320,7 +335,7 @@ class HandControl(QObject):
         rename: RenameWithLinks,
         window: QWidget,
     ) -> None:
-        """`rename` renames or moves with everything that points there, where the home has an index."""
+        """Connect the parts; `rename` moves memories and, where the home has an index, the links to them."""
         super().__init__(window)
         self._shown = shown
         self.edits = edits
@@ -350,16 +365,16 @@ class HandControl(QObject):
         self._model.move_asked.connect(self._drop)
 
     def forget(self) -> None:
-        """Another home: nothing of the old one is to be taken back from here."""
+        """Clear the changes to undo, the pending selection and the message, when another home is shown."""
         self.edits.forget()
         self._back.forget()
         self._wanted = ""
         self._undo_bar.clear()
 
-    # What a person asks for
+    # Actions
 
     def new_memory(self) -> None:
-        """Ask for path, description and template in the selected folder, and create it."""
+        """Ask for path, description and template of a new memory in the selected folder, and create it."""
         place = self._place_now()
         if place is None:
             return
@@ -379,7 +394,7 @@ class HandControl(QObject):
             self.edits.create(session, update.context, asked)
 
     def rename_selected(self) -> None:
-        """In its place."""
+        """Start editing the name of the selected row in the tree."""
         self._tree.edit_name()
 
     @Slot(str)
@@ -403,7 +418,7 @@ class HandControl(QObject):
             self._rename_with_links({path: new}, plain)
 
     def move_selected(self) -> None:
-        """To a folder that is asked for."""
+        """Ask for a folder, and move the selected memories and folders there."""
         place, paths = self._place_now(), self._selected_paths()
         if place is None or not paths:
             return
@@ -415,7 +430,7 @@ class HandControl(QObject):
 
     @Slot(object, str)
     def _drop(self, paths: Sequence[str], folder: str) -> None:
-        """Dropped onto a folder or scope."""
+        """Move the paths that were dropped onto a folder or scope."""
         place, parsed = self._place_now(), parse_shown(folder)
         if place is None or parsed is None:
             return
@@ -432,7 +447,7 @@ class HandControl(QObject):
 
     @Slot()
     def refuse_other_place(self) -> None:
-        """Say why memories that were dropped onto the list of homes stay where they are."""
+        """Explain that memories cannot be moved by dropping them onto the list of homes."""
         self._refuse(
             self.tr(
                 "Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its "
@@ -461,7 +476,7 @@ class HandControl(QObject):
         self._rename_with_links(targets, plain)
 
     def delete_selected(self) -> None:
-        """Delete what is selected, several as one; the bar offers to take it back."""
+        """Delete the selected memories and folders as one change, and offer Undo."""
         place, paths = self._place_now(), self._selected_paths()
         if place is None or not paths:
             return
@@ -477,12 +492,12 @@ class HandControl(QObject):
         self.edits.apply(session, "delete memories", job, self._on_deleted_all)
 
     def toggle_pin(self) -> None:
-        """Pin all that are selected, or unpin them where the current one is pinned."""
+        """Pin the selected memories, or unpin them if the first one is pinned."""
         self._toggle_pin([data for data in self._tree.selected_rows() if isinstance(data, FileData)])
 
     @Slot(object)
     def toggle_pin_of(self, data: FileData) -> None:
-        """Pin a memory, selected or not, or unpin it."""
+        """Pin or unpin one memory, selected or not."""
         self._toggle_pin([data])
 
     def _toggle_pin(self, files: Sequence[FileData]) -> None:
@@ -495,7 +510,7 @@ class HandControl(QObject):
 
     @Slot(str, str)
     def convert_to_utf8(self, path: str, sha256: str) -> None:
-        """Rewrite a UTF-16 memory, whose text has this hash, as UTF-8."""
+        """Rewrite a UTF-16 memory as UTF-8 if its text still has the hash `sha256`."""
         place = self._place_now()
         if place is None:
             return
@@ -505,19 +520,19 @@ class HandControl(QObject):
         self.edits.apply(session, "convert to UTF-8", job, partial(self.offer_undo, sentence=said))
 
     def copy_path(self) -> None:
-        """The memory paths of what is selected, one a line."""
+        """Copy the memory paths of the selected rows to the clipboard, one per line."""
         paths = [path for data in self._tree.selected_rows() if (path := path_of(data))]
         if paths:
             QGuiApplication.clipboard().setText("\n".join(paths))
 
-    # What it works on
+    # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
     def _selected_paths(self) -> list[str]:
-        """Files and folders; nothing twice that goes with its folder."""
+        """Return the paths of the selected files and folders, without files inside a selected folder."""
         rows = [row for row in self._tree.selected_rows() if isinstance(row, FileData | FolderData)]
         folders = tuple(row.path + "/" for row in rows if isinstance(row, FolderData))
         return (
@@ -535,7 +550,7 @@ class HandControl(QObject):
         return sorted(path.removeprefix(prefix) for path in update.tree.folders if path.startswith(prefix))
 
     def _folder_selected(self) -> tuple[Scope, str]:
-        """Where a new memory would go: beside or inside what is selected."""
+        """Return scope and folder for a new memory: the selected folder, or that of the selected file."""
         data = self._tree.current_data()
         path = path_of(data)
         parsed = parse_shown(path) if path else None
@@ -545,7 +560,7 @@ class HandControl(QObject):
         scope, segments = parsed
         return scope, "/".join(segments[:-1] if isinstance(data, FileData) else segments)
 
-    # What came of it
+    # Results
 
     def _is_shown(self, session: HomeSession, context: ScopeContext) -> bool:
         update = self._shown.update
@@ -558,7 +573,7 @@ class HandControl(QObject):
 
     @Slot(object, object, object)
     def _on_moved(self, session: HomeSession, context: ScopeContext, paths: Mapping[str, str]) -> None:
-        """Memories have moved, here or where another place is shown by now: the editor goes along."""
+        """Update the open editors to the new paths, and select the first one if its place is shown."""
         for old, new in paths.items():
             self._editor.renamed(session, context, old, new)
         if self._is_shown(session, context):
@@ -570,7 +585,7 @@ class HandControl(QObject):
 
     @Slot(object)
     def offer_moved(self, undo: Undo, *, not_followed: str = "") -> None:
-        """Say what was moved where, with Undo beside it."""
+        """Report a move, with Undo; `not_followed` is a warning about links that were not changed."""
         old, new = next(iter(undo.moved.items()))
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
         what = things(undo.count) if undo.count > 1 else _name(old)
@@ -592,7 +607,7 @@ class HandControl(QObject):
 
     @Slot(object, object)
     def _on_removed(self, session: HomeSession, undo: Undo) -> None:
-        """A person deleted something, here or in another part of the tab: the editor asks nothing."""
+        """Close deleted memories in the editor without asking: the user deleted them."""
         if self._is_shown(session, undo.context):
             self._editor.removed(undo.removed)
 
@@ -609,7 +624,7 @@ class HandControl(QObject):
 
     @Slot(object, object)
     def _on_redone(self, session: HomeSession, undo: Undo) -> None:
-        """Told as when it was done first."""
+        """Report a change that was made again in the same words as the first time."""
         pairs = list(undo.moved.items())
         if len(pairs) == 1 and pairs[0][0].rpartition("/")[0] == pairs[0][1].rpartition("/")[0]:
             self._on_renamed(undo, *pairs[0])
@@ -631,7 +646,7 @@ class HandControl(QObject):
 
     @Slot(object, str)
     def offer_undo(self, undo: Undo, sentence: str) -> None:
-        """Say what was done, with Undo beside it; nothing where it was done in a home that was left since."""
+        """Show `sentence` with Undo, unless another home is shown since the change."""
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
         self.state_changed.emit()
@@ -643,31 +658,31 @@ class HandControl(QObject):
         sentence: str,
         failed: Callable[[UserError], None],
     ) -> None:
-        """Bring back what was there before someone else's change, with an Undo of its own."""
+        """Run `request`, which reverts or fixes memories, and show `sentence` with an Undo of its own."""
         self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)
 
     @Slot(str)
     def _select_soon(self, path: str, *, focus: bool = False) -> None:
-        """Select `path` as soon as the watcher has brought it; it may be there already."""
+        """Select `path` once the trees contain it; with `focus`, open it in the editor."""
         self._wanted, self._focus = path, focus
         self.select_wanted()
 
     def select_wanted(self) -> None:
-        """The trees are others: what was wanted may be there now. A filter is to show it, too."""
+        """Select the path that waits for selection if the trees contain it now, even if a filter hides it."""
         session = self._shown.session
         if not self._wanted or session is None:
             return
         session.also_show([self._wanted])
         if not self._tree.select_path(self._wanted):
             if self._model.file_at(self._wanted) is not None:
-                session.refresh_marks()  # it is there, and hidden
+                session.refresh_marks()  # the file exists, but a filter hides it
         else:
             self._wanted = ""
             row = self._tree.current_data()
             if self._focus:
                 self._editor.open(row, focus=True)
             elif self._editor.file is None and isinstance(row, FileData):
-                # A row that comes back is selected again without a signal.
+                # A row that reappears is selected again without a signal.
                 self._editor.pick(row)
 
 

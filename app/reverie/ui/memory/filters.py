@@ -1,14 +1,15 @@
-"""In which order the trees show their files, and which: the row of filters above them (All, Loaded, Changed,
-Pinned, Stale, Warnings, each with its number) and the menu of orders.
+"""Filters and sort order of the trees: the row of filter chips above them, and the sort menu.
 
-The trees are built so by the session's job; here is only the choice. It belongs to the window, not to a home:
-the next session gets it, too.
+The chips are All, Loaded, Changed, Pinned, Stale and Warnings, each with its count. This module only holds
+the choice; a job of the session builds the trees accordingly. The choice belongs to the window, not to a
+home: the next session uses it, too.
 
-What is pinned and what someone else changed the tree knows; what the agent loads comes from the context, what
-has a warning from the checks, and both may come later. A filter that this home cannot answer is not shown.
+The counts of pinned and changed files come from the tree, those of loaded files from the context, those of
+stale files and warnings from the checks; the last three may arrive later. A filter for which the home has no
+data is hidden.
 
-Threading: GUI thread; nothing is read here. The counts follow a moment after the trees, so that a burst of
-changes counts once.
+Threading: GUI thread; files are read only by jobs. The counts are updated a moment after the trees, so that
+a burst of changes is counted once.
 """
 
 from __future__ import annotations
@@ -41,16 +42,17 @@ log = logging.getLogger("reverie.filters")
 COUNT_MS = 120
 LOADED_MS = 400
 EXPECTED_MS = 10_000
-"""How long after a save what is loaded may change because of it."""
+"""Milliseconds after a save in which a change of the loaded files is attributed to it."""
 
 
 ORDER_MENU = ("view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed")
 
 
 class TreeOrder(QObject):
-    """`chosen(Arrangement)`: show the tree so. `button` opens the menu."""
+    """The chosen order and filter of the trees, and the `button` that opens the sort menu."""
 
     chosen = Signal(object)
+    """Emitted with the new `Arrangement` when the order or the filter has changed."""
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -64,7 +66,7 @@ class TreeOrder(QObject):
         self._say()
 
     def set_actions(self, actions: Actions) -> None:
-        """The window's actions in the button's menu."""
+        """Create the button's menu from the window's sort actions."""
         self._actions = actions
         menu = QMenu(self.button)
         actions.fill_menu(menu, ORDER_MENU)
@@ -80,13 +82,13 @@ class TreeOrder(QObject):
 
     @sort_key.setter
     def sort_key(self, key: str) -> None:
-        """Anything but a known key is passed over: it may come from an older window's memory."""
+        """Choose the sort order; an unknown key is ignored: an older version may have stored it."""
         for known in SORT_KEYS:
             if known == key:
                 self._choose(self.arrangement._replace(sort=known))
 
     def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
-        """Which memories are shown; `only`: those of "loaded", "stale" and "warnings"."""
+        """Choose the filter; `only` holds the paths that "loaded", "stale" and "warnings" show."""
         self._choose(self.arrangement._replace(show=show, only=only))
 
     @Slot()
@@ -133,7 +135,7 @@ class TreeOrder(QObject):
 
 
 def chip_text(show: Show) -> str:
-    """What a filter is called."""
+    """Return the displayed name of a filter."""
     return {
         "all": tr("All"),
         "loaded": tr("Loaded"),
@@ -156,9 +158,10 @@ def _meaning(show: Show) -> str:
 
 
 class FilterChips(QWidget):
-    """`chosen(str)`: one of `SHOWS`."""
+    """A row of checkable buttons, one per filter."""
 
     chosen = Signal(str)
+    """Emitted with one of `SHOWS` when the user clicks a filter."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -184,7 +187,7 @@ class FilterChips(QWidget):
         self.say({})
 
     def say(self, counts: Mapping[Show, int | None]) -> None:
-        """The number of each; None: this home has no such filter."""
+        """Show the count of each filter; a count of None hides the filter."""
         for show, chip in self.chips.items():
             count = counts.get(show, 0)
             chip.setVisible(count is not None)
@@ -193,7 +196,7 @@ class FilterChips(QWidget):
             chip.setAccessibleName(f"{name}, {count or 0:,}")
 
     def choose(self, show: Show) -> None:
-        """Show which filter counts; nothing is emitted."""
+        """Check the chip of this filter without emitting `chosen`."""
         self.chips[show].setChecked(True)
 
     @Slot(object)
@@ -202,10 +205,10 @@ class FilterChips(QWidget):
 
 
 class FilterControl(QObject):
-    """Keeps the chips, their counts and what the tree shows in step. `displaced(LoadedNext)`: because of a
-    save a new session loads other files."""
+    """Controller that synchronises the filter chips, their counts and the shown trees."""
 
     displaced = Signal(object)
+    """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
 
     def __init__(
         self, chips: FilterChips, order: TreeOrder, model: MemoryTreeModel, lane: Lane, parent: QObject
@@ -227,12 +230,12 @@ class FilterControl(QObject):
         model.warnings_changed.connect(self._soon.start)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         self._session, self._update = session, None
         self._lane.abandon("loaded")
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Update the counts and the loaded files, after a delay, for the updated trees."""
         if update.other:
             self._give_up()
             self._set_loaded(None)
@@ -243,7 +246,10 @@ class FilterControl(QObject):
 
     @Slot()
     def expect_change(self) -> None:
-        """Announce what a text that was just saved changes of what is loaded."""
+        """Watch for a change of the loaded files caused by a save, to announce it by `displaced`.
+
+        Stops after `EXPECTED_MS`.
+        """
         if self._before_save is None:
             self._before_save = self._loaded
         self._given_up.start()
@@ -259,7 +265,7 @@ class FilterControl(QObject):
             return
 
         def failed(error: UserError) -> None:
-            # The view of the context says it to whoever looks there; without it there are no dots.
+            # The Context tab shows this error; here only the marks of loaded files are missing.
             log.info("what the agent loads is not known: %s", error.title)
             self._set_loaded(None)
 
@@ -272,7 +278,7 @@ class FilterControl(QObject):
         )
 
     def _set_loaded(self, states: Mapping[str, LoadState] | None) -> None:
-        """Show how much of each file the agent loads; None: that is not known."""
+        """Show how much of each file the agent loads; None means unknown."""
         self._loaded = states
         self._model.set_loaded(states or {})
         if self._before_save is not None and states is not None:
@@ -314,5 +320,5 @@ class FilterControl(QObject):
                 "warnings": len(self._model.warned_paths()),
             }
         )
-        # Nothing goes from under the eyes of who looks at it: what is not loaded any more stays till then.
+        # Files are added to the active filter but not removed, so that no row disappears while it is read.
         self._order.show(show, self._order.arrangement.only | self._paths(show))

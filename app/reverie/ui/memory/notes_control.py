@@ -1,10 +1,10 @@
-"""The notes of the chosen session: where they stand, and updating them by hand.
+"""The session notes of the selected session: their status, and updating them by hand.
 
-One row above the footer, for sessions whose agent keeps notes. Where they stand is read in the background
-after each reading of the trees, since the transcript is looked at for it; an update goes through the
-writer's lane, one at a time, and can be cancelled. What it wrote reaches the views through the watcher.
+One row above the footer, for sessions whose agent keeps notes. The status requires reading the transcript, so
+a job reads it after each update of the trees. An update of the notes runs on the writer's lane, one at a
+time, and can be cancelled. The written file reaches the views through the watcher.
 
-Threading: GUI thread. The workbench is used only inside jobs. Failure: told in the row.
+Threading: GUI thread. The workbench is used only inside jobs. Failure: shown in the row.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
     from reverie.jobs.notes.service import NotesOutcome, NotesStanding
 
 
-# The problems in the notes of a session: a button whose menu lists them; each entry leads to its line.
-#
-# The text is opened first where it is not shown. Threading: GUI thread. Failure: a line that is gone leads
-# to the nearest one.
-
-
 class ProblemsMenu(QObject):
-    """`button` is hidden while there are none."""
+    """The menu of `button` with the problems in the session notes; an entry goes to its line in the editor.
+
+    The notes are opened first if the editor shows another file. If the line does not exist any more, the
+    nearest one is shown. Without problems the button is hidden.
+    """
 
     def __init__(
         self,
@@ -66,7 +64,7 @@ class ProblemsMenu(QObject):
         editor.was_read.connect(self._follow)
 
     def show_problems(self, problems: Sequence[NotesProblem], path: str) -> None:
-        """Those of the notes at a memory path."""
+        """List the problems of the notes at the memory path `path`."""
         self.button.setVisible(bool(problems) and self.button.parentWidget() is not None)
         if tuple(problems) != self._problems:
             self._problems = tuple(problems)
@@ -114,15 +112,17 @@ QUIET_MS = 400
 
 
 class _NotesSeen(Struct, frozen=True):
-    """Where the notes of a session stand, and which engine an update would use (empty: none can)."""
+    """The status of the notes of a session, and the engine for an update."""
 
     standing: NotesStanding
     engine: str
+    """The engine that an update would use; empty if there is none."""
     why: str
+    """The reason for that engine, or for its absence."""
 
 
 class NotesRow(QWidget):
-    """A sentence and a button."""
+    """A sentence about the notes, with a button to update them and one that lists their problems."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -132,7 +132,7 @@ class NotesRow(QWidget):
         self.problems.hide()
         self.button = FitPushButton(self.tr("&Update notes"))
         row = row_of(self.text, holder=self, grows=self.text, margin=(MARGIN, UNIT, MARGIN, UNIT))
-        buttons = QVBoxLayout()  # beside each other they would be too wide for a narrow window
+        buttons = QVBoxLayout()  # side by side they would be too wide for a narrow window
         buttons.setSpacing(UNIT)
         buttons.addWidget(self.problems)
         buttons.addWidget(self.button)
@@ -141,9 +141,10 @@ class NotesRow(QWidget):
 
 
 class NotesControl(QObject):
-    """`state_changed()`: emitted when the set of enabled actions changes."""
+    """Controller of the row about the session notes."""
 
     state_changed = Signal()
+    """Emitted when the set of enabled actions changes."""
 
     def __init__(
         self,
@@ -162,9 +163,9 @@ class NotesControl(QObject):
         self._session_id = ""
         self._seen: _NotesSeen | None = None
         self._ticket: Ticket | None = None
-        self._of = ""  # whose notes are being updated
+        self._of = ""  # the session whose notes are being updated
         self._said = ""
-        self._stale = False  # an update ended since the last look
+        self._stale = False  # an update ended since the status was last read
         self.row = NotesRow()
         self._problems = ProblemsMenu(self.row.problems, tree, editor, pane, self)
         self.row.button.clicked.connect(self._on_button)
@@ -172,7 +173,7 @@ class NotesControl(QObject):
 
     @property
     def available(self) -> bool:
-        """The shown session has notes that can be updated now."""
+        """Whether the shown session has notes and no update is running."""
         return self._seen is not None and self._ticket is None
 
     @property
@@ -180,16 +181,16 @@ class NotesControl(QObject):
         return self._ticket is not None
 
     def runs_in(self, session: HomeSession) -> bool:
-        """Whether notes of this home are being brought up to date."""
+        """Return whether notes of this home are being updated."""
         return self.running and self._runs_in is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown; what runs goes on."""
+        """Set the shown home; None for none. A running update continues."""
         self._session = session
         self._forget("")
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Read the status of the notes again, after a delay, for the updated trees."""
         session_id = update.context.workspace_id or ""
         if session_id != self._session_id:
             self._forget(session_id)
@@ -197,7 +198,7 @@ class NotesControl(QObject):
             self._quiet.start()
 
     def update_now(self) -> None:
-        """Update them, whatever the thresholds say."""
+        """Update the notes of the shown session now, regardless of the thresholds."""
         session, session_id = self._session, self._session_id
         if session is None or not self.available:
             return
@@ -239,7 +240,7 @@ class NotesControl(QObject):
 
     @property
     def _here(self) -> bool:
-        """The shown notes are being updated."""
+        """Whether the notes being updated are those of the shown session."""
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:
@@ -272,7 +273,7 @@ class NotesControl(QObject):
                 self.state_changed.emit()
 
         def failed(_error: UserError) -> None:
-            # A home that cannot be read now is told of by the trees.
+            # The Memory tab already shows that the home cannot be read.
             done(None)
 
         session.lanes.history.submit(

@@ -1,5 +1,7 @@
-"""How lost stores are called, and why they are orphaned. Pure; every sentence passes through tr(). Apart from
-the other words of orphans, because the list of homes needs them at the start.
+"""Texts about orphaned stores: titles, reasons, evidence for a project, and the results of a merge.
+
+Pure functions; every sentence passes through `tr`. The list of homes needs some of them at start-up, so they
+are kept apart from the page.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def orphan_title(store: LostStore) -> str:
-    """What a store goes by: the name its project had, else that of its directory."""
+    """Return the title of a store: the former name of its project, else the name of its directory."""
     if store.kind == "workspace" and store.name:
         return f"{store.name} · {store.label}"
     if store.kind == "workspace" or (store.kind == "project" and not store.former_path):
@@ -27,7 +29,7 @@ def orphan_title(store: LostStore) -> str:
 
 
 def orphan_kind(store: LostStore) -> str:
-    """Why it is orphaned, in a few words."""
+    """Return the reason why the store is orphaned, in a few words."""
     return {
         "project": tr("no such project"),
         "workspace": tr("no such workspace"),
@@ -38,7 +40,7 @@ def orphan_kind(store: LostStore) -> str:
 
 
 def orphan_reason(store: LostStore) -> str:
-    """Why it is orphaned, as a sentence."""
+    """Return the reason why the store is orphaned, as a sentence."""
     if store.kind == "project" and store.former_path:
         text = tr("This home does not list the project {path} any more.")
         return text.format(path=visible(store.former_path))
@@ -61,17 +63,13 @@ def orphan_reason(store: LostStore) -> str:
     }[store.kind]
 
 
-# How lost stores, what speaks for a match, and what a merge does are said. Pure; every sentence passes
-# through tr().
-
-
 def line(view: StoreView) -> str:
-    """The second line of its row."""
+    """Return the second line of a store's row: number of notes, size, reason."""
     return f"{notes(len(view.files))} · {human_size(view.size)} · {orphan_kind(view.store)}"
 
 
 def evidence(found: MatchEvidence) -> str:
-    """What speaks for a project."""
+    """Return a sentence that states one piece of evidence for a project."""
     value = visible(found.value)
     if found.kind == "owner":
         return (
@@ -87,7 +85,7 @@ def evidence(found: MatchEvidence) -> str:
 
 
 def match_sentence(view: StoreView) -> str:
-    """Where it belongs, or why that cannot be said."""
+    """Return a sentence that names the project of the store, or explains why it is unknown."""
     if view.best is not None:
         reasons = " ".join(map(evidence, view.best.evidence))
         return tr("It belongs to {name}. {reasons}").format(name=visible(view.best.name), reasons=reasons)
@@ -103,7 +101,7 @@ def match_sentence(view: StoreView) -> str:
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
-    """A project to merge into, as the list of choices names it."""
+    """Return the entry of a project in the list of merge targets; `there`: its directory exists."""
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)
@@ -111,7 +109,7 @@ def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> 
 
 
 def state(row: MergeRow, choice: MergeChoice | None) -> str:
-    """What becomes of a file, in a few words."""
+    """Return the result of the merge for one file, in a few words; without a choice it is left as it is."""
     if row.state == "differs":
         return {
             "both": tr("differs: both in one note"),
@@ -127,7 +125,7 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
 
 
 def explained(row: MergeRow, choice: MergeChoice | None) -> str:
-    """What becomes of a file, as a sentence."""
+    """Return the result of the merge for one file, as a sentence; without a choice it is left as it is."""
     if row.state == "blocked":
         return _blocked(row)
     if row.state == "differs":
@@ -146,7 +144,7 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
 
 
 def choice_names() -> Mapping[MergeChoice, str]:
-    """What one may choose for a file that differs."""
+    """Return the labels of the choices for a file that differs."""
     return {
         "both": tr("&Both in one note"),
         "beside": tr("A note be&side it"),
@@ -155,7 +153,7 @@ def choice_names() -> Mapping[MergeChoice, str]:
 
 
 def counts(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> str:
-    """`9 notes: 5 new, 2 merged, 1 already there, 1 stays.`"""
+    """Return a summary of a merge, such as `9 notes: 5 new, 1 there already, 3 left where they are`."""
     sorts = Counter(_sort(row, chosen) for row in preview.rows)
     said = [
         (sorts["new"], tr("{n} new")),
@@ -168,13 +166,13 @@ def counts(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> str:
 
 
 def merged(count: int, target: str) -> str:
-    """After it was done."""
+    """Return the message after a merge of `count` notes into `target`."""
     text = counted(tr("1 note was merged into {name}."), "%n notes were merged into {name}.", count)
     return text.format(name=target) + " " + tr("The orphaned store stays as it was.")
 
 
 def writes(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> int:
-    """How many files a merge would write."""
+    """Return the number of files that a merge would write."""
     return sum(_sort(row, chosen) in ("new", "merged") for row in preview.rows)
 
 

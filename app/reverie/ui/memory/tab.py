@@ -1,8 +1,12 @@
-"""The Memory tab: three trees and the footer at the left, the editor at the right; one of the two at a time,
-with Back, when narrow.
+"""The Memory tab: three trees and the footer on the left, the editor on the right.
 
-Wires the parts together and answers the window's actions. It holds no rule of its own: what is shown comes
-from the session, what is typed lives in the buffers, what runs lives in the consolidation.
+A narrow tab shows either the left column or the editor, with a Back button.
+
+The module creates and connects the parts and handles the window's actions. It has no rules of its own: the
+session provides the trees, the buffers hold unsaved text, and the run services hold running jobs.
+
+Threading: GUI thread. A note to the agent is written by a job; a failure is shown in its dialog, which stays
+open with the text.
 """
 
 from __future__ import annotations
@@ -91,19 +95,16 @@ if TYPE_CHECKING:
     from reverie.ui.tree.memory_tree import Arrangement, RowData
 
 
-# The left column of the Memory tab, from top to bottom, and how it takes turns with the editor in a narrow
-# window.
-#
-# Threading: GUI thread.
-
-
 SIDE_BY_SIDE = 640
+"""The least width, in pixels, at which the column and the editor are shown side by side."""
 LEFT_WIDTH = 490
+"""The initial width of each side, in pixels at the default font size."""
 _LEAST_ROWS = 116
+"""The least height of the trees, in pixels at the default font size."""
 
 
 def column_of(tab: MemoryTab) -> Column:
-    """The parts of `tab` that stand left of its editor."""
+    """Create the column left of the editor: heading, messages, search field, filters, trees, footer."""
     left = Column()
     field = row_of(tab.search.field, tab.order.button, margin=(GAP, 0, GAP, 0), gap=None)
     pages = tab.search.pages
@@ -114,8 +115,11 @@ def column_of(tab: MemoryTab) -> Column:
 
 
 class ColumnParts(QScrollArea):
-    """The column and the editor: side by side where there is room, else one at a time, with Back above the
-    editor; in a low window they are scrolled to rather than squeezed."""
+    """The left column and the editor, side by side or, in a narrow window, one at a time.
+
+    When the editor is shown alone, a Back button is above it. In a low window the area scrolls instead of
+    squeezing its parts.
+    """
 
     def __init__(self, left: Column, right: QWidget) -> None:
         super().__init__()
@@ -130,28 +134,29 @@ class ColumnParts(QScrollArea):
         self.splitter = split(left, self._right, sizes=(width, width), grows=self._right)
         self._is_narrow = self._shows_right = False
         scrolling(self, self.splitter)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached, and is scrolled to then
+        # The widgets inside take the focus, and the area scrolls to them.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._follow()
 
     @property
     def is_narrow(self) -> bool:
-        """Whether one of the two is seen at a time."""
+        """Whether only one of the two parts is shown at a time."""
         return self._is_narrow
 
     @Slot()
     def show_column(self) -> None:
-        """Show the memories, where one is seen at a time."""
+        """Show the left column if only one part is shown at a time."""
         self._shows_right = False
         self._follow()
 
     @Slot()
     def show_right(self) -> None:
-        """Show what is right of the memories, where one is seen at a time."""
+        """Show the editor side if only one part is shown at a time."""
         self._shows_right = True
         self._follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        # First: how much room the parts need follows from which are seen.
+        # Before the base class: hiding or showing a part changes the minimum size.
         needed = sum(part.minimumSizeHint().width() for part in (self._left, self._right))
         narrow = self.width() < max(SIDE_BY_SIDE, needed + self.splitter.handleWidth())
         if narrow and not self._is_narrow:
@@ -162,7 +167,11 @@ class ColumnParts(QScrollArea):
         super().resizeEvent(event)
 
     def _follow(self) -> None:
-        """Show one of them or both. Back gets the focus of a column that goes: Qt may choose any widget."""
+        """Show one part or both, as the width allows.
+
+        If the column is hidden while it has the focus, the Back button gets it; otherwise Qt may choose any
+        widget.
+        """
         focus = QApplication.focusWidget()
         goes = self._is_narrow and self._shows_right
         self._right.setVisible(not self._is_narrow or self._shows_right)
@@ -173,10 +182,13 @@ class ColumnParts(QScrollArea):
 
 
 class EditorPlace(QWidget):
-    """Right of the memories: the editor, or a page in its place. The cross above a page and Escape lead back:
-    `left()`."""
+    """The right side of the Memory tab: the editor, or a page in its place.
+
+    A page has a close button above it.
+    """
 
     left = Signal()
+    """Emitted when the user closes the page with its close button or with Escape."""
 
     def __init__(self, editor: QWidget, icons: Icons) -> None:
         super().__init__()
@@ -203,7 +215,7 @@ class EditorPlace(QWidget):
         return None if shown is self._editor else shown
 
     def show_page(self, page: QWidget | None) -> None:
-        """Show `page`, or the editor again."""
+        """Show `page`; None shows the editor."""
         if page is not None and self.pages.indexOf(page) < 0:
             self.pages.addWidget(page)
         self._above.setVisible(page is not None)
@@ -216,27 +228,22 @@ class EditorPlace(QWidget):
             super().keyPressEvent(event)
 
 
-# Telling the agent something in the person's own words: a dialog for the text, and a job that writes it.
-#
-# For homes whose agent takes notes (`Home.note_path`). A dialog belongs to one home and stays open while
-# another is shown; a text is discarded only if the person says so.
-#
-# Threading: GUI thread; the note is written by a job. Failure: shown in the dialog, which stays open with the
-# text.
-
-
 RETRY_MS = 1_500
-"""Between two tries while the agent holds its lock."""
+"""Milliseconds between two attempts to write a note while the agent holds its lock."""
 
 
 class TellDialog(QDialog):
-    """A text field and a message. `confirmed()`: the person wants the text to be written; call `hand_over`
-    for it, then `say_waiting`, `show_failed` or `accept` with what came of it."""
+    """A dialog with a text field for a note to the agent, and a message about its progress.
+
+    After `confirmed`, the caller gets the text from `hand_over`, and reports the result with `say_waiting`,
+    `show_failed` or `accept`.
+    """
 
     confirmed = Signal()
+    """Emitted when the user confirms the text."""
 
     def __init__(self, home: str, icons: Icons, parent: QWidget | None = None) -> None:
-        """`home`: the name of the home it is for."""
+        """Create the dialog for the home with the name `home`."""
         super().__init__(parent)
         self._is_confirmed = self.is_being_written = self.is_asking = False
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -276,8 +283,10 @@ class TellDialog(QDialog):
         self.confirmed.emit()
 
     def hand_over(self) -> str:
-        """The text, which is being written from now on: it is neither changed nor discarded meanwhile. Empty
-        if nothing is left of it: then nothing is to be written."""
+        """Return the text, and lock the dialog while the text is being written.
+
+        If the text is blank, return "" and leave the dialog editable: there is nothing to write.
+        """
         text = self.text.content
         if not text.strip():
             self.message.clear()
@@ -288,23 +297,23 @@ class TellDialog(QDialog):
         return text
 
     def take_back(self) -> None:
-        """Nothing is written any more; the person can change the text and try again."""
+        """Unlock the text, so that the user can change it and try again."""
         self._is_confirmed = self.is_being_written = False
         self._judge()
 
     def say_waiting(self, sentence: str) -> None:
-        """The note is not written yet; until then the text can be changed, or discarded."""
+        """Show `sentence` about a delayed write, and unlock the text: it can be changed or discarded."""
         self.is_being_written = False
         self.message.say(sentence)
         self._judge()
 
     def show_failed(self, error: UserError) -> None:
-        """The note was not written; the person can try again."""
+        """Show why the note was not written, and unlock the text for another attempt."""
         self.message.say_error(error)
         self.take_back()
 
     def reject(self) -> None:
-        """Close it, unless the note is being written or the person wants to keep what was typed."""
+        """Close the dialog, unless the note is being written or the user declines to discard the text."""
         if self.is_being_written or self.is_asking:
             return
         self.is_asking = True
@@ -315,7 +324,11 @@ class TellDialog(QDialog):
 
 
 class TellControl(QObject):
-    """Slots are named by the action registry."""
+    """Controller of the "Tell Codex" dialogs, for homes whose agent takes notes (`Home.note_path`).
+
+    Each home has at most one dialog; it stays open while another home is shown. A text is discarded only with
+    the user's consent. The action registry connects its slots by name.
+    """
 
     def __init__(self, undo_bar: MessageBar, icons: Icons, window: QWidget) -> None:
         super().__init__(window)
@@ -324,7 +337,7 @@ class TellControl(QObject):
         self._icons = icons
         self._session: HomeSession | None = None
         self._dialogs: dict[str, TellDialog] = {}
-        """By the id of their home."""
+        """The open dialogs, by the id of their home."""
 
     @property
     def dialog(self) -> TellDialog | None:
@@ -337,12 +350,12 @@ class TellControl(QObject):
         return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none. Open dialogs stay open."""
         self._session = session
 
     @Slot()
     def show(self) -> None:
-        """Ask for the text."""
+        """Open the dialog of the shown home, or bring it to the front."""
         session = self._session
         if not self.available or session is None or session.context is None:
             return
@@ -358,10 +371,12 @@ class TellControl(QObject):
         dialog.text.setFocus()
 
     def may_close(self, home: str = "") -> bool:
-        """Close the dialog of a home, or of all homes; False if the person keeps one for its text. A note
-        that is being written counts as written."""
+        """Close the dialog of a home, and return whether the home may close; "" means all homes.
+
+        Returns False if the user keeps a dialog for its text. A note that is being written counts as written.
+        """
         for id_, dialog in list(self._dialogs.items()):
-            # Another one may end while the person is asked about this one.
+            # Another dialog may close while this one asks the user.
             if home in ("", id_) and id_ in self._dialogs:
                 dialog.reject()
         kept = [id_ for id_, dialog in self._dialogs.items() if not dialog.is_being_written]
@@ -397,7 +412,7 @@ class TellControl(QObject):
         def again(before: str) -> None:
             if not is_open():
                 return
-            # Not in the middle of a word, nor while the person decides whether it is written at all.
+            # Wait while the user is typing, or is being asked whether to discard the text.
             if dialog.is_asking or dialog.text.content != before:
                 wait()
             else:
@@ -407,7 +422,7 @@ class TellControl(QObject):
             if is_open():
                 dialog.take_back()
 
-        text = dialog.hand_over()  # with all that was typed while it waited
+        text = dialog.hand_over()  # includes edits made while the write was delayed
         if text:
             note = ask(session.workbench.add_note, context, text)
             session.lanes.scan.submit("tell the agent", note, done=done, failed=failed, cancelled=cancelled)
@@ -416,19 +431,23 @@ class TellControl(QObject):
 HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")
 NARROWEST = 320
 LATE_TREE_MS = 200
-"""When the memories of the place that was left turn grey, if those of the new one are not there yet."""
+"""Milliseconds after which the old trees turn grey if those of the new place have not arrived."""
 
 
 class MemoryTab(QWidget):
-    """`situation_changed()`: emitted when the set of enabled actions changes. `place_wanted(SearchHit)`: a
-    search result is in another home or context, which is to be shown. `memory_picked(str)`: another memory is
-    selected in the trees. `front_wanted()`: something was asked for that this tab shows. Set a session, then
-    feed it by its own signals."""
+    """The Memory tab of a window.
+
+    After `set_session` the tab updates itself from the signals of that session.
+    """
 
     situation_changed = Signal()
+    """Emitted when the set of enabled actions changes."""
     place_wanted = Signal(object)
+    """Emitted with a `SearchHit` in another home or context, so that the window shows that place."""
     memory_picked = Signal(str)
+    """Emitted with the path of a memory or companion when it is selected in the trees."""
     front_wanted = Signal()
+    """Emitted when the tab has to come to the front to show a requested page."""
 
     def __init__(
         self,
@@ -470,7 +489,7 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _make_controls(self, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
-        """Each gets the parts it works with; what it wants of the others it asks for by signal."""
+        """Create the controllers, each with the parts that it works on; they reach the others by signals."""
         tree, editor, pane, edits = self.tree, self.editor, self.pane, self.edits
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
@@ -498,7 +517,7 @@ class MemoryTab(QWidget):
         self.back = self._parts.back
         self.back.clicked.connect(self.focus_tree)
         self.splitter = self._parts.splitter
-        # Blank at first: nobody knows yet whether there is a home.
+        # Blank until it is known whether there is a home.
         self._pages = stacked(QWidget(), self.no_home, self._parts, self.notice)
         column(self, self._pages, margin=0, gap=None)
 
@@ -544,7 +563,7 @@ class MemoryTab(QWidget):
         self.stale.open_wanted.connect(self.tree.reveal)
 
     def set_actions(self, actions: Actions) -> None:
-        """The window's actions where they are used here."""
+        """Add the window's actions to the menus, buttons and views of this tab."""
         menu = QMenu(self)
         actions.fill_menu(menu, CONSOLIDATE_MENU)
         menu.setToolTipsVisible(True)
@@ -568,7 +587,7 @@ class MemoryTab(QWidget):
     # Sessions
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Show another home, or none."""
+        """Show the home of `session`; None shows the start page."""
         old = self.session
         if old is not None:
             for signal, slot in self._wiring(old):
@@ -604,7 +623,7 @@ class MemoryTab(QWidget):
         )
 
     def show_place(self, title: str, below: str) -> None:
-        """Another workspace or project is selected; its content follows."""
+        """Show the heading of a newly selected workspace or project; `show_tree` shows its contents later."""
         self.heading.say(title, below)
         self._show_page(self._parts)
         self.editor.close()
@@ -615,36 +634,36 @@ class MemoryTab(QWidget):
 
     @Slot()
     def _grey_old_tree(self) -> None:
-        """The heading names another place for a while now: its memories are not those that are shown."""
+        """Grey the trees: they still show the previous place, while the heading names the new one."""
         if self.model.rowCount() and self.tree.isEnabled():
             self._greyed = True
             self.tree.setEnabled(False)
 
     def show_notice(self, title: str, sentence: str) -> None:
-        """Something is selected that has no trees."""
+        """Show a notice in place of the trees, for a selection that has none."""
         self.notice.say(title, sentence)
         self._show_page(self.notice)
 
     @Slot(object)
     def show_other(self, page: QWidget) -> None:
-        """A page that stands in place of the trees and the editor."""
+        """Show `page` in place of the trees and the editor."""
         if self._pages.indexOf(page) < 0:
             self._pages.addWidget(page)
         self._show_page(page)
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the memories or the editor are seen, one at a time."""
+        """Whether only the trees or the editor are shown at a time."""
         return self._parts.is_narrow
 
     @property
     def beside(self) -> QWidget | None:
-        """The page that stands in place of the editor; None for the editor itself."""
+        """The page shown in place of the editor; None for the editor itself."""
         return self._right.page
 
     @Slot(object)
     def show_beside(self, page: QWidget | None) -> None:
-        """Show `page` beside the trees, or the editor again."""
+        """Show `page` beside the trees; None shows the editor."""
         self._right.show_page(page)
         if page is not None:
             self._parts.show_right()
@@ -657,12 +676,12 @@ class MemoryTab(QWidget):
         self.focus_tree()
 
     def show_no_home(self) -> None:
-        """None was found, or none is chosen yet."""
+        """Show the start page, when no home was found or none is selected."""
         self._show_page(self.no_home)
 
     @Slot(object)
     def show_tree(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Show the updated trees, and update all controllers of the tab from them."""
         self._late_tree.stop()
         if self._greyed:
             self._greyed = False
@@ -693,17 +712,17 @@ class MemoryTab(QWidget):
 
     @property
     def update_(self) -> TreeUpdate | None:
-        """The trees as they were shown last."""
+        """The latest shown update of the trees; None if there is none for this place yet."""
         return self._shown.update
 
     @property
     def has_full_tree(self) -> bool:
-        """Descriptions, sizes and pins are shown, not only names."""
+        """Whether the trees show descriptions, sizes and pins, not only names."""
         return self._shown.update is not None and not self._shown.update.names_only
 
     @Slot(object)
     def show_trouble(self, error: UserError | None) -> None:
-        """The home cannot be read now: say so, and keep the last trees, greyed."""
+        """Show why the home cannot be read, and grey the trees; None clears both."""
         if error is None:
             self.trouble.clear()
         else:
@@ -741,7 +760,7 @@ class MemoryTab(QWidget):
 
     @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
-        """Where one part is seen at a time, a press shows the memory."""
+        """Show the clicked memory in the editor if only one part is shown at a time."""
         if self._parts.is_narrow and isinstance(self.tree.data_at(index), FileData | CompanionData):
             self._parts.show_right()
 
@@ -755,7 +774,7 @@ class MemoryTab(QWidget):
         self.situation_changed.emit()
 
     def path_for_history(self) -> str:
-        """The selected row, else the open memory, else the global scope."""
+        """Return the path of the selected row, else of the open memory, else of the global scope."""
         row = self.tree.current_data()
         if isinstance(row, CompanionData):
             return str(row.companion.path)
@@ -767,12 +786,12 @@ class MemoryTab(QWidget):
         self._on_opened(self.tree.current_data())
 
     def _leave_other(self) -> None:
-        """The trees that were shown last, in place of another page."""
+        """Show the trees again if another page covers them."""
         if self._shown.update is not None:
             self._show_page(self._parts)
 
     def focus_tree(self) -> None:
-        """Into the tree, on a row."""
+        """Move the focus into the tree, and select its first row if none is selected."""
         self._leave_other()
         self._parts.show_column()
         self.tree.setFocus()
@@ -780,7 +799,7 @@ class MemoryTab(QWidget):
             self.tree.setCurrentIndex(self.model.index(0))
 
     def focus_search(self) -> None:
-        """Into the search field."""
+        """Move the focus into the search field."""
         self._leave_other()
         self._parts.show_column()
         self.search.focus()
@@ -792,7 +811,7 @@ class MemoryTab(QWidget):
 
     @Slot(bool)
     def _on_search_turned(self, is_shown: bool) -> None:
-        """Offer filters and the order where the trees are, which alone have them."""
+        """Enable the filters and the order only while the trees are shown, not for search results."""
         for widget in (self.chips, self.order.button):
             widget.setEnabled(not is_shown)
 
@@ -803,12 +822,12 @@ class MemoryTab(QWidget):
 
     @Slot(object)
     def open_hit(self, hit: SearchHit) -> None:
-        """Show what a search found; first its home and context, if others are shown."""
+        """Open a search result, after switching to its home and context if necessary."""
         self._show_hit(hit, focus=True)
 
     @Slot(object)
     def preview_hit(self, hit: SearchHit) -> None:
-        """The same, but the focus stays with the hits."""
+        """Show a search result as `open_hit` does, but leave the focus in the list of results."""
         self._show_hit(hit, focus=False)
 
     def _place(self) -> SearchPlace | None:
@@ -827,7 +846,7 @@ class MemoryTab(QWidget):
             self.place_wanted.emit(hit)
 
     def _open_here(self, hit: SearchHit) -> bool:
-        """Open it if it stands in the trees that are shown."""
+        """Open the search result if the shown trees contain it, and return whether they do."""
         update, session = self._shown.update, self._shown.session
         if update is None or session is None or hit.home_id != session.info.id:
             return False
@@ -843,7 +862,7 @@ class MemoryTab(QWidget):
 
     @Slot(str, int)
     def open_line(self, path: str, line: int = 0) -> bool:
-        """Open a memory, or a file beside the memories, at a line from 1; False if it is not there."""
+        """Open a memory or companion at `line`, counted from 1; False if the trees do not contain it."""
         update = self._shown.update
         if update is None:
             return False
@@ -857,15 +876,15 @@ class MemoryTab(QWidget):
         return True
 
     def mark_seen(self) -> None:
-        """Take the badges away."""
+        """Mark all outside changes as seen, which removes their badges."""
         if self.session is not None:
             self.session.mark_seen()
 
-    # What is possible
+    # Actions
 
     def situation(self, now: ActionState) -> ActionState:
-        """`now` with what this tab knows."""
-        # What is done to a selection is done to one that is seen.
+        """Return `now` with the fields that this tab determines."""
+        # Actions on the selection are enabled only while the selection is visible.
         shown = self._shown.update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None
         file = self.editor.file
@@ -895,7 +914,7 @@ class MemoryTab(QWidget):
     # Width
 
     def minimumSizeHint(self) -> QSize:
-        """Side by side it needs more, but it is not side by side when it has less."""
+        """Return a width below that of the two parts side by side: a narrow tab shows one at a time."""
         return QSize(NARROWEST, super().minimumSizeHint().height())
 
     def changeEvent(self, event: QEvent) -> None:
