@@ -1,1 +1,1 @@
-"""Consolidation (a dream) and harvest: engines, review, apply, coverage, triggers. `service` is the door."""
+"""Consolidation and harvest: engines, review, apply, coverage records and triggers."""

@@ -1,11 +1,14 @@
-"""Applying a reviewed run: what a person took of a dry run or a held one becomes a run of its own.
+"""Applies the changes that a person chose from a dry run or a held run, as a run of its own.
 
-`load_review` reads a stored run as a `Review`; `ApplyService.apply` carries a `ReviewSelection` out, as a job
-on the one Run (`runs.run`) that differs from a dream only in where its changes come from: a plan over the
-files as they are now. A run is applied once; after its apply was undone, once more.
+`load_review` reads a stored run as a `Review`; `ApplyService.apply` carries out a `ReviewSelection`, as a job
+on the common run (`runs.run`). It differs from a consolidation only in the source of its changes: a three-way
+merge per file of the text that the run saw, the chosen text and the present one. If both sides changed the
+same lines, nothing of that group is applied. The retention check then judges the final texts, so a delete is
+left out if its lines were removed elsewhere meanwhile. A run can be applied once, and again after its apply
+was undone.
 
 Threading: blocking, never on the GUI thread. Failure: `apply` ends in exactly one outcome and never raises
-for what a person can fix; `load_review` raises `StoreError`.
+for a problem that a person can fix; `load_review` raises `StoreError`.
 """
 
 from __future__ import annotations
@@ -55,36 +58,37 @@ from reverie.runs.transaction import Transaction
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 
-# Planning: three-way per file (as the run saw it, as chosen, as it is now). Where both sides changed the same
-# lines, nothing of that group is applied. The first rail of `runs.guard` then judges what would really be on
-# disk: a delete whose lines were removed elsewhere meanwhile is left out. Nothing here writes.
-
-
 REJECTED = "rejected in review"
+"""The note of an op that the person rejected."""
 CAME_TO_NOTHING = "came to nothing"
+"""The note of an op without an effect on any file."""
 Check = Callable[[ScopeRoot, str, bytes | None, bytes], None]
+"""Raises `UserError` if a file must not change from the first content to the second."""
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
 
 class ApplyPlan(Struct):
-    """`changes`: bytes now and bytes then, by memory path. `done`: what was chosen of each file that gets it
-    (`ReviewedFile.path`), also where it stands there already. `left`: why a file stays as it is. `conflicts`
-    are among those, `unapplied` the chosen bytes of their files."""
+    """The changes that applying a reviewed run makes, and the files that it leaves."""
 
     changes: dict[str, FileChange] = field(default_factory=dict)
+    """Content now and content after the apply, by memory path."""
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
+    """The chosen contents of each file that gets or already has them, by `ReviewedFile.path`."""
     left: dict[str, str] = field(default_factory=dict)
+    """Why a file is left unchanged."""
     conflicts: list[str] = field(default_factory=list)
+    """Those files of `left` that conflict with their present state."""
     unapplied: dict[str, bytes] = field(default_factory=dict)
+    """The chosen contents of files in conflict, by memory path."""
 
     def conflict(self, file: ReviewedFile, why: str, chosen: Mapping[str, bytes | None]) -> None:
-        """Leave the file because the disk says otherwise by now; what was `chosen` is kept with the run."""
+        """Leave the file unchanged because of its present state; add the `chosen` contents to `unapplied`."""
         self.leave(file, why)
         self.conflicts.append(file.path)
         self.unapplied |= {path: data for path, data in chosen.items() if data is not None}
 
     def leave(self, file: ReviewedFile, why: str) -> None:
-        """Leave the file as it is, and say why; what was planned for its paths is dropped."""
+        """Leave the file unchanged, with the reason `why`, and drop the changes planned for its paths."""
         self.left[file.path] = why
         self.done.pop(file.path, None)
         for path in file.paths:
@@ -103,9 +107,12 @@ def plan_apply(
     essence: Callable[[str], str] = str,
     check: Check = lambda _root, _rel, _before, _after: None,
 ) -> ApplyPlan:
-    """The plan over the files as they stand now. `source` holds the images of the reviewed run, `others`
-    are the context's other memories now, and no memory may come out larger than `file_bytes`; `essence`
-    gives what of a text must be kept; `check` raises where a file must not become what was chosen."""
+    """Return the plan for the files in their present state; changes nothing on disk.
+
+    `source` holds the contents of the reviewed run, and `others` are the context's other memories now. No
+    memory may become larger than `file_bytes`. `essence` returns the content of a text that must be
+    preserved. `check` raises if a file must not get the chosen content.
+    """
     plan = ApplyPlan(left=dict(resolution.blocked))
     intents = {intent.path: intent for intent in journal.intents}
     for group in review.groups:
@@ -127,13 +134,13 @@ def plan_apply(
     while blocked := _blocked(plan, review, source):
         for file in blocked:
             plan.conflict(file, "something else stands in its place", plan.done.get(file.path, {}))
-        _keep_lines(plan, review, selection, now, essence)  # what they would have kept
+        # The blocked files would have preserved lines that some delete now loses.
+        _keep_lines(plan, review, selection, now, essence)
     return plan
 
 
 def _blocked(plan: ApplyPlan, review: Review, source: Transaction) -> list[ReviewedFile]:
-    """The files that cannot be made because a file that stays is where they, or a folder above them,
-    belong."""
+    """Return the files that cannot be created because another file stays at their path or above it."""
     going = {(change.root.key, change.rel) for change in plan.changes.values() if change.after is None}
     paths = {
         path
@@ -145,7 +152,7 @@ def _blocked(plan: ApplyPlan, review: Review, source: Transaction) -> list[Revie
 
 
 def _texts_now(source: Transaction, journal: Journal) -> dict[str, str]:
-    """The reviewed run's files as they stand now; what cannot be read keeps no line."""
+    """Return the present texts of the reviewed run's files, without those that cannot be read."""
     texts = {}
     for intent in journal.intents:
         with contextlib.suppress(UserError):
@@ -163,7 +170,11 @@ def _of_group(
     file_bytes: int,
     check: Check,
 ) -> dict[str, FileChange]:
-    """The changes of one group. Raises `Conflict` where one of them cannot be made."""
+    """Return the changes of one group, by memory path.
+
+    Raises `Conflict` if a file changed on the same lines, and `UserError` if it would be too large or
+    invalid.
+    """
     changes = {}
     for file in group.files:
         for path, wanted in chosen_change(file, resolution).items():
@@ -183,6 +194,10 @@ def _of_group(
 def _merged(
     intent: FileIntent, base: bytes | None, current: bytes | None, wanted: bytes | None
 ) -> bytes | None:
+    """Return `wanted`, merged with the changes from `base` to `current`.
+
+    Raises `Conflict`.
+    """
     if current in (base, wanted):
         return wanted
     if base is None or current is None or wanted is None:
@@ -200,13 +215,14 @@ def _keep_lines(
     now: Mapping[str, str],
     essence: Callable[[str], str],
 ) -> None:
-    """Leave out each delete whose lines would stand nowhere by now."""
+    """Leave out each delete that would lose lines which are nowhere else by now."""
     before, after = dict(now), dict(now)
     for path, change in plan.changes.items():
         after.pop(path, None)
         if change.after is not None:
             after[path] = essence(text_of(change.after))
-    after[""] = "".join(refused_descriptions(review, selection))  # counts as a text that keeps them
+    # Rejected descriptions count as text that preserves these lines.
+    after[""] = "".join(refused_descriptions(review, selection))
     blocked = judge_retention(before, after).blocked_deletes
     for file in review.files:
         if file.source in blocked and file.path not in selection.agreed_losses:
@@ -216,7 +232,7 @@ def _keep_lines(
 def ops_as_done(
     ops: Sequence[Mapping[str, Any]], review: Review, plan: ApplyPlan
 ) -> tuple[Mapping[str, Any], ...]:
-    """The reviewed run's ops with what came of them, in the shape of a coverage record's."""
+    """Return the reviewed run's ops with their outcomes under `plan`, in the shape of coverage records."""
     group_of = {position: group for group in review.groups for position in group.ops}
     return tuple(
         _as_done(op, group_of.get(position), plan) if came_to_pass(op) else op
@@ -227,8 +243,10 @@ def ops_as_done(
 def usage_ops(
     ops: Sequence[Mapping[str, Any]], review: Review, plan: ApplyPlan
 ) -> tuple[Mapping[str, Any], ...]:
-    """What counts as use: each op that came to pass, and one over a directory that came to pass in part for
-    those files that it changed."""
+    """Return the ops to count as use: those that were applied.
+
+    An op on a directory that was applied in part counts for the files that it changed.
+    """
     group_of = {position: group for group in review.groups for position in group.ops}
     counted: list[Mapping[str, Any]] = []
     for position, op in enumerate(ops):
@@ -245,7 +263,7 @@ def usage_ops(
 
 
 def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None) -> bool:
-    """Whether the file came, went or moved as the op wanted, whatever its text."""
+    """Return whether the file was created, deleted or moved as the op requested, whatever its text."""
     if done is None:
         return False
     if file.old_path:
@@ -256,6 +274,7 @@ def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, 
 def _use_of(
     op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None
 ) -> Mapping[str, Any] | None:
+    """Return the op on one file that its actual change amounts to; None if the file is left unchanged."""
     if done is None:
         return None
     gone, moved = done.get(file.source, b"") is None, len(done) > 1
@@ -268,6 +287,10 @@ def _use_of(
 
 
 def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan) -> dict[str, Any]:
+    """Return an op with `applied`, and with the reason as its note if it was not applied.
+
+    A deleted file of which parts are kept counts as `str_replace`.
+    """
     plain = {key: value for key, value in op.items() if key != "note"}
     if group is None:
         return {**plain, "applied": False, "note": CAME_TO_NOTHING}
@@ -288,29 +311,33 @@ def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan
 
 
 def _files_of(op: Mapping[str, Any], group: ReviewedGroup) -> list[ReviewedFile]:
-    """The files of the group an op is about; all of them where it names none (a name in between)."""
+    """Return the files of the group that an op is about.
+
+    These are all of them if the op names none, because its path only existed in between.
+    """
     names = [name for name in (op["path"], op.get("newPath")) if name]
     about = [file for file in group.files if any(covers(name, path) for name in names for path in file.paths)]
     return about or list(group.files)
 
 
 class LoadedReview(Struct, frozen=True):
-    """A stored run with its journal. `others`: the memories of its context that it does not touch, as they
-    stand now. `why_not`: why it cannot be applied (`others` is not read then); empty when it can."""
+    """A stored run with its journal, ready for review."""
 
     run: RunRecord
     journal: Journal
     review: Review
     others: Mapping[str, str]
+    """The present memories of the context that the run does not touch; empty if they were not needed."""
     why_not: str
+    """Why the run cannot be applied; empty if it can."""
     can_take_back: bool = False
-    """It is in place, so that parts of it can be taken back."""
+    """Whether the run's changes are in effect, so that parts of them can be undone."""
     card: ReportCard | None = None
-    """What became of the facts; of a run that kept none, as far as can be told now."""
+    """The report card of the run; computed now, as far as possible, for a run that stored none."""
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
-    """A run as a review; for one that can be applied with the rails as they are now."""
+    """Return a run as a review; one that can be applied is checked against the present rails."""
     run = parts.runs.load(run_id)
     transaction = parts.transaction_for(run_id, "review")
     journal = transaction.load() or Journal(())
@@ -330,7 +357,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
     }
     can_take_back = _can_take_back(run, journal)
     if can_take_back:
-        # Where they cannot be read, what the run deleted comes back rather than that lines are lost.
+        # If they cannot be read, undoing restores what the run deleted rather than lose lines.
         with contextlib.suppress(UserError):
             overlay = DreamOverlay(parts.home, context_of(parts, run), parts.usage)
             rails["others"] = _others(overlay, before.keys() | after.keys())
@@ -343,12 +370,13 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
         before,
         after,
         reasons=reasons_of(run),
-        # What a finished run lost was judged when it ran.
+        # The loss of lines by a finished run was judged when it ran.
         max_loss_percent=100.0 if can_take_back else parts.max_loss_percent,
         **rails,
     )
     card = card_from_json(run.details.get("card"))
-    if card is None and run.outcome != "running" and run.kind != "revert":  # what comes back was there
+    # A revert only restores text, so it gets no card.
+    if card is None and run.outcome != "running" and run.kind != "revert":
         others = rails["others"]
         loaded = None if overlay is None else overlay.loaded
         card = report_card({**others, **before}, {**others, **after}, loaded=loaded)
@@ -356,7 +384,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
-    """The context a run worked in, whatever the agent says of the workspace by now."""
+    """Return the context in which a run worked, even if the agent has changed the workspace since."""
     context = parts.home.context(
         workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
     )
@@ -368,13 +396,13 @@ def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
 
 
 def followed_by(run: RunRecord) -> tuple[str, ...]:
-    """The files of a run that only followed its other changes."""
+    """Return the files that a run changed only to keep indexes and links valid, as memory paths."""
     named = {name for op in run.ops if came_to_pass(op) for name in (op["path"], op.get("newPath")) if name}
     return tuple(path for path in texts_of(run.details.get("followed")) if path not in named)
 
 
 def reasons_of(run: RunRecord) -> Sequence[str]:
-    """The engine's own words for each of the run's ops; empty where there are none."""
+    """Return the engine's reason for each op of the run; empty if there are none."""
     return tuple(map(as_text, as_list(run.details.get("reasons"))))
 
 
@@ -392,10 +420,10 @@ class ApplyService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """Carry out what was chosen of a run. `skipped`, with the reason, where that cannot be begun."""
+        """Apply the selected changes of a run; if that cannot begin, the result is `skipped`."""
         parts = self._parts
         try:
-            run = parts.runs.load(run_id)  # a wrong id needs no lease to be told
+            run = parts.runs.load(run_id)  # before any lease, to report a wrong id at once
         except UserError as refusal:
             return skipped(parts, None, "manual", refusal)
         job = ApplyJob(parts, run, selection)
@@ -403,7 +431,7 @@ class ApplyService:
 
 
 class ApplyJob(Job[LoadedReview]):
-    """What was chosen of a reviewed run, on the files as they stand now."""
+    """The job that applies the selected changes of a reviewed run to the present files."""
 
     kind = "dream"
     before = "before a reviewed run is applied"
@@ -427,11 +455,11 @@ class ApplyJob(Job[LoadedReview]):
         self.details = {"applies": reviewed.id, "reasons": list(reasons_of(reviewed))}
 
     def require(self) -> None:
-        """Raises `ReadOnlyStore`."""
+        """Raise `ReadOnlyStore` if a store of the context must not be written."""
         self._parts.guard.require_context(self._context)
 
     def ready(self) -> None:
-        """Look at the record as it is under the lease. Raises `StoreError` where it cannot be applied."""
+        """Load the record again under the lease; raise `StoreError` if the run cannot be applied."""
         runs, run_id = self._parts.runs, self._reviewed.id
         run = self._reviewed = runs.load(run_id)
         journal = self._parts.transaction_for(run_id, "review").load() or Journal(())
@@ -440,21 +468,21 @@ class ApplyJob(Job[LoadedReview]):
             raise StoreError(why_not, reason="not-applicable")
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """The agent's own lock."""
+        """Hold the agent's own lock."""
         return self._parts.agent_locks.hold(self._context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
-        """Say so."""
+        """Add an entry to Activity that the apply has started."""
         self.say("started", f"What was chosen of run {self._reviewed.id} is being applied.", record)
 
     async def think(self, run: RunContext) -> LoadedReview | Plan:
-        """Nobody thinks again: the review as it is now."""
+        """Return the run as a review in its present state; no engine is involved."""
         loaded = load_review(self._parts, self._reviewed.id)
         run.limits.check()
         return loaded
 
     def accept(self, thought: LoadedReview, run: RunContext) -> Plan:
-        """What the selection comes to on the files as they stand now."""
+        """Return the selected changes, merged into the present files, as a plan."""
         parts, reviewed, loaded = self._parts, self._reviewed, thought
         overlay = DreamOverlay(parts.home, self._context, parts.usage)
         source = parts.transaction_for(reviewed.id, "review")
@@ -473,7 +501,7 @@ class ApplyJob(Job[LoadedReview]):
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)
         self._differing = _differing(loaded.review, self._selection, plan)
         card = self._follow(plan, loaded, run)
-        # The chosen version of what stays in conflict is kept with this run: a person may have worded it.
+        # The chosen contents of files in conflict are stored with this run: a person may have written them.
         unapplied = {path: source.images.put(data) for path, data in plan.unapplied.items()}
         details = {"card": card.as_json(), **({"unapplied": unapplied} if unapplied else {})}
         if plan.left and not plan.done:
@@ -502,20 +530,20 @@ class ApplyJob(Job[LoadedReview]):
         )
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record: the commit point."""
+        """Save the coverage record, which is the commit point."""
         if plan.coverage is not None:
             save_coverage(self._parts.coverage, self._context, plan.coverage)
 
     def ops(self) -> tuple[Mapping[str, Any], ...]:
-        """What is done of what was chosen."""
+        """Return the reviewed ops with their outcomes."""
         return self._done
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Told in Activity."""
+        """Add an entry to Activity that the apply was skipped, and return the result."""
         return skipped(self._parts, self.workspace_id, self.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity."""
+        """Add an entry to Activity."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any]:
@@ -526,8 +554,10 @@ class ApplyJob(Job[LoadedReview]):
         return coverage_record(summary, self._done, usage, trigger=self.trigger, at=run.started_at)
 
     def _follow(self, plan: ApplyPlan, loaded: LoadedReview, run: RunContext) -> ReportCard:
-        """What only follows is made anew from what was chosen of the rest, on what stands there now; the card
-        of it all."""
+        """Update indexes and links for the chosen changes, and return the card of all changes.
+
+        The reviewed run's own updates of indexes and links are replaced, unless they were rejected.
+        """
         parts, followed = self._parts, followed_by(self._reviewed)
         rejected = {
             path
@@ -563,7 +593,7 @@ class ApplyJob(Job[LoadedReview]):
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
-    """Why a run cannot be applied; empty when it can."""
+    """Return why a run cannot be applied; empty if it can."""
     if run.outcome == "running":
         return f"Run {run.id} is still at work."
     if not journal.intents:
@@ -579,22 +609,23 @@ def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
         if runs.load(applied_by).reverted:
             return ""
     except StoreError:
-        pass  # its record is gone; that it was applied stays true
+        pass  # Its record was deleted; the run counts as applied nevertheless.
     return f"Run {run.id} was applied already, by run {applied_by}. Undo that one first to choose anew."
 
 
 def _can_take_back(run: RunRecord, journal: Journal) -> bool:
+    """Return whether the run's changes are in effect, so that they can be undone."""
     is_in_place = run.outcome == "completed" and not run.dry_run and not journal.for_review
     return bool(journal.intents) and is_in_place and not run.reverted and run.reverts is None
 
 
 def _others(overlay: DreamOverlay, touched: Collection[str]) -> dict[str, str]:
-    """The context's memories that the run does not touch."""
+    """Return the texts of the context's memories that the run does not touch, by memory path."""
     return {note.path: note.text for note in overlay.notes(lambda: None) if note.path not in touched}
 
 
 def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tuple[ScopeRoot, str]]:
-    """Of the directories the reviewed run emptied, those from which this one takes a file."""
+    """Return those directories emptied by the reviewed run from which the plan deletes a file."""
     roots = {intent.directory: source.root_of(intent) for intent in reviewed.intents}
     gone = [(change.root.key, change.rel) for change in plan.changes.values() if change.after is None]
     return [
@@ -608,8 +639,10 @@ def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tu
 def _summary(
     reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]], in_other_words: str
 ) -> str:
-    """The run's own line where all of it was taken, else how much of it was. `in_other_words`: what of it
-    differs from the plan."""
+    """Return the run's own summary if all of it is applied, else how much of it is.
+
+    `in_other_words` is the text about files that differ from the reviewed run (`_differing`).
+    """
     wanted = [op for before, op in zip(reviewed.ops, ops, strict=True) if came_to_pass(before)]
     done = sum(bool(op["applied"]) for op in wanted)
     if done == len(wanted) and not plan.left and not in_other_words and reviewed.outcome != "held":
@@ -621,7 +654,7 @@ def _summary(
 
 
 def _differing(review: Review, selection: ReviewSelection, plan: ApplyPlan) -> str:
-    """`, 1 file in part, 1 file in other words`, of those that were written."""
+    """Return `, 1 file in part, 1 file in other words` for the files that are written; else an empty text."""
     written = [file for file in review.files if file.path in plan.done]
     edited = sum(selection.is_edited(file.path) for file in written)
     part = sum(
@@ -634,4 +667,5 @@ def _differing(review: Review, selection: ReviewSelection, plan: ApplyPlan) -> s
 
 
 def _left_words(plan: ApplyPlan) -> str:
+    """Return one sentence for each file that is left unchanged, with the reason."""
     return " ".join(f"{path} stays as it is: {why.rstrip('.')}." for path, why in plan.left.items())

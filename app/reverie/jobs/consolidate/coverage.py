@@ -1,12 +1,15 @@
-"""Coverage: which dream covered a workspace and a project last (formats/mux.md section 9).
+"""The coverage sidecar: which consolidation last covered a workspace and a project, and which harvests ran.
 
-The sidecar belongs to the agent, and its own loader is strict: one bad record empties a whole bucket. So
-reading is tolerant item by item and never infers (project coverage is what `projects` says, global is the
-newest workspace record), and saving writes only records that loader accepts; what it would choke on is moved
-to `<sidecar>.rejected.json` beside it, never dropped. Unknown fields survive.
+The sidecar belongs to the agent (formats/mux.md section 9), whose own loader is strict: one bad record
+empties a whole bucket. So reading is tolerant record by record and infers nothing: project coverage is read
+from `projects` only, and global coverage is the newest workspace record. Only records that the agent's loader
+accepts are written; others are moved to `<sidecar>.rejected.json` beside it, never dropped. Unknown fields
+survive.
 
-Threading: any thread but the GUI's; saves are one read-modify-write under the sidecar's lock.
-Failure: an unreadable sidecar reads as "nothing known, and why" (`problems`); saving sets it aside first.
+A harvest record is saved as `pending` before the work starts, so that a killed harvest is noticed.
+
+Threading: any thread but the GUI's; a save is one read-modify-write under the sidecar's lock. Failure: an
+unreadable sidecar counts as empty, with the reason in `problems`; a save renames it first.
 """
 
 from __future__ import annotations
@@ -32,22 +35,28 @@ from reverie.values import Struct, replace
 _log = logging.getLogger("reverie.dream")
 
 Trigger = Literal["compaction", "launch", "archive", "manual"]
+"""The agent's four reasons for a consolidation."""
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
 
 STALE_PENDING_MS = 5 * 60_000
+"""The time after which a pending harvest counts as abandoned."""
 HARVEST_ATTEMPTS = 3
 HARVESTS_KEPT = 20
 _SETTLED_S = 1.0
+"""The time after a save during which the agent may still overwrite it."""
 
 
 class _Loose(BaseModel):
-    """What the agent's loader checks, with unknown fields allowed; nothing is coerced."""
+    """Base of the models that accept exactly the records that the agent's loader accepts.
+
+    Unknown fields are allowed; no value is coerced.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class OpModel(_Loose):
-    """One operation of a dream, as the agent's own records have it."""
+    """One operation of a consolidation, in the shape of the agent's own records."""
 
     command: OpCommand
     path: str
@@ -57,14 +66,14 @@ class OpModel(_Loose):
 
 
 class UsageModel(_Loose):
-    """Tokens of a dream."""
+    """The tokens that a consolidation used."""
 
     input_tokens: float | int = Field(alias="inputTokens")
     output_tokens: float | int = Field(alias="outputTokens")
 
 
 class RecordModel(_Loose):
-    """A coverage record (formats/mux.md section 9). Times are UTC ms."""
+    """A coverage record (formats/mux.md section 9); times are UTC ms."""
 
     last_run_at: float | int = Field(alias="lastRunAt")
     trigger: Trigger
@@ -74,7 +83,7 @@ class RecordModel(_Loose):
 
 
 class CompletionModel(_Loose):
-    """Which compaction a harvest was of; the agent requires every field but the previous boundary."""
+    """The compaction that a harvest mined; the agent requires every field except the previous boundary."""
 
     workspace_id: str = Field(alias="workspaceId")
     summary_message_id: str = Field(alias="summaryMessageId")
@@ -94,7 +103,7 @@ _NO_COMPLETION = CompletionModel(
 
 
 class HarvestModel(_Loose):
-    """The record of one harvest, by the compaction it mined (formats/mux.md section 9)."""
+    """The record of one harvest, stored under the compaction that it mined (formats/mux.md section 9)."""
 
     status: Literal["pending", "completed", "failed"]
     started_at: float | int = Field(alias="startedAt")
@@ -110,16 +119,18 @@ class HarvestModel(_Loose):
 
 
 class Coverage(Struct, frozen=True):
-    """Every good record of the sidecar, raw as on disk; `problems` names what was skipped."""
+    """The valid records of the sidecar, unchanged from disk."""
 
     workspaces: Mapping[str, Mapping[str, Any]]
     projects: Mapping[str, Mapping[str, Any]]
     harvests: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """Records by workspace id, then by boundary key."""
     problems: tuple[str, ...] = ()
+    """Messages about records that were skipped."""
 
 
 class Status(Struct, frozen=True):
-    """The status of one context; records are raw as on disk, None where there is none."""
+    """The coverage of one context; records are unchanged from disk, None if there is none."""
 
     workspace_record: Mapping[str, Any] | None
     project_record: Mapping[str, Any] | None
@@ -129,7 +140,7 @@ class Status(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The stable shape of `reverie status` (design.md section 5)."""
+        """Return the stable JSON shape that `reverie status` prints (design.md section 5)."""
         return {
             "workspaceRecord": self.workspace_record,
             "projectRecord": self.project_record,
@@ -140,13 +151,12 @@ class Status(Struct, frozen=True):
 
 
 def is_record(value: Any) -> bool:
-    """Whether the agent's loader would accept this coverage record."""
+    """Return whether the agent's loader would accept this coverage record."""
     return _accepts(RecordModel, value)
 
 
 def read_coverage(raw: Mapping[str, Any]) -> Coverage:
-    """The good parts of a sidecar, item by item. A missing `projects` or `harvestsByWorkspace` is simply
-    empty."""
+    """Return the valid records of a sidecar; a missing bucket counts as empty."""
     problems: list[str] = []
     workspaces = _good(raw, "workspaces", RecordModel, problems)
     projects = _good(raw, "projects", RecordModel, problems)
@@ -160,8 +170,10 @@ def read_coverage(raw: Mapping[str, Any]) -> Coverage:
 
 
 def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
-    """What the footer says: nothing is inferred, so an old sidecar without `projects` is "never" for the
-    project."""
+    """Return the coverage of a context; `now` is UTC ms.
+
+    Nothing is inferred: an old sidecar without `projects` means that the project was never covered.
+    """
     workspace = coverage.workspaces.get(context.workspace_id) if context.workspace_id else None
     covered = context.covered_project
     project = coverage.projects.get(covered) if covered else None
@@ -180,8 +192,11 @@ def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
 
 
 def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
-    """A harvest as people should see it: pending for over 5 minutes with no attempts left is a failure, which
-    ended now, for the reason in the record or for this one."""
+    """Return a harvest record as people should see it.
+
+    A harvest that is pending for over 5 minutes with no attempts left becomes a failure that ended `now`,
+    with the error of the record or one made here.
+    """
     stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
     if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:
         attempts = int(record["attemptCount"])
@@ -192,14 +207,18 @@ def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
 
 
 def is_harvest(value: Any) -> bool:
-    """Whether the agent's loader would accept this harvest record."""
+    """Return whether the agent's loader would accept this harvest record."""
     return _accepts(HarvestModel, value)
 
 
 def with_record(
     raw: dict[str, Any], record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None
 ) -> dict[str, Any]:
-    """The sidecar with one run's record under its workspace and, with a single project, under the project."""
+    """Add a coverage record to a sidecar, for its workspace and its project; return the sidecar.
+
+    None for an id means that the run did not cover exactly one of these. Raises `ValueError` for a record
+    that the agent's loader would refuse.
+    """
     if not is_record(record):
         raise ValueError("a coverage record that the agent's loader would refuse")
     if workspace_id is not None:
@@ -210,7 +229,7 @@ def with_record(
 
 
 def tidied(raw: dict[str, Any]) -> dict[str, Any]:
-    """The sidecar as the agent's own saves leave it: all three buckets, the newest 20 harvests each."""
+    """Add missing buckets to a sidecar and keep the newest 20 harvests per workspace, as the agent does."""
     for name in ("workspaces", "projects", "harvestsByWorkspace"):
         raw.setdefault(name, {})
     harvests = as_object(raw["harvestsByWorkspace"])
@@ -220,7 +239,10 @@ def tidied(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest 20 harvest records of one workspace, in their order on disk."""
+    """Return the newest 20 harvest records of one workspace, in their order on disk.
+
+    Records that cannot be read are kept in addition.
+    """
     good = {key: value for key, value in bucket.items() if _accepts(HarvestModel, value)}
     newest = sorted(
         good, key=lambda key: good[key].get("completedAt") or good[key]["startedAt"], reverse=True
@@ -230,7 +252,7 @@ def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
-    """Move out of `raw` whatever the agent's loader would choke on; returns what was moved, by bucket."""
+    """Remove the records that the agent's loader cannot read from `raw`, and return them by bucket."""
     rejected: dict[str, Any] = {}
     for name in ("workspaces", "projects"):
         bucket = raw.get(name)
@@ -245,15 +267,16 @@ def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Saved(Struct, frozen=True):
-    """A record that was saved, and when (monotonic seconds)."""
+    """A record that was saved, with the time of the save."""
 
     record: Mapping[str, Any]
     workspace_id: str | None
     project_path: str | None
     at: float
+    """Monotonic seconds."""
 
     def into(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """The sidecar with the record wherever it has none as new."""
+        """Add the record to a sidecar wherever the present record is missing or older; return the sidecar."""
         for name, key in (("workspaces", self.workspace_id), ("projects", self.project_path)):
             present = _bucket(raw, name).get(key) if key is not None else None
             last = present["lastRunAt"] if isinstance(present, dict) and is_record(present) else 0
@@ -268,14 +291,17 @@ class CoverageLog:
     def __init__(
         self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
     ) -> None:
-        """`require` raises a `UserError` while the sidecar must not be written."""
+        """Open the sidecar at `path`; `require` raises a `UserError` while it must not be written."""
         rejected = path.with_name(path.name + ".rejected.json")
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock, require=require)
         self._rejected = Sidecar(rejected, lock_dir=lock_dir, clock=clock, require=require)
         self._saved: list[_Saved] = []
 
     def load(self) -> Coverage:
-        """Raises `Unavailable` when the file cannot be read now; damage is a problem text, not an error."""
+        """Return the valid records.
+
+        Raises `Unavailable` if the file cannot be read now; damage is reported in `problems`, not raised.
+        """
         read = self._sidecar.read()
         coverage = read_coverage(read.data)
         if read.state == "unreadable":
@@ -283,16 +309,19 @@ class CoverageLog:
         return coverage
 
     def save(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> None:
-        """One atomic read-modify-write."""
+        """Save a coverage record in one atomic read-modify-write."""
         self.change(
             lambda raw: with_record(raw, record, workspace_id=workspace_id, project_path=project_path)
         )
         self._saved.append(_Saved(dict(record), workspace_id, project_path, time.monotonic()))
 
     def look_again(self, wait: Callable[[float], object] = time.sleep) -> None:
-        """Save again what the agent overwrote: it writes what it read some milliseconds before. A second
-        after each save that is over; `wait` waits so many seconds. A record that is newer stays. Raises
-        nothing: the run is over, its own record has it all, and what cannot be looked at by now is logged."""
+        """Save records again that the agent has overwritten since they were saved.
+
+        The agent writes data that it read some milliseconds before, so this is checked one second after each
+        save; `wait` waits for a number of seconds. A newer record is not replaced. Raises nothing: the run is
+        over and its own record is complete, so errors are only logged.
+        """
         saved, self._saved = self._saved, []
         for each in saved:
             left = each.at + _SETTLED_S - time.monotonic()
@@ -311,8 +340,10 @@ class CoverageLog:
         return any(each is None or each["lastRunAt"] < saved.record["lastRunAt"] for each in found)
 
     def change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """One atomic read-modify-write of the whole sidecar, without what the agent's loader would choke
-        on."""
+        """Change the whole sidecar in one atomic read-modify-write.
+
+        Records that the agent's loader cannot read are moved to the file of rejected records first.
+        """
 
         def cleaned(raw: dict[str, Any]) -> dict[str, Any]:
             rejected = take_rejected(raw)
@@ -323,8 +354,10 @@ class CoverageLog:
         self._sidecar.update(cleaned)
 
     def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
-        """Whether this very record is what the sidecar says of the workspace (or project): a run's commit
-        point."""
+        """Return whether the sidecar holds exactly this record for the workspace, or else for the project.
+
+        This tells whether a run has passed its commit point.
+        """
         raw = self._sidecar.read().data
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
         bucket = raw.get(name)
@@ -372,18 +405,13 @@ def _accepts(model: type[BaseModel], value: Any) -> bool:
     return True
 
 
-# Harvest records: which compaction was mined when, in how many attempts (formats/mux.md section 9). A record
-# is saved as `pending` before the work starts, so that a killed harvest is noticed. The rules are pure;
-# `HarvestLog` saves.
-
-
 Refusal = Literal["harvested", "in-flight", "attempts-used-up"]
 
 _ERROR_CHARS = 500
 
 
 def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
-    """Why a boundary with this record is not harvested now, or None: it may be."""
+    """Return why the boundary with this record must not be harvested now; None if it may be."""
     if record is None:
         return None
     if record["status"] == "completed":
@@ -396,7 +424,7 @@ def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
 def pending(
     workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
 ) -> dict[str, Any]:
-    """The record of an attempt that begins, `previous` being that of the attempt before."""
+    """Return the record of an attempt that begins; `previous` is the record of the attempt before."""
     record: dict[str, Any] = {
         "status": "pending",
         "startedAt": now,
@@ -407,8 +435,8 @@ def pending(
         "skippedCandidates": 0,
     }
     if boundary.request_message_id is None:
-        # The agent refuses metadata without the request, and a whole record with it. A transcript that was
-        # cut has no row of it.
+        # The agent refuses a record whose metadata lacks the request, and a truncated transcript has no row
+        # of the request.
         return record
     metadata: dict[str, Any] = {
         "workspaceId": workspace_id,
@@ -425,7 +453,7 @@ def pending(
 def completed(
     record: Mapping[str, Any], *, now: int, accepted: int, skipped: int, usage: Mapping[str, int] | None
 ) -> dict[str, Any]:
-    """The record of an attempt that came to its end. `usage`: `{inputTokens, outputTokens}`."""
+    """Return the record of an attempt that succeeded; `usage` is `{inputTokens, outputTokens}`."""
     ended = {
         **record,
         "status": "completed",
@@ -437,7 +465,7 @@ def completed(
 
 
 def failed(record: Mapping[str, Any], *, now: int, error: str) -> dict[str, Any]:
-    """The record of an attempt that did not; `error` is redacted and cut."""
+    """Return the record of an attempt that failed; `error` is redacted and cut."""
     return {
         **record,
         "status": "failed",
@@ -454,12 +482,14 @@ class HarvestLog:
         self._clock = clock
 
     def record(self, workspace_id: str, boundary_key: str) -> Mapping[str, Any] | None:
-        """The record of one compaction as it stands in the sidecar; None for none."""
+        """Return the record of one compaction in the sidecar; None if there is none."""
         return self._coverage.load().harvests.get(workspace_id, {}).get(boundary_key)
 
     def due(self) -> tuple[tuple[str, str], ...]:
-        """`(workspace id, boundary key)` of every harvest that failed or was abandoned and has attempts left,
-        oldest first."""
+        """Return `(workspace id, boundary key)` of each harvest to attempt again, oldest first.
+
+        These are harvests that failed or were abandoned, and have attempts left.
+        """
         now = self._clock()
         found = [
             (record["startedAt"], workspace_id, key)
@@ -476,9 +506,11 @@ class HarvestLog:
         *,
         after: Mapping[str, Any] | Literal["any"] | None = "any",
     ) -> bool:
-        """One atomic read-modify-write; prunes to the newest 20. `after`: the record that this one comes
-        after. Where another one stands there by now, it stays, and False is returned: this process was
-        suspended, and another harvest came first."""
+        """Save a harvest record in one atomic read-modify-write, and prune to the newest 20.
+
+        `after` is the record that this one replaces. If the sidecar holds another one by now, nothing is
+        changed and False is returned: this process was suspended, and another harvest came first.
+        """
         if not is_harvest(record):
             raise ValueError("a harvest record that the agent's loader would refuse")
         saved = False
@@ -499,7 +531,7 @@ class HarvestLog:
         return saved
 
     def give_up(self, workspace_id: str, record: Mapping[str, Any]) -> None:
-        """Write down as failed what is pending for good."""
+        """Save a pending record as failed if it is abandoned and has no attempts left."""
         shown = shown_harvest(record, now=self._clock())
         if record["status"] == "pending" and shown["status"] == "failed":
             self.save(workspace_id, shown, after=record)
@@ -509,12 +541,12 @@ _KNOWN = frozenset(field.alias or name for name, field in HarvestModel.model_fie
 
 
 def _attempt(record: object) -> tuple[object, ...] | None:
-    """What tells the state of one attempt from any other; None where there is none."""
+    """Return values that identify the state of an attempt; None without a valid record."""
     if not isinstance(record, Mapping) or not is_harvest(record):
         return None
     return record["status"], record["startedAt"], record["attemptCount"]
 
 
 def _unknown(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of other versions, which a new attempt keeps; what the last one said goes."""
+    """Return the fields of other versions, which a new attempt preserves."""
     return {key: value for key, value in record.items() if key not in _KNOWN}

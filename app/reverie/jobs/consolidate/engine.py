@@ -1,7 +1,12 @@
-"""Who thinks in a dream: a model, or the embedded rules.
+"""The engines of a consolidation: a model, or the embedded rules.
 
-An `Engine` sees the overlay, issues every change through the guard and calls `StopCheck.check` every few
-milliseconds; that is how cancel and the wall clock reach it.
+An `Engine` reads the overlay, makes every change through the guard and calls `StopCheck.check` every few
+milliseconds, so that cancelling and the time limit take effect. The rules engine carries out a plan
+(`rules.plan`) through the guard, just as a model would. The model engine is the agent loop with the memory
+tool behind the guard, so scopes, pins and budget hold whatever the model answers; secrets are masked by a
+vault before text is sent. The limits in the prompt are rendered from the guard's own `Rails`, so the two
+cannot disagree. Text of memories is put between marks with a random part, which no memory can guess and
+close.
 
 Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """
@@ -32,14 +37,15 @@ from reverie.text.summaries import some
 
 
 class Engine(Protocol):
-    """What does a dream's thinking: the embedded rules, or a model. `dream` returns the one-line summary and
-    may be called again on a fresh overlay; `account` may be asked at any time after it, also when it failed,
-    and is about all of it."""
+    """The part of a consolidation that decides about changes: the embedded rules, or a model."""
 
     name: str
 
     def account(self) -> Account:
-        """What was spent so far, and the trace; nothing of either for rules."""
+        """Return the costs and the trace of all attempts so far, also after a failure.
+
+        Both are empty for rules.
+        """
 
     async def dream(
         self,
@@ -50,22 +56,23 @@ class Engine(Protocol):
         progress: Callable[[Progress], None],
         faults: Sequence[str] = (),
     ) -> str:
-        """Read the overlay, ask the guard for changes, return one line that sums up. `faults`: what was wrong
-        with an earlier attempt, of which nothing was kept. Raises the `UserError` family, and what
-        `limits.check` raises."""
+        """Read the overlay, request changes from the guard, and return a summary of one line.
 
-
-# The rules as an engine: plans (`rules.plan`) and sends the plan through the guard, as a model would. Each
-# group of operations (a merge and its delete) is all or nothing.
+        May be called again on a fresh overlay; `faults` are then the faults of the earlier attempt, whose
+        changes were discarded. Raises the `UserError` family, and any exception of `limits.check`.
+        """
 
 
 class RulesEngine:
-    """Implements `jobs.consolidate.engine.Engine`."""
+    """The engine that consolidates by fixed rules, without a model; implements `Engine`.
+
+    Each group of operations, for example a merge and its delete, is carried out completely or not at all.
+    """
 
     name = "rules"
 
     def account(self) -> Account:
-        """Rules ask no model: nothing was spent, and there is no trace."""
+        """Return an empty account, since rules cost nothing and have no trace."""
         return Account()
 
     async def dream(
@@ -77,7 +84,7 @@ class RulesEngine:
         progress: Callable[[Progress], None],
         faults: Sequence[str] = (),
     ) -> str:
-        """Survey, plan, issue. Returns the summary line."""
+        """Plan changes for the notes, request them from the guard, and return the summary line."""
         progress(Progress("reading"))
         notes = overlay.notes(limits.check)
         progress(Progress("planning", 0, len(notes)))
@@ -96,6 +103,7 @@ class RulesEngine:
 
     @staticmethod
     def _issue(overlay: DreamOverlay, guard: Guard, group: PlannedGroup) -> None:
+        """Request the operations of one group; undo all of them if one fails."""
         savepoint, position = overlay.savepoint(), len(guard.ops)
         for operation in group.operations:
             request = {"command": operation.command, "path": operation.path, **operation.arguments}
@@ -104,11 +112,6 @@ class RulesEngine:
                 overlay.rollback(savepoint)
                 guard.withdraw(position, f"undone with its group: {answer['error']}")
                 return
-
-
-# The prompt of a model. The rails in it are rendered from the guard's own `Rails`, so the two cannot
-# disagree. Whatever comes from a memory is put between marks with a random part, which no memory can guess
-# and close.
 
 
 _NOTES_LISTED = 2000
@@ -124,18 +127,21 @@ _OF_DOCUMENTS = (
 
 
 class Fence(TextMarks, frozen=True):
-    """The marks around text of memories."""
+    """The marks that surround text of memories in a prompt."""
 
     kind = "notes"
 
 
 def built_in_instructions() -> str:
-    """The instructions of a dream where the home has none of its own."""
+    """Return the instructions for a home that has none of its own."""
     return prompt_words("dream")
 
 
 def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps, fence: Fence) -> str:
-    """Everything that does not depend on the notes. `instructions`: the home's own, or the built-in ones."""
+    """Return the part of the prompt that does not depend on the notes.
+
+    `instructions` are the home's own, or the built-in ones.
+    """
     parts = [instructions.strip()]
     if trigger == "archive":
         with_project = Scope.PROJECT in rails.scopes
@@ -146,7 +152,7 @@ def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps,
 
 
 def rails_text(rails: Rails, caps: Caps) -> str:
-    """The limits that the guard enforces, in words."""
+    """Return the limits that the guard enforces, as text for the prompt."""
     lines = [
         "Limits of this run, which the tool enforces:",
         f"- Scopes you may read and change: {', '.join(scope_names(rails))}.",
@@ -168,7 +174,7 @@ def rails_text(rails: Rails, caps: Caps) -> str:
 
 
 def scope_names(rails: Rails) -> list[str]:
-    """The scopes of the rails as the paths a model uses, narrowest first."""
+    """Return the scopes of the rails as paths that a model can use, narrowest first."""
     order = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
     return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
 
@@ -180,8 +186,10 @@ def task_prompt(
     faults: Sequence[str] = (),
     stale: Sequence[str] = (),
 ) -> str:
-    """What there is: one line per note, with its size, whether it is pinned, and its description; what of it
-    is not true any more, a line each; and the faults of an earlier attempt."""
+    """Return the part of the prompt that lists the notes: one line each, with size, pin and description.
+
+    `faults` are those of an earlier attempt, `stale` the statements that are no longer true; one line each.
+    """
     lines = [_line(note, caps) for note in notes[:_NOTES_LISTED]]
     omitted = len(notes) - len(lines)
     if omitted:
@@ -194,13 +202,14 @@ def task_prompt(
 
 
 def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
-    """Lines with what a prompt says of them; nothing where there are none."""
+    """Return the prompt text of the name `words`, followed by `lines` between marks; empty without lines."""
     if not lines:
         return ""
     return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
 
 
 def _line(note: Note, caps: Caps) -> str:
+    """Return the line of one note in the list."""
     described = (
         note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
     )
@@ -209,16 +218,15 @@ def _line(note: Note, caps: Caps) -> str:
     return f"{note.path} ({facts})" + (f": {described}" if described else "")
 
 
-# A model as an engine: the agent loop with the memory tool behind the guard, so scopes, pins and budget hold
-# whatever the model says; no secret reaches it (a vault). Any end but a plain one fails the run. Usage and
-# trace are kept in each case.
-
-
 MAX_STEPS = 32
 
 
 class ModelEngine(ModelWork):
-    """Implements `jobs.consolidate.engine.Engine`. Its trace is that of the last attempt."""
+    """The engine that lets a model consolidate; implements `Engine`.
+
+    The run fails unless the model ends by itself. Usage and trace are recorded in any case; the trace is that
+    of the last attempt.
+    """
 
     kind = "dream"
 
@@ -238,7 +246,10 @@ class ModelEngine(ModelWork):
         progress: Callable[[Progress], None],
         faults: Sequence[str] = (),
     ) -> str:
-        """Read, ask, carry out. Returns the model's own last line. Raises `ModelRunFailed`."""
+        """Let the model change the notes with the memory tool, and return the last line of its answer.
+
+        Raises `ModelRunFailed`.
+        """
         progress(Progress("reading"))
         notes = overlay.notes(limits.check)
         vault = Vault()
@@ -270,7 +281,7 @@ class ModelEngine(ModelWork):
 
 
 def memory_tool_spec(guard: Guard) -> ToolSpec:
-    """The tool as the model gets it; the scopes are those of the guard."""
+    """Return the specification of the memory tool for a model, with the scopes of the guard."""
     words = " ".join(prompt_words("dream-tool").split())
     return memory_spec(
         words.replace("{{scopes}}", ", ".join(scope_names(guard.rails))),
@@ -279,7 +290,7 @@ def memory_tool_spec(guard: Guard) -> ToolSpec:
 
 
 class _Watch:
-    """What the loop tells, as progress of the dream."""
+    """Reports events of the agent loop as progress of the run."""
 
     def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
         self._guard = guard

@@ -1,11 +1,14 @@
-"""A dream: the engine's work on a copy-on-write overlay through the guard, the retention rail, coverage.
+"""The consolidation run: an engine works on a copy-on-write overlay, and its result is checked and applied.
 
-A job on the one Run (`runs.run`), under the home's dream lease from beginning to end. A memory that somebody
-writes between our reading and our writing sends it back to its start, once. Coverage is written only where
-the dream completed or found nothing to do. Rules: formats/mux.md sections 9 and 10.
+A job on the common run (`runs.run`). It holds the home's consolidation lease from beginning to end. The
+engine works through the guard; the retention check and the report card judge the result. If somebody writes a
+memory between our reading and our writing, the run starts over, once. A coverage record is written only if
+the run completed or found nothing to do. Rules: formats/mux.md sections 9 and 10.
 
-Threading: one run, one event loop; blocking, so never on the GUI thread. Failure: one outcome, never raises
-for what a person can fix.
+The command line and the window run the same code.
+
+Threading: one run, one event loop; blocking, so never on the GUI thread. Failure: a run ends in exactly one
+outcome and never raises for a problem that a person can fix.
 """
 
 from __future__ import annotations
@@ -45,26 +48,24 @@ from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_pairs, with_write_protected
 from reverie.values import Struct, replace
 
-# The agent's own lock around a dream: taken before it, given back after it, put back after a kill.
-#
-# A home whose agent consolidates, too, has a file by which it tells (`Home.agent_lock`). Before a dream takes
-# it, how it stood is kept in Reverie's own directory, so that recovery, whatever kind of run comes next,
-# knows what to put back (`settle`, under the dream lease, once the killed run is settled). A run by a model
-# that changed something leaves the present as the last consolidation. Any other run restores the lock, so
-# that the agent's own consolidation comes when it would have come: a run that changed nothing, one that
-# failed, and one by rules, which do much less than the agent. A preview takes no lock: it changes nothing.
-#
-# Threading: any thread but the GUI's. Failure: `Busy` where the agent is at work; what goes wrong with giving
-# back is noted in Activity, as the run is over by then.
-
-
 RULES = "rules"
-"""The engine that thinks by fixed rules."""
+"""The name of the engine that consolidates by fixed rules."""
 _ENTRY = "held"
 
 
 class AgentLocks:
-    """The agent's locks of one home. `kept`: the file that says how the one we hold stood before."""
+    """The agent's own locks of one home, as held by Reverie's runs.
+
+    An agent that consolidates by itself shows that it is at work by a lock file (`AgentLock`). Before a run
+    takes the lock, its state is saved in the file `kept` in Reverie's own directory, so that it can be
+    restored after a kill (`settle`), whatever kind of run comes next. A run by a model that changed something
+    leaves the present as the time of the last consolidation. Any other run restores the lock, so that the
+    agent's own consolidation is not delayed: one that changed nothing, one that failed, and one by rules,
+    which do much less than the agent. A dry run takes no lock, since it changes nothing.
+
+    Threading: any thread but the GUI's. Failure: `Busy` while the agent is at work; an error while the lock
+    is released only becomes an entry in Activity, since the run is over by then.
+    """
 
     def __init__(
         self,
@@ -87,15 +88,20 @@ class AgentLocks:
     def hold(
         self, context: ScopeContext, run_id: str, check: Callable[[], None] = lambda: None
     ) -> Iterator[Holding]:
-        """Hold it for a run, which begins only then. `check` raises where the dream lease is lost. Raises
-        `Busy` while the agent or another dream holds it."""
+        """Hold the agent's lock around a run.
+
+        `check` raises if the consolidation lease was lost. Raises `Busy` while the agent or another run holds
+        the lock. Does nothing for an agent without such a lock.
+        """
         lock, holding = self._agent_lock(context), Holding()
         if lock is None:
             yield holding
             return
         self._guard.require_context(context)
         left = self._sidecar.read().data.get(_ENTRY)
-        check()  # what is kept until now is what was left over; what comes from here on is another dream's
+        # The lease is still ours, so `left` is left over from a killed run. If the file differs from it
+        # later, another run has begun, which `_keep` detects.
+        check()
         before = lock.look()
         self._keep(_entry(run_id, lock.holder, before), left)
         try:
@@ -109,7 +115,10 @@ class AgentLocks:
             self._give_back(lock, before, lock.holder, run_id, changed=holding.changed)
 
     def settle(self) -> None:
-        """Give back what a killed run held. The caller has the dream lease and has recovered the run."""
+        """Restore the lock that a killed run held.
+
+        The caller holds the consolidation lease and has recovered the run.
+        """
         read = self._sidecar.read()
         entry = read.data.get(_ENTRY)
         if entry is None:
@@ -120,8 +129,8 @@ class AgentLocks:
             self._forget(None if found is None else found[0])
             return
         run_id, holder, before = found
-        # No guard here: only a lock that is still ours is put back, also where the store has become unknown
-        # since. A refusal would stop the runs of every other project.
+        # No write guard here: only a lock that is still ours is restored, even if the store's format became
+        # unknown since. A refusal would stop the runs of every other project.
         record = self._record(run_id)
         changed = record is not None and record.outcome == "completed"
         self._give_back(lock, before, holder, run_id, changed=changed)
@@ -129,6 +138,10 @@ class AgentLocks:
     def _give_back(
         self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, changed: bool
     ) -> None:
+        """Release the lock after a change by a model, otherwise restore it, and delete the saved state.
+
+        Errors become entries in Activity.
+        """
         try:
             try:
                 record = self._record(run_id) if changed else None
@@ -141,7 +154,7 @@ class AgentLocks:
             self._tell(run_id, error)
 
     def _lock_of(self, run_id: str) -> AgentLock | None:
-        """The lock a run took; None where its record or its store is gone."""
+        """Return the lock that a run took; None if its record or its store no longer exists."""
         try:
             context = self._context_of(run_id)
         except UserError:
@@ -165,8 +178,11 @@ class AgentLocks:
             return None
 
     def _keep(self, entry: Mapping[str, Any], left: object) -> None:
-        """Keep how the lock stood. Raises `Busy` where something else than `left` is kept: this process was
-        suspended, and another dream has begun."""
+        """Save the state of the lock before the run.
+
+        Raises `Busy` if something other than `left` is saved: this process was suspended, and another run has
+        begun.
+        """
         ensure_private(self._kept.parent)
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
@@ -179,7 +195,10 @@ class AgentLocks:
         self._sidecar.update(change)
 
     def _forget(self, run_id: str | None) -> None:
-        """Keep nothing more of this run (None: of what is no entry); what is another's stays."""
+        """Delete the saved state of this run; the state of another run remains.
+
+        None deletes an entry that cannot be read.
+        """
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
             found = _read(raw.get(_ENTRY))
@@ -200,12 +219,12 @@ class AgentLocks:
 
 def _entry(run_id: str, holder: int, before: LockBefore) -> dict[str, Any]:
     body = None if before.body is None else before.body.hex()
-    # As text: JSON's numbers do not hold nanoseconds everywhere.
+    # As text, because not every JSON reader has integers large enough for nanoseconds.
     return {"runId": run_id, "holder": holder, "body": body, "mtimeNs": str(before.mtime_ns)}
 
 
 def _read(entry: object) -> tuple[str, int, LockBefore] | None:
-    """Run, holder and state before; None for what is no entry of ours."""
+    """Return the run id, the holder and the state of the lock before; None if `entry` is not valid."""
     if not isinstance(entry, dict):
         return None
     try:
@@ -221,41 +240,50 @@ MUTATION_BUDGET = 8
 
 
 class DreamRequest(Struct, frozen=True):
-    """What to dream about, why, and how. `trigger` is one of the agent's four. `debounce` off: whoever asks
-    has decided already that it is time, as a sweep has, and a harvest whose inbox waits."""
+    """The context, reason and engine of a consolidation."""
 
     context: ScopeContext
     trigger: Trigger = "manual"
+    """One of the agent's four triggers."""
     engine: str = "rules"
     dry_run: bool = False
     debounce: bool = True
+    """Whether a run within 6 hours of the last one is refused.
+
+    False if the caller has already decided that it is time: a sweep, or a harvest with new entries in its
+    inbox.
+    """
 
 
 class DreamDependencies(RunDependencies, frozen=True):
-    """What a dream works on, of one home. `max_loss_percent` is the retention rail's setting."""
+    """The services that a consolidation of one home needs."""
 
     coverage: CoverageLog
     agent_locks: AgentLocks
     stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
-    """What the memories of a context say of their project that is not true any more. The second may raise to
-    stop."""
+    """Return the statements in a context's memories that are no longer true according to its project.
+
+    The second argument is called now and then, and may raise to stop.
+    """
     notice: Callable[[ScopeContext, Sequence[NoticedPair]], None] = lambda _context, _pairs: None
-    """Keeps what a model left to a person."""
+    """Store the pairs of lines that a model left for a person to decide."""
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
+    """The largest share of lines, in percent, that a scope may lose before the run is held for review."""
 
 
 class Dreamt(NamedTuple):
-    """One attempt: what it amounts to, which files only follow, and the verdicts on it."""
+    """The result of one attempt, with the verdicts on it."""
 
     overlay: DreamOverlay
     retention: Retention
     followed: tuple[str, ...]
+    """Memory paths of files that changed only to keep indexes and links valid."""
     card: ReportCard
 
 
 class DreamJob(Job[Dreamt]):
-    """One dream: the engine's work on an overlay, the retention rail, the coverage record."""
+    """One consolidation as a job: the engine works on an overlay, the result is judged and then applied."""
 
     kind = "dream"
     before = "before a dream"
@@ -282,11 +310,11 @@ class DreamJob(Job[Dreamt]):
         self.time_limit_s = parts.time_limit_s
 
     def require(self) -> None:
-        """Raises `ReadOnlyStore`."""
+        """Raise `ReadOnlyStore` if a store of the context must not be written."""
         self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
-        """Raises `Busy` where it is too soon, or the agent writes."""
+        """Raise `Busy` if the last run is too recent or the agent is writing; remove left-over files."""
         self._refuse_too_soon()
         if not self._request.dry_run:
             lock_dir = self._parts.guard.lock_dir
@@ -294,18 +322,21 @@ class DreamJob(Job[Dreamt]):
             self._sweep_temporaries()
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """The agent's own lock. A preview needs none."""
+        """Hold the agent's own lock; a dry run needs none."""
         if self._request.dry_run:
             return contextlib.nullcontext(Holding())
         return self._parts.agent_locks.hold(self._request.context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
-        """Say so."""
+        """Add an entry to Activity that the run has started."""
         self.say("started", f"Consolidation started ({self.trigger}, {self.engine}).", record)
 
     async def think(self, run: RunContext) -> Dreamt | Plan:
-        """The engine's work; a model whose card fails works once more with the faults named. What comes of
-        that counts, unless it fails: then the first attempt waits for a person."""
+        """Let the engine consolidate; if its report card fails, give a model a second attempt.
+
+        The second attempt gets the faults of the first one. It counts, unless it fails with an error: then
+        the result of the first one counts, and `accept` holds it for review.
+        """
         run.progress(Progress("reading"))
         self._stale = self._parts.stale(self._request.context, run.limits.check)
         first = await self._dream(run)
@@ -317,16 +348,16 @@ class DreamJob(Job[Dreamt]):
         try:
             return await self._dream(run, fault_words(first.card))
         except LeaseLost:
-            raise  # whoever has the lease now settles this run
+            raise  # The process that has the lease now recovers this run.
         except (UserError, TimedOut) as error:
             self._trouble = str(error) or "It took too long."
             self._guard, self._summary = guard, summary
             return first
 
     async def _dream(self, run: RunContext, faults: Sequence[str] = ()) -> Dreamt:
-        """One attempt, on a fresh overlay."""
+        """Let the engine work on a fresh overlay, and return the result with the verdicts on it."""
         overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage, self._stale)
-        # A final pass hands on what a workspace learned; it takes nothing from the project.
+        # The final pass over an archived workspace adds to the project's memory and deletes nothing there.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
         self._guard = overlay.guard(
             budget=MUTATION_BUDGET, dry_run=self._request.dry_run, undeletable=undeletable
@@ -338,10 +369,10 @@ class DreamJob(Job[Dreamt]):
         self._noticed = overlay.noticed
         self._summary = with_pairs(summary, len(self._noticed))
         before, after = overlay.texts_before_and_after()
-        # A line with what is true now in place of what was is the same line.
+        # A line in which only a stale value was replaced by the true one counts as the same line.
         corrected = StaleStatements(self._stale).corrected_texts
         retention = judge_retention(corrected(before), corrected(after))
-        # After the verdict: the line of an index is no text of its own.
+        # Indexes are updated after the retention check, because their lines only repeat other text.
         _before, after = overlay.graded_texts()
         followed = overlay.follow(self._guard.ops)
         before, final = overlay.graded_texts()
@@ -355,7 +386,10 @@ class DreamJob(Job[Dreamt]):
         return Dreamt(overlay, retention, followed, card)
 
     def accept(self, thought: Dreamt, run: RunContext) -> Plan:
-        """Hold what would lose lines, or fails its card; else what the overlay amounts to."""
+        """Return the changes as a plan, held for review if they lose too much or the card fails.
+
+        Raises `Conflict` if a memory that the run deletes was pinned meanwhile.
+        """
         overlay, retention, followed, card = thought
         ops = self.ops()
         summary = with_write_protected(self._summary, overlay.write_protected())
@@ -400,38 +434,40 @@ class DreamJob(Job[Dreamt]):
         return details
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record: the commit point."""
+        """Save the coverage record, which is the commit point."""
         if plan.coverage is not None:
             save_coverage(self._parts.coverage, self._request.context, plan.coverage)
 
     def costs(self) -> Costs:
-        """What the engine used."""
+        """Return the costs of the engine so far."""
         return costs_of(self._engine.account())
 
     def ops(self) -> tuple[Op, ...]:
-        """What was asked of the guard."""
+        """Return the mutating requests that the guard has received, with their outcomes."""
         return () if self._guard is None else self._guard.ops
 
     def found(self) -> Mapping[str, Any]:
-        """The engine's reasons for each op."""
+        """Return the engine's reason for each op, for the record."""
         return {} if self._guard is None else {"reasons": list(self._guard.reasons)}
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """Keep what is left to a person, also where nothing was written."""
+        """Store the pairs of lines that the model left for a person, even if nothing was written."""
         if self._noticed:
             self._parts.notice(self._request.context, self._noticed)
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Told in Activity."""
+        """Add an entry to Activity that the run was skipped, and return the result."""
         return skipped(self._parts, self.workspace_id, self._request.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity."""
+        """Add an entry to Activity."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _sweep_temporaries(self) -> None:
-        """Clear away the hidden files that killed writes left in the stores of this context, under the
-        agent's own lock: a file that was held back gets its name again."""
+        """Remove the hidden files that killed writes left in the stores of this context.
+
+        Takes the agent's write lock. A file that was held back by an interrupted write gets its name again.
+        """
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = self._parts.home.scope_root(self._request.context, scope)
@@ -440,7 +476,10 @@ class DreamJob(Job[Dreamt]):
                         RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
 
     def _refuse_too_soon(self) -> None:
-        """Background triggers leave a workspace alone for 6 hours; `manual` and `archive` do not wait."""
+        """Raise `Busy` if the workspace was consolidated less than 6 hours ago.
+
+        The triggers `manual` and `archive` do not wait.
+        """
         request = self._request
         if request.trigger in ("manual", "archive") or request.context.workspace_id is None:
             return
@@ -458,7 +497,7 @@ class DreamJob(Job[Dreamt]):
 def coverage_record(
     summary: str, ops: Sequence[Op], usage: Mapping[str, int] | None, *, trigger: str, at: int
 ) -> dict[str, Any]:
-    """The coverage record of a run that started `at` (UTC ms)."""
+    """Return the coverage record of a run that started at `at` (UTC ms)."""
     record: dict[str, Any] = {
         "lastRunAt": at,
         "trigger": trigger,
@@ -469,7 +508,7 @@ def coverage_record(
 
 
 def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[str, Any]) -> None:
-    """Save a coverage record. A save that fails after it took effect counts."""
+    """Save a coverage record; an error after the record was written is ignored."""
     ids = {"workspace_id": context.workspace_id, "project_path": context.covered_project}
     try:
         coverage.save(record, **ids)
@@ -479,7 +518,7 @@ def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[
 
 
 def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *, level: str) -> None:
-    """An entry in Activity."""
+    """Add an entry about a consolidation to Activity."""
     activity.add(
         f"dream.{event}",
         level=level,
@@ -495,7 +534,7 @@ _FAULTS_NAMED = 40
 
 
 def fault_words(card: ReportCard) -> tuple[str, ...]:
-    """What a card found, a line each, for whoever does it again."""
+    """Return the faults of a report card, one per line, for the prompt of the next attempt; at most 40."""
     lines = [f"lost, {each.path} line {each.line}: {each.text}" for each in card.lost]
     lines += [
         f"changed ({each.what}), {each.path} line {each.line}: {each.before} -> {each.after}"
@@ -507,6 +546,7 @@ def fault_words(card: ReportCard) -> tuple[str, ...]:
 
 
 def _why_held(retention: Retention, *, too_much: bool) -> str:
+    """Return why a result is held for review, to end the sentence that begins with "Held for review:"."""
     if not too_much and not retention.blocked_deletes:
         return "not every fact would stay as it is"
     if retention.blocked_deletes:
@@ -518,7 +558,7 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
 def skipped(
     parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError, kind: str = "dream"
 ) -> RunResult:
-    """The result of a run that did not begin, noted in Activity."""
+    """Add an entry to Activity that a run did not begin, and return its result."""
     summary = str(refusal)
     parts.activity.add(
         f"{kind}.skipped",
@@ -531,17 +571,16 @@ def skipped(
     return RunResult("", "skipped", summary, reason=refusal.reason, next_step=refusal.next_step)
 
 
-# The service: siblings share project and global memory, so there is one lease for all dreams of a home.
-# Command line and window run the same code.
-
-
 def dream_lease_name(home_id: str) -> str:
-    """The lease of all dreams of a home: one at a time, since siblings share memory."""
+    """Return the name of the lease for all consolidations of a home.
+
+    There is one per home, because workspaces share the project's memory and global memory.
+    """
     return f"dream:{home_id}"
 
 
 class DreamService:
-    """Dreams of one home."""
+    """Runs consolidations of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -554,14 +593,17 @@ class DreamService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """One dream, on an event loop of its own: for threads and commands that have none. Refused
-        (`skipped`) with the reason while another one runs on this home."""
+        """Run one consolidation on an event loop of its own, and return its result.
+
+        For callers without an event loop. While another consolidation of this home is running, the result is
+        `skipped`, with the reason.
+        """
         request = replace(request, context=request.context.for_dreams())
         job = DreamJob(self._parts, request, engine)
         return asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go())
 
     def require_writable(self, trigger: Trigger) -> None:
-        """Raises `ReadOnlyStore`, noted in Activity, where what all workspaces share is read-only."""
+        """Raise `ReadOnlyStore`, with an entry in Activity, if the global memory is read-only."""
         try:
             self._parts.guard.require_context(self._parts.home.context())
         except ReadOnlyStore as refusal:

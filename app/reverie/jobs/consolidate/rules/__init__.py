@@ -1,1 +1,1 @@
-"""The judgement of the embedded rules engine: what says the same, what contradicts, how to merge. Pure."""
+"""The decisions of the embedded rules engine: duplicates, contradictions and merges. Pure functions."""
