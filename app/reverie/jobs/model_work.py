@@ -1,11 +1,11 @@
-"""What the jobs that ask a model have in common: one run of the agent loop under the limits of a run, and the
-account of all of them.
+"""Base classes of jobs that ask a model: the draft of one file, and runs of the agent loop with one account.
 
-A job that asks several times (an attempt anew, a part of a transcript) has one account. Every ending that is
-not a plain one is raised, so that it keeps its name. What was spent and the traces are kept in each case.
+A job that asks several times (another attempt, one part of a transcript after another) has one account. Every
+end other than a completed run is raised as its own error. The usage and the traces are recorded in either
+case.
 
-Threading: one run, one event loop. Failure: `ProviderError` and the other `UserError`s, `TimedOut`, and what
-`StopCheck.check` raises, which the loop asks every 50 ms.
+Threading: one run, one event loop. Failure: `ProviderError` and the other `UserError`s, `TimedOut`, and
+whatever `StopCheck.check` raises; the loop calls it every 50 ms.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from reverie.runs.run import Costs
 from reverie.runs.stops import StopCheck, TimedOut
 from reverie.text.redact import find_secrets
 
-# The text of one file as a run sees and leaves it.
-#
-# Every edit is remembered, so that it is made again on what somebody else wrote meanwhile; the transaction of
-# the run then compares and swaps against exactly that (`runs.run`). What no longer fits is an error, never
-# forced. A secret that the file does not hold already never gets into it, whatever a model does: each later
-# session reads that file.
-#
-# Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
-
-
 Edit = Callable[[str], str]
-"""Makes a new text of the one that is there; raises `StoreError` where that is not possible."""
+"""A function from the present text to the new one; raises `StoreError` if the edit does not apply."""
 
 
 class FileDraft(ABC):
-    """`read` gives the bytes of the file now, None for no file. What a text may be, and the words of a
-    refusal, are those of the kind of file."""
+    """Draft of one file: the content on disk with the edits of one run applied.
+
+    `read` returns the current bytes of the file, None if there is no file. Subclasses decide which texts are
+    allowed and word the refusals.
+
+    The draft remembers every edit and applies it again if another program writes the file meanwhile. The
+    run's transaction then compares and swaps against exactly that version (`runs.run`). An edit that no
+    longer applies is an error and is never forced. An edit cannot add a secret that the file does not hold
+    already, whatever a model does, because each later session reads the file.
+
+    Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+    """
 
     def __init__(self, read: Callable[[], bytes | None]) -> None:
         self._read = read
@@ -49,10 +49,11 @@ class FileDraft(ABC):
         self._base = self._text = self._decoded(self._before)
         self._edits: list[Edit] = []
         self.original = self._text
-        """What the file said when the run first read it."""
+        """The text of the file when the run first read it."""
 
     @property
     def text(self) -> str:
+        """The text with all edits applied."""
         return self._text
 
     @property
@@ -62,24 +63,30 @@ class FileDraft(ABC):
 
     @property
     def exists(self) -> bool:
+        """Whether the file exists on disk or has been edited in this draft."""
         return self._before is not None or bool(self._edits)
 
     @property
     def before(self) -> bytes | None:
-        """The bytes on disk that the draft builds on."""
+        """The bytes on disk that the draft builds on, None if there is no file."""
         return self._before
 
     @property
     def after(self) -> bytes:
+        """The edited text in UTF-8."""
         return self._text.encode("utf-8")
 
     @property
     def changed(self) -> bool:
+        """Whether the edited text differs from the text on disk."""
         return self._text != self._base
 
     def refresh(self) -> None:
-        """Look at the disk again; what was edited on top of an older version is edited again. Raises
-        `StoreError` where that is not possible: then the draft is what stands on disk."""
+        """Read the file again and, if it has changed, apply the edits to the new version.
+
+        Raises `StoreError` if an edit no longer applies; the draft then equals the file on disk, without
+        edits.
+        """
         now = self._read()
         if now == self._before:
             return
@@ -94,7 +101,10 @@ class FileDraft(ABC):
         self._text, self._edits = text, edits
 
     def edit(self, edit: Edit) -> None:
-        """One edit, on what stands on disk now. Raises `StoreError`."""
+        """Refresh the draft, apply one edit and remember it.
+
+        Raises `StoreError` if the edit does not apply, makes the text too long or adds a secret.
+        """
         self.refresh()
         text = edit(self._text)
         if len(text) > len(self._text):
@@ -106,11 +116,14 @@ class FileDraft(ABC):
 
     @abstractmethod
     def _decoded(self, data: bytes | None) -> str:
-        """What the bytes on disk say, and what a missing file begins with. Raises `StoreError`."""
+        """Decode the bytes on disk, or return the initial text for a missing file (None).
+
+        Raises `StoreError`.
+        """
 
     @abstractmethod
     def _require_room(self, text: str) -> None:
-        """Raises `StoreError` for a text that is longer than it may grow."""
+        """Raise `StoreError` if `text` is longer than the file may be."""
 
     @abstractmethod
     def _no_longer_fits(self) -> StoreError: ...
@@ -120,7 +133,7 @@ class FileDraft(ABC):
 
 
 def in_newline_style(text: str, old: str, new: str) -> tuple[str, str]:
-    """A replacement as it was given, or, where `old` is not found so, with the line ends of `text`."""
+    """Return `old` and `new`, with the line ends of `text` if `old` does not occur there as given."""
     if old in text:
         return old, new
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -139,10 +152,13 @@ _SUMMARY_CHARS = 300
 
 
 class ModelWork:
-    """An engine that asks a model. The provider is opened once for each `_ask`."""
+    """Base class of an engine that asks a model, and the account of its requests.
+
+    The provider is opened once for each call of `_ask`.
+    """
 
     kind: ClassVar[str]
-    """What its traces are of."""
+    """The kind of run that its traces record."""
 
     def __init__(self, asking: ModelClient, *, workspace_name: str = "") -> None:
         self.name = asking.name
@@ -153,14 +169,14 @@ class ModelWork:
         self._timeout_ms = 0
 
     def account(self) -> Account:
-        """What was spent so far, all in all, and the trace."""
+        """Return the total usage and cost so far, with the trace."""
         head = TraceHead(
             run_id="", kind=self.kind, workspace_name=self._workspace_name, timeout_ms=self._timeout_ms
         )
         return self._asking.account(head, self._usage, self._document if self._traces else None)
 
     def _document(self, head: TraceHead) -> Mapping[str, Any]:
-        """The trace that is kept: that of the last time."""
+        """Return the trace document to store: by default that of the last request."""
         return self._traces[-1].to_document(head)
 
     async def _ask(
@@ -176,7 +192,10 @@ class ModelWork:
         follow_up: Callable[[str], str | None] = lambda _text: None,
         answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """One run of the loop. Raises the error that ended it, and `TimedOut`."""
+        """Run the agent loop once, adding its usage and trace to the account.
+
+        Raises the error that ended the loop, or `TimedOut`.
+        """
         trace, before = Trace(vault.scrub, clock=self._asking.clock), self._usage
         self._traces.append(trace)
         self._timeout_ms = limits.allowed_ms
@@ -187,7 +206,7 @@ class ModelWork:
             observer(event)
 
         def stopped() -> bool:
-            """Never true: what stops the run is raised, so that it keeps its name."""
+            """Raise the reason to stop, so that the run ends under its own name; never return True."""
             limits.check()
             return False
 
@@ -211,16 +230,16 @@ class ModelWork:
 
 
 def costs_of(account: Account) -> Costs:
-    """The account as a run keeps it."""
+    """Convert an account to the costs of a run."""
     return Costs(*spent(account), account.trace)
 
 
 def last_line(text: str) -> str:
-    """The last line of an answer that says something, as a summary; empty for none."""
+    """Return the last non-blank line of an answer, at most 300 characters; empty if there is none."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     return lines[-1][:_SUMMARY_CHARS] if lines else ""
 
 
 def step_of(event: AgentEvent) -> str:
-    """What a call of a memory command is about, for progress."""
+    """Return the command (or tool) and path of a tool call, as the text of a progress step."""
     return f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()

@@ -1,1 +1,1 @@
-"""The memory writer: schedule, state, engines, one run. `service` is the door."""
+"""The memory writer: schedule, state, engines and runs. Import `service` from outside."""

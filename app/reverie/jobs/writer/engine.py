@@ -1,7 +1,9 @@
-"""Who thinks for the memory writer: a model, or the embedded rules. Both change nothing but the draft. The
-model sees everything through a vault, so no secret leaves.
+"""One run of the memory writer: its tools, its input, and the two engines, a model and the built-in rules.
 
-Threading: one run, one event loop. Failure: an `EngineResult` tells it.
+An engine changes nothing but the draft. A model sees everything through a vault, so no secret leaves the
+machine.
+
+Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 """
 
 from __future__ import annotations
@@ -52,16 +54,12 @@ from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import between_words, cut_utf16, utf16_length
 from reverie.values import Struct
 
-# The draft and its three tools: `memory_read`, `memory_write` (exact replacements), `no_new_memories`
-# (formats/mux.md section 14).
-
-
 ALL = -1
 _REFUSED = "memory-write"
 
 
 class Replacement(Struct, frozen=True):
-    """One write: `count` occurrences, -1 for all of them."""
+    """One replacement in the memory file: `count` occurrences of `old`, or all if `count` is -1."""
 
     old: str
     new: str
@@ -69,7 +67,10 @@ class Replacement(Struct, frozen=True):
 
 
 def replaced(text: str, change: Replacement) -> str:
-    """`text` after one write. The text put in is literal. Raises `StoreError`."""
+    """Return `text` after one replacement.
+
+    `change.new` is inserted literally. Raises `StoreError`.
+    """
     if change.count != ALL and change.count < 1:
         raise _refused("replace_count must be a positive number, or -1 for every occurrence.")
     if not change.old:
@@ -101,7 +102,7 @@ def replaced(text: str, change: Replacement) -> str:
 
 
 class MemoryDraft(FileDraft):
-    """The memory file as a run sees and leaves it."""
+    """Draft of the memory file, with its size limit."""
 
     def __init__(self, read: Callable[[], bytes | None], *, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -139,27 +140,31 @@ class MemoryDraft(FileDraft):
 
 
 class WriterTools:
-    """The three tools over one draft. `wrote` and `declined` say what came of the attempt at work;
-    `new_attempt` forgets a failed write, so that a no-op counts again."""
+    """The tools `memory_read`, `memory_write` and `no_new_memories` on one draft (formats/mux.md section 14).
+
+    `memory_write` makes exact replacements.
+    """
 
     def __init__(self, draft: MemoryDraft, memory_id: str) -> None:
         self._draft = draft
         self._memory_id = memory_id
         self._write_failed = False
         self.wrote = False
+        """Whether a `memory_write` succeeded."""
         self.declined = False
+        """Whether the model called `no_new_memories` and the call counted."""
 
     @property
     def satisfied(self) -> bool:
-        """Memory was written, or the model said that there is nothing to write."""
+        """Whether memory was written or the model reported that there is nothing to write."""
         return self.wrote or self.declined
 
     def new_attempt(self) -> None:
-        """What failed before does not count any more."""
+        """Forget a failed write of the previous attempt, so that `no_new_memories` counts again."""
         self._write_failed = False
 
     def tools(self) -> tuple[Tool, ...]:
-        """The three tools as a model sees them."""
+        """Return the three tools for the model."""
         restored = frozenset({"old_string", "new_string"})
         return (
             FunctionTool(tool_spec("memory_read"), self._read_call),
@@ -201,23 +206,20 @@ def _refused(cause: str, next_step: str = "") -> StoreError:
     return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason=_REFUSED)
 
 
-# Material: the newest events within 80,000 JSON characters (formats/mux.md section 14), each measured once.
-# If even the newest is too big, its tool calls go first, then its text is cut.
-
-
 MAX_JSON_CHARS = 80_000
 TRUNCATED = "… [truncated]"
 LEFT_OUT = "[left out: too long]"
 
 
 class Events(Struct, frozen=True):
-    """Conversation events, oldest first. `original_count`: how many there were to choose from."""
+    """Conversation events for the model, oldest first."""
 
     items: tuple[dict[str, Any], ...]
     original_count: int
+    """Number of events before trimming."""
 
     def summary(self) -> dict[str, int]:
-        """How much was left out, by the agent's own names."""
+        """Return how much was left out, under the agent's own field names."""
         return {
             "originalCount": self.original_count,
             "trimmedCount": len(self.items),
@@ -225,18 +227,22 @@ class Events(Struct, frozen=True):
         }
 
     def as_json(self) -> str:
-        """The events as the model is shown them."""
+        """Return the events as JSON for the model."""
         return json_of(self.items)
 
 
 def events_of(rows: Iterable[TailEvent], *, max_chars: int = MAX_JSON_CHARS) -> Events:
-    """What people, the model and its tools said in `rows`, trimmed."""
+    """Convert transcript rows to events of people, the model and its tools, trimmed to `max_chars`."""
     found = [event for event in map(_event, rows) if event is not None]
     return Events(tuple(trimmed(found, max_chars)), len(found))
 
 
 def trimmed(events: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, Any]]:
-    """The longest newest part whose JSON is at most `max_chars` UTF-16 units."""
+    """Return the newest events whose JSON array has at most `max_chars` UTF-16 units.
+
+    Each event is measured once. If even the newest one is too long, it is shortened by `clamped`
+    (formats/mux.md section 14).
+    """
     room = max_chars - 2
     kept: list[dict[str, Any]] = []
     for event in reversed(events):
@@ -251,7 +257,10 @@ def trimmed(events: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, 
 
 
 def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
-    """One event, made to fit."""
+    """Return a list with `event` shortened to fit `max_chars`; empty if nothing of it fits.
+
+    Its tool calls are dropped first, then its text is cut.
+    """
     bare = {name: value for name, value in event.items() if name in ("historySequence", "role")}
     text = event.get("text")
     candidates: list[dict[str, Any]] = []
@@ -271,7 +280,7 @@ def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
 
 
 def json_of(value: Any) -> str:
-    """As JavaScript's `JSON.stringify` writes it."""
+    """Return `value` as JSON in the form that JavaScript's `JSON.stringify` writes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -298,8 +307,7 @@ def _event(row: TailEvent) -> dict[str, Any] | None:
 
 
 class WriterTask(Struct, frozen=True):
-    """One run: who asked, and what there is to read. `said`: what the person said since the last run, oldest
-    first. `instructions` None: there are none. `deadline` is on `time.monotonic`'s clock."""
+    """Input of one run for an engine: identifiers, instructions, conversation and limits."""
 
     run_id: str
     workspace_id: str
@@ -307,16 +315,23 @@ class WriterTask(Struct, frozen=True):
     message_id: str
     memory_id: str
     instructions: str | None
+    """The home's instructions for agents; None if there are none."""
     context_instructions: str | None
+    """The workspace's instructions for agents; None if there are none."""
     events: Events
     said: tuple[str, ...]
+    """Messages of the person since the last run, oldest first."""
     timeout_ms: int
     deadline: float
+    """On the clock of `time.monotonic`."""
 
 
 class WriterEngine(Protocol):
-    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
-    only bugs are raised."""
+    """Engine of one run.
+
+    `name` is `rules` or `PROVIDER:MODEL`. Failures of a model are reported in the `EngineResult`; only bugs
+    are raised.
+    """
 
     @property
     def name(self) -> str: ...
@@ -324,11 +339,7 @@ class WriterEngine(Protocol):
     async def write(
         self, task: WriterTask, draft: MemoryDraft, tools: WriterTools, cancelled: Callable[[], bool]
     ) -> EngineResult:
-        """Edit the draft by the tools until it is done, or `cancelled()` says so."""
-
-
-# The rules: explicit statements and corrections of the person become bullets. What the file says already is
-# not added again, nor is a sentence with a secret; nothing is ever removed.
+        """Edit the draft with the tools until done or until `cancelled()` is true."""
 
 
 MOST_BULLETS = 12
@@ -342,8 +353,12 @@ _WORD = re.compile(r"\w+")
 
 
 class RulesWriter:
-    """Implements `jobs.writer.engine.WriterEngine`. `statements` gives the explicit statements in a
-    message."""
+    """Rules engine of the memory writer; implements `WriterEngine`.
+
+    It adds the person's explicit statements and corrections to the file as bullets. Statements that the file
+    already holds and sentences with a secret are not added; nothing is ever removed. `statements` returns the
+    explicit statements of a message.
+    """
 
     name = "rules"
 
@@ -375,7 +390,7 @@ class RulesWriter:
 
 
 def corrections(text: str) -> Iterator[str]:
-    """The sentences that put something right for good."""
+    """Yield the sentences in `text` that correct the agent permanently."""
     for line in text.splitlines():
         for sentence in _SENTENCE_END.split(" ".join(line.split())):
             match = _CORRECTION.match(sentence)
@@ -387,7 +402,7 @@ def corrections(text: str) -> Iterator[str]:
 
 
 def new_bullets(statements: Iterable[str], memory: str) -> list[str]:
-    """What of `statements` the file does not say yet, each once."""
+    """Return the distinct statements that `memory` does not hold yet: the last 12, none with a secret."""
     known = {_folded(line) for line in memory.splitlines()}
     whole = f" {_folded(memory)} "
     found: list[str] = []
@@ -396,7 +411,7 @@ def new_bullets(statements: Iterable[str], memory: str) -> list[str]:
         folded = _folded(said)
         if not folded or folded in known or f" {folded} " in whole or find_secrets(said):
             continue
-        # What a correction says and a statement finds again is one and the same.
+        # A correction may also have been found as a statement.
         if any(folded in other or other in folded for other in map(_folded, found)):
             continue
         known.add(folded)
@@ -405,7 +420,7 @@ def new_bullets(statements: Iterable[str], memory: str) -> list[str]:
 
 
 def with_bullets(memory: str, bullets: Iterable[str], memory_id: str) -> str:
-    """The file with one bullet more for each, at its end and in its own line ends."""
+    """Return `memory` with one bullet per statement added at the end, in the file's own line ends."""
     newline = "\r\n" if "\r\n" in memory else "\n"
     head = memory
     if not memory.strip():
@@ -418,7 +433,7 @@ def with_bullets(memory: str, bullets: Iterable[str], memory_id: str) -> str:
 def _document(
     task: WriterTask, memory: str, bullets: Sequence[str], refused: StoreError | None, now: int
 ) -> dict[str, Any]:
-    """What the rules did, in the shape of a model's trace: one attempt with one call."""
+    """Return a trace of the rules in the shape of a model's trace: one attempt with one call."""
     failed = None if refused is None else str(refused)
     execution = {
         "attemptIndex": 1,
@@ -462,19 +477,22 @@ def _folded(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-# What the writer's model is told: the instructions, then everything it may read, between marks that nothing
-# in it can close. Pure functions; the words are in `resources/prompts/writer*.md`.
-
-
 def system_prompt(mark: str, instructions: str = "") -> str:
-    """`instructions`: the home's own in place of the built-in ones; what they cannot take away follows."""
+    """Return the system prompt: instructions, then the rule about the `mark` around quoted input.
+
+    `instructions`, if not empty, are the home's own and replace the built-in ones; the rules that they cannot
+    override follow them. The texts are in `resources/prompts/writer*.md`.
+    """
     rule = f"What you are to read stands between lines that begin with `<<<` and lines `>>>`, with {mark}."
     own = f"{instructions.strip()}\n\n{prompt_words('writer-rules').strip()}" if instructions.strip() else ""
     return f"{own or prompt_words('writer').strip()}\n\n{rule}\n"
 
 
 def user_message(task: WriterTask, memory: str, mark: str) -> str:
-    """Everything there is to read, the events last."""
+    """Return the user message: instructions, memory file, events, each quoted between lines with `mark`.
+
+    No quoted text can close its own quotation, because `mark` is random.
+    """
     parts = [f"projectId: {task.memory_id}"]
     for name, text in (
         ("global-instructions", task.instructions),
@@ -488,12 +506,8 @@ def user_message(task: WriterTask, memory: str, mark: str) -> str:
 
 
 def reminder() -> str:
-    """What is said before the second attempt."""
+    """Return the message that precedes the second attempt."""
     return prompt_words("writer-reminder").strip()
-
-
-# A model as an engine: an attempt that neither wrote nor declined is followed by one more, with a reminder
-# (formats/mux.md section 14).
 
 
 MAX_ATTEMPTS = 2
@@ -502,7 +516,11 @@ MAX_OUTPUT_TOKENS = 3_000
 
 
 class ModelWriter:
-    """Implements `jobs.writer.engine.WriterEngine`. `instructions`: the home's own."""
+    """Model engine of the memory writer; implements `WriterEngine`.
+
+    An attempt that neither writes nor declines is followed by one more, with a reminder (formats/mux.md
+    section 14). `instructions` are the home's own, empty for the built-in ones.
+    """
 
     def __init__(self, asking: ModelClient, instructions: str = "") -> None:
         self._asking = asking
@@ -540,14 +558,17 @@ class ModelWriter:
 
 
 class Attempts:
-    """Whether a model that is done is asked once more."""
+    """Counter of a model's attempts, which decides whether it is asked once more."""
 
     def __init__(self, tools: WriterTools) -> None:
         self._tools = tools
         self.made = 1
 
     def follow_up(self, _text: str) -> str | None:
-        """The reminder; None after an attempt that wrote or declined, and after the last one."""
+        """Return the reminder that begins another attempt.
+
+        None after an attempt that wrote or declined, and after the last one.
+        """
         if self._tools.satisfied or self.made >= MAX_ATTEMPTS:
             return None
         self.made += 1
@@ -556,12 +577,12 @@ class Attempts:
 
 
 def limits_until(deadline: float) -> AgentLimits:
-    """What all attempts together may take. `deadline` is on `time.monotonic`'s clock."""
+    """Return the limits of all attempts together; `deadline` is on the clock of `time.monotonic`."""
     return AgentLimits(MAX_STEPS, deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS)
 
 
 def _head(task: WriterTask, existing: str) -> TraceHead:
-    """What the trace of a run says of it. `existing`: the memory file before, without secrets."""
+    """Return the head of the run's trace; `existing` is the memory file before the run, without secrets."""
     return TraceHead(
         run_id=task.run_id,
         kind="writer",
@@ -574,7 +595,7 @@ def _head(task: WriterTask, existing: str) -> TraceHead:
 
 
 def _prompt_document(trace: Trace, task: WriterTask, vault: Vault, head: TraceHead) -> dict[str, Any]:
-    """The trace, with all that was read."""
+    """Return the trace document with all input of the model added, secrets hidden."""
     return {
         **trace.to_document(head),
         "globalAgentsMd": None if task.instructions is None else vault.hide(task.instructions),
@@ -586,18 +607,11 @@ def _prompt_document(trace: Trace, task: WriterTask, vault: Vault, head: TraceHe
     }
 
 
-# The memory writer as a job (`runs.run`): what there is to read, the engine's work on a draft, the trace.
-#
-# What a model had written before it ran out of time or its service failed counts: each `memory_write` is
-# whole in itself. Threading and failure: see `runs.run`.
-
-
 _INSTRUCTION_BYTES = 64 << 10
 
 
 class WriterRequest(Struct, frozen=True):
-    """What is to be done. `rows`: the newest of the transcript; `since`: the last message that a run dealt
-    with, None to look at all of them. `trigger`: `turn` or `manual`."""
+    """Parameters of one run."""
 
     context: ScopeContext
     workspace: Workspace
@@ -605,13 +619,21 @@ class WriterRequest(Struct, frozen=True):
     target: WriterTarget
     message_id: str
     rows: tuple[TailEvent, ...]
+    """The newest rows of the transcript."""
     since: str | None
+    """The last message that an earlier run processed; None to read all rows."""
     trigger: str
+    """`turn` or `manual`."""
     time_limit_s: float
 
 
 class WriterJob(Job[MemoryDraft]):
-    """One run of the memory writer, of which nothing else of this workspace is at work."""
+    """One run of the memory writer as a job (`runs.run`): collects the input and runs the engine on a draft.
+
+    The caller makes sure that no other run of the workspace is active. Changes made before a model runs out
+    of time or its service fails are applied: each `memory_write` is complete in itself. Threading and
+    failure: see `runs.run`.
+    """
 
     kind = "writer"
     before = "before the memory writer"
@@ -633,7 +655,7 @@ class WriterJob(Job[MemoryDraft]):
         self._tools: WriterTools | None = None
         self._end = EngineResult("failed", attempts=0)
         self.trace: Mapping[str, Any] | None = None
-        """The trace as it was kept; also for the agent's own directory."""
+        """The trace as stored, for the agent's own directory too; None before the run has ended."""
         self.workspace_id = request.workspace.id
         self.project_path = request.context.project_path
         self.trigger = request.trigger
@@ -649,21 +671,25 @@ class WriterJob(Job[MemoryDraft]):
 
     @property
     def timed_out(self) -> bool:
+        """Whether the engine ran out of time."""
         return self._end.outcome == "time-limit"
 
     @property
     def satisfied(self) -> bool:
-        """Whether the model did what its tools ask for: it wrote, or said that there is nothing to write."""
+        """Whether the model met the tool policy: it wrote, or reported that there is nothing to write."""
         return self._tools is not None and self._tools.satisfied
 
     def ready(self) -> None:
-        """Clear away what killed writes left."""
+        """Remove temporary files that killed writes left."""
         for directory in (self._request.target.file.parent, self._request.place.state_file.parent):
             with contextlib.suppress(UserError):  # hidden files that lie there harm nobody
                 sweep_temporaries(directory, older_than_s=LEFT_OVER_AFTER_S)
 
     async def think(self, run: RunContext) -> MemoryDraft | Plan:
-        """The engine's edits of a draft. What a model wrote before it ran out of time counts."""
+        """Run the engine on a new draft; return the draft, or a plan without changes.
+
+        Changes made before the model ran out of time count.
+        """
         draft = MemoryDraft(self._read, max_bytes=self._parts.home.caps.file_bytes)
         tools = self._tools = WriterTools(draft, self._request.target.memory_id)
         end = self._end = await self._engine.write(self._task(run), draft, tools, run.limits.cancelled)
@@ -676,16 +702,16 @@ class WriterJob(Job[MemoryDraft]):
         return draft
 
     def accept(self, thought: MemoryDraft, run: RunContext) -> Plan:
-        """The draft on top of what stands there now."""
+        """Return a plan that writes the draft on top of the file's present content."""
         target, end = self._request.target, self._end
-        if not self._still_wanted():  # it may have waited long for another run
+        if not self._still_wanted():  # the run may have waited long for another one
             return SWITCHED_OFF
         try:
             thought.refresh()
         except StoreError as error:
             if error.reason != _REFUSED:
                 raise
-            # The step that a refusal names is one for a model.
+            # The next step in a refusal addresses a model, not a person.
             next_step = "What was said is read again at the next run."
             raise StoreError(
                 error.title, cause=error.cause, next_step=next_step, reason=error.reason
@@ -702,15 +728,15 @@ class WriterJob(Job[MemoryDraft]):
         return Plan(summary, (change,), usage_before=usage_before, usage_after=usage_after)
 
     def costs(self) -> Costs:
-        """What the engine used."""
+        """Return the engine's costs."""
         return costs_of(self._end.account)
 
     def found(self) -> Mapping[str, Any]:
-        """How often the model was asked."""
+        """Return the number of attempts for the run record; empty if the engine made none."""
         return {"attempts": self._end.attempts} if self._end.attempts else {}
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """The trace, with what only the run knows."""
+        """Return the trace with paths and outcome added, and store it in `trace`."""
         request = self._request
         trace = super().document(trace, record, end)
         self.trace = {
@@ -756,7 +782,7 @@ class WriterJob(Job[MemoryDraft]):
 
 
 def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Plan:
-    """The end of a run that has nothing to write."""
+    """Return the plan of a run whose draft did not change."""
     if end.outcome == "time-limit":
         return out_of_time(limit_s)
     if end.error is not None:
@@ -772,7 +798,7 @@ def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Pl
 
 
 def _said(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
-    """What the person said after the message `since`; all of it where that is not among the rows."""
+    """Return the person's messages after the message `since`, or all if it is not among the rows."""
     position = next((at for at, row in enumerate(rows) if row.turn.id == since), -1)
     return [
         row.turn.text for row in rows[position + 1 :] if row.kind == "message" and row.turn.role == "user"
@@ -780,7 +806,7 @@ def _said(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
 
 
 def _first_text(paths: tuple[Path, ...]) -> str | None:
-    """The first of the files that is there, cut at 64 KiB. One that cannot be read is not there."""
+    """Return the text of the first of `paths` that can be read, cut at 64 KiB; None if there is none."""
     for path in paths:
         with contextlib.suppress(UserError):
             files = RootedDirectory(path.parent)

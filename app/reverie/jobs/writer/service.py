@@ -1,12 +1,11 @@
-"""The memory writer of one home: which turns count, when a run starts, and what is said of it
-(formats/mux.md section 14).
+"""The memory writer of one home: which turns count, when a run starts, and what it reports.
 
-`on_turn_end` gets every event of a workspace's transcript that ends a turn, well or not; `run_now` is a
-person asking. What a run does is `WriterJob`.
+Rules: formats/mux.md section 14. `on_turn_end` receives every event of a workspace's transcript that ends a
+turn, successful or not; `run_now` serves a person's request. `WriterJob` is the run itself.
 
-Threading: blocking until the run is done; any thread but the GUI's, several at once. `cancel` ends a run; it
-then stays unfinished, and is due at the next turn. Failure: what a person can mend is in the outcome; a bug
-is raised after the state was completed.
+Threading: blocking until the run has ended; any thread but the GUI's, several at once. `cancel` ends a run;
+the run then stays unfinished and is due at the next turn. Failure: errors that a person can fix are in the
+outcome; a bug is raised after the state was completed.
 """
 
 from __future__ import annotations
@@ -60,11 +59,6 @@ if TYPE_CHECKING:
     from reverie.settings import System1Settings
 
 
-# Counting: one lock per workspace orders it; one lease per workspace is held by a run and ends with its
-# process, which is how a killed run is told from a running one. When the state file is not as Reverie left
-# it, the agent does this job itself, and Reverie stands down for that turn.
-
-
 _NEVER = 10**9
 
 
@@ -73,7 +67,7 @@ class _Decide(Protocol):
 
 
 class Workplace(Struct, frozen=True):
-    """Where turns of one workspace are counted, and how many make a run."""
+    """The state file in which a workspace's turns are counted, and the number of turns between runs."""
 
     workspace_id: str
     state_file: Path
@@ -81,38 +75,46 @@ class Workplace(Struct, frozen=True):
 
 
 class RunStart(Struct, frozen=True):
-    """A run that may begin: its lease is held, the state says that it started. `since`: the last message that
-    a run dealt with, None where all is to be looked at. `crashed`: the run before died."""
+    """A run that may begin: its lease is held and its start is in the state file."""
 
     lease: Lease
     started_at: int
     message_id: str
     since: str | None
+    """The last message that an earlier run processed; None to read all."""
     crashed: bool
+    """Whether the previous run died before its end."""
 
 
 class Waiting(Struct, frozen=True):
-    """No run comes of a turn. `turns` were counted since the last one."""
+    """Result of a turn that starts no run."""
 
     gate: Gate
     message_id: str
     turns: int = 0
+    """Turns counted since the last run."""
 
 
 class _Counted(Struct):
-    """What counting came to, inside the state file's own update."""
+    """Result of counting inside an update of the state file."""
 
     decision: TurnDecision | None = None
     before: WriterState = field(default_factory=WriterState)
 
 
 def writer_lease_name(home_id: str, workspace_id: str) -> str:
-    """Held while a run of this workspace is at work."""
+    """Return the name of the lease that a run of this workspace holds."""
     return f"writer:{home_id}:{workspace_id}"
 
 
 class TurnCounter:
-    """The counters of one home's workspaces. `parts.lock_place` names the locks; nothing is written there."""
+    """Counters of completed turns in one home's workspaces.
+
+    One lock per workspace serialises the counting; `WriterDependencies.lock_place` names the locks, and
+    nothing is written there. A run holds one lease per workspace, which ends with its process; that
+    distinguishes a killed run from a running one. If the state file differs from what Reverie wrote last, the
+    agent does this job itself, and Reverie skips that turn.
+    """
 
     def __init__(self, parts: WriterDependencies) -> None:
         self._parts = parts
@@ -122,25 +124,25 @@ class TurnCounter:
         self._clock = parts.run.clock
 
     def read(self, workspace_id: str, state_file: Path) -> StateRead:
-        """The state as the file has it; coerced where it is damaged."""
+        """Return the state in the file, coerced where it is damaged."""
         return self._file(workspace_id, state_file).read()
 
     def in_flight(self, workspace_id: str) -> bool:
-        """Whether a run of this workspace is at work, in any process."""
+        """Return whether a run of this workspace is active in any process."""
         return self._leases.holder(writer_lease_name(self._home_id, workspace_id)) is not None
 
     def advanced_by_others(self, workspace_id: str, state_file: Path) -> bool:
-        """Whether the state file is no longer as Reverie left it."""
+        """Return whether the state file differs from what Reverie wrote last."""
         return _is_foreign(self._marks.of(workspace_id), self.read(workspace_id, state_file))
 
     def count(self, place: Workplace, turn: Turn) -> RunStart | Waiting:
-        """Count one completed turn; a run that is due begins here."""
+        """Count one completed turn, and start a run if one is due."""
         with self._alone(place.workspace_id):
             marks = self._marks.of(place.workspace_id)
             if marks.has_counted(turn.id, turn.sequence, turn.timestamp):
                 return Waiting("counted", turn.id)
             found = self.read(place.workspace_id, place.state_file)
-            # The turn first: should this process die here, it is lost, which beats counting it twice.
+            # The turn first: if this process dies here, the turn is lost, which beats counting it twice.
             marks = marks.counting(turn.id, turn.sequence, turn.timestamp)
             foreign = _is_foreign(marks, found)
             if foreign:
@@ -161,7 +163,10 @@ class TurnCounter:
             return self._decided(place, turn.id, decide)
 
     def catch_up(self, place: Workplace, turns: Sequence[Turn], *, force: bool) -> RunStart | Waiting:
-        """Count every turn of `turns` (at least one) that nobody has; then start if it is due, or wished."""
+        """Count the turns that no process has counted, and start a run if one is due or `force` is set.
+
+        `turns` holds at least one turn, oldest first.
+        """
         newest = turns[-1]
         with self._alone(place.workspace_id):
             marks = self._marks.of(place.workspace_id)
@@ -187,14 +192,16 @@ class TurnCounter:
             return self._decided(place, newest.id, decide)
 
     def complete(self, workspace_id: str, state_file: Path, start: RunStart, *, succeeded: bool) -> None:
-        """Note that the run is over. What the agent wrote meanwhile stays somebody else's, so that the next
-        turn finds it."""
+        """Record the end of a run.
+
+        A state file that the agent wrote meanwhile stays marked as foreign, so that the next turn detects it.
+        """
 
         def ended(marks: StateMarks) -> StateMarks:
             return marks.having_run(start.message_id, start.since, succeeded=succeeded)
 
         with self._alone(workspace_id):
-            # First: should this process die here, the run counts as one that died, and all is read again.
+            # First: if this process dies here, the run counts as crashed, and everything is read again.
             self._marks.change(workspace_id, ended)
             foreign = self.advanced_by_others(workspace_id, state_file)
             now = self._clock()
@@ -205,7 +212,7 @@ class TurnCounter:
                 self._marks.change(workspace_id, lambda marks: marks.having_written(sha256))
 
     def _decided(self, place: Workplace, message_id: str, decide: _Decide) -> RunStart | Waiting:
-        """Write what was decided into the state file, with the lease in hand where a run starts."""
+        """Write the decision into the state file; return a run with its lease if one starts."""
         workspace_id, file = place.workspace_id, self._file(place.workspace_id, place.state_file)
         in_flight, lease = self.in_flight(workspace_id), None
         if not in_flight and decide(file.read().state, in_flight=False).gate is None:
@@ -231,7 +238,7 @@ class TurnCounter:
         return Waiting(decision.gate or "in-flight", message_id, decision.state.turns)
 
     def _lease(self, workspace_id: str) -> Lease | None:
-        """The lease of this workspace's runs; None: somebody was faster."""
+        """Acquire the lease of this workspace's runs; None if another process holds it."""
         name = writer_lease_name(self._home_id, workspace_id)
         try:
             return self._leases.acquire(name, purpose=f"memory writer ({workspace_id})")
@@ -240,7 +247,7 @@ class TurnCounter:
 
     @contextlib.contextmanager
     def _alone(self, workspace_id: str) -> Iterator[None]:
-        """Alone with the counters of one workspace, among all Reverie processes of the profile."""
+        """Lock the counters of one workspace against all Reverie processes of the profile."""
         parts = self._parts
         with file_lock(parts.run.guard.lock_dir, parts.lock_place / f"writer-{workspace_id}"):
             yield
@@ -250,15 +257,20 @@ class TurnCounter:
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
-    """Whether somebody else wrote the state since Reverie did. A file that is gone or broken is nobody's
-    advance: turns count from zero."""
+    """Return whether another program wrote the state since Reverie did.
+
+    A missing or damaged file is not foreign: turns then count from zero.
+    """
     if marks.written is None or found.sha256 is None or found.problem:
         return False
     return found.sha256 != marks.written
 
 
 def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> list[Turn]:
-    """The completed turns that nobody has counted; before Reverie counted any, those after the last run."""
+    """Return the completed turns that no process has counted.
+
+    If Reverie has counted none yet, these are the turns after the last run.
+    """
     if marks.turns:
         return [turn for turn in turns if not marks.has_counted(turn.id, turn.sequence, turn.timestamp)]
     last = next((at for at, turn in enumerate(turns) if turn.id == state.message_id), -1)
@@ -266,11 +278,12 @@ def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> 
 
 
 class WriterOutcome(Struct, frozen=True):
-    """What a turn, or a person's wish, came to. `gate`: why no run came of it; None: one did, and `outcome`
-    says how it ended. `text` is a sentence for people."""
+    """Result of a turn or of a person's request."""
 
     gate: Gate | None
+    """Why no run started; None if one did, and `outcome` is its end."""
     text: str
+    """A sentence for people."""
     workspace_id: str
     message_id: str = ""
     outcome: Outcome | None = None
@@ -284,14 +297,16 @@ class WriterOutcome(Struct, frozen=True):
 
     @property
     def ran(self) -> bool:
+        """Whether a run started."""
         return self.gate is None
 
     @property
     def succeeded(self) -> bool:
+        """Whether the run ended well."""
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
-        """What `reverie write --json` says."""
+        """Return the fields that `reverie write --json` prints."""
         return {
             "runId": self.run_id,
             "outcome": self.outcome or "skipped",
@@ -307,15 +322,15 @@ class WriterOutcome(Struct, frozen=True):
         }
 
 
-# Reporting: each gate and each outcome is a log line `[system1][memory] ...` and an entry in Activity, and so
-# are the attempts and tool calls of a run, read from its trace. Repeated gates are one entry.
-
-
 _log = logging.getLogger("reverie.writer")
 
 
 class WriterReporter:
-    """Speaks for the writer of one home."""
+    """Reporter of one home's writer to the log and to Activity.
+
+    Each gate and each outcome is a log line `[system1][memory] ...` and an entry in Activity. So are the
+    attempts and tool calls of a run, read from its trace. Repeated gates are one entry.
+    """
 
     def __init__(self, activity: Activity, home_root: str) -> None:
         self._note = partial(activity.add, home=home_root)
@@ -323,20 +338,20 @@ class WriterReporter:
     def say(
         self, gate: Gate, workspace_id: str, text: str, message_id: str = "", *, level: str = "info"
     ) -> WriterOutcome:
-        """A gate that stopped a run."""
+        """Report a gate that stopped a run, and return it as an outcome."""
         self._line(logging.DEBUG, f"skipped ({gate}): {text}", workspace_id, message_id)
         self._note(f"writer.{gate}", level=level, text=text, workspace_id=workspace_id)
         return WriterOutcome(gate, text, workspace_id, message_id)
 
     def started(self, workspace_id: str, message_id: str, model: str, *, crashed: bool) -> None:
-        """A run begins; `crashed`: the one before died."""
+        """Report that a run begins; `crashed` means that the previous one died."""
         text = "Started. The run before did not come to its end." if crashed else "Started."
         self._line(logging.DEBUG, f"started: {text}", workspace_id, message_id, model)
         details = {"triggerMessageId": message_id, "model": model}
         self._note("writer.started", level="info", text=text, workspace_id=workspace_id, details=details)
 
     def ended(self, workspace_id: str, message_id: str, job: WriterJob, end: RunResult, text: str) -> None:
-        """A run came to its end, its attempts and their tool calls first."""
+        """Report the end of a run, after its attempts and their tool calls."""
         model = job.engine
         for attempt in _attempts(job.trace):
             self._attempted(workspace_id, message_id, model, end.run_id, attempt)
@@ -361,7 +376,10 @@ class WriterReporter:
     def _attempted(
         self, workspace_id: str, message_id: str, model: str, run_id: str, attempt: Mapping[str, Any]
     ) -> None:
-        """The log has a line for each call, Activity one entry for those that came to the same."""
+        """Report one attempt.
+
+        The log gets a line per call, Activity one entry per tool and result.
+        """
         index = attempt.get("attemptIndex")
         text = f"Attempt {index}: {_attempt_words(attempt)}"
         note = partial(self._note, level="info", workspace_id=workspace_id, run_id=run_id)
@@ -401,7 +419,7 @@ class WriterReporter:
 
 
 def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
-    """Why no turn at all starts a run."""
+    """Return the reason why no turn at all starts a run."""
     if gate == "disabled":
         who = "The agent's own settings turn it off." if by_agent else "Turn it on in Settings."
         return f"The memory writer is off. {who}"
@@ -412,7 +430,7 @@ def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
 
 
 def waiting_words(gate: Gate, turns: int, interval: int) -> str:
-    """Why a turn that was counted starts no run."""
+    """Return the reason why a counted turn starts no run."""
     if gate == "counted":
         return "The turn was counted already."
     if gate == "stood-down":
@@ -423,7 +441,10 @@ def waiting_words(gate: Gate, turns: int, interval: int) -> str:
 
 
 def _event_of(job: WriterJob, end: RunResult) -> str:
-    """How the end is called: as in the agent's own log, a run without a write did not simply complete."""
+    """Return the name of the event that a run's end is reported as.
+
+    As in the agent's own log, a run without a write has a name of its own instead of "completed".
+    """
     if job.timed_out and not end.applied:
         return "timed-out"
     if end.reason == "no-write":
@@ -454,24 +475,28 @@ def _worked(execution: Mapping[str, Any]) -> bool:
 
 
 class WriterDependencies(Struct, frozen=True):
-    """What the writer of one home works with. `settings` is read anew for each turn. `engine_for` chooses by
-    context and the model of the turn, and raises `UserError` where a model that a person named cannot be
-    asked. `sidecar_for` gives the state file of a workspace, which its home may refuse to have written.
-    `debugging`: whether gates are looked for, so that failures leave a dump whatever the settings
-    say."""
+    """Services and settings of one home's writer."""
 
     run: RunDependencies
     dumps: Dumps
     marks: OwnMarks
     sidecar_for: Callable[[str, Path], Sidecar]
+    """Opens the state file of a workspace; the home may refuse writes to it."""
     lock_place: Path
+    """Directory whose path names the locks."""
     settings: Callable[[], System1Settings]
+    """Called again for each turn."""
     engine_for: Callable[[ScopeContext, AgentWriterConfig, str | None], WriterEngine]
+    """Chooses the engine by context, the agent's own settings and the model of the turn.
+
+    Raises `UserError` if a model that a person chose cannot be used.
+    """
     debugging: Callable[[], bool]
+    """Whether debug output is on: failures then leave a dump whatever the settings are."""
 
 
 class Standing(Struct, frozen=True):
-    """What holds for a workspace whatever turns come; what the Doctor looks at as well."""
+    """Conditions of a workspace that hold for every turn; the Doctor reads them too."""
 
     workspace: Workspace | None
     interval: Interval
@@ -493,11 +518,16 @@ class _Ready(Struct, frozen=True):
 
     @property
     def workplace(self) -> Workplace:
+        """The state file and interval for `TurnCounter`."""
         return Workplace(self.workspace.id, self.place.state_file, self.interval)
 
 
 class WriterService:
-    """The memory writer of one home."""
+    """The memory writer of one home.
+
+    The host calls `on_turn_end`, `run_now`, `open_tail` and `keep_tail`. The Doctor calls `standing`,
+    `state`, `in_flight` and `advanced_by_others`, which change nothing.
+    """
 
     def __init__(self, parts: WriterDependencies, cancel: threading.Event | None = None) -> None:
         self._parts = parts
@@ -505,11 +535,11 @@ class WriterService:
         self._reporter = WriterReporter(parts.run.activity, str(parts.run.home.root))
         self._counters = TurnCounter(parts)
 
-    # What the host calls
-
     def on_turn_end(self, workspace_id: str, event: TailEvent) -> WriterOutcome:
-        """One event of the transcript. Only `turn-end` counts; `aborted` and `error` are told; others are
-        nothing to the writer."""
+        """Process one event of the transcript: count a completed turn, and run the writer if it is due.
+
+        Only `turn-end` counts; `aborted` and `error` are reported; all other kinds are ignored.
+        """
         message_id = event.turn.id
         if event.kind not in ("turn-end", "aborted", "error"):
             text = "This row ends no assistant turn."
@@ -529,8 +559,11 @@ class WriterService:
         return self._run(ready, started, event.model, "turn")
 
     def run_now(self, workspace_id: str, force: bool = False) -> WriterOutcome:
-        """A run because a person asks: neither the switch counts nor who else does the job. Turns that
-        nobody has counted yet are; without `force` a run comes only if it is due."""
+        """Count all uncounted turns and run the writer at a person's request.
+
+        The writer's switch and an agent that does the same job are ignored. Without `force` a run starts only
+        if it is due.
+        """
         try:
             ready = self._ready(workspace_id, "", by_hand=True)
             if isinstance(ready, WriterOutcome):
@@ -545,13 +578,15 @@ class WriterService:
             return self._reporter.say("error", workspace_id, str(error), level="warning")
         if isinstance(started, Waiting):
             return self._waits(ready, started)
-        if force:  # whoever insists wants everything looked at
+        if force:  # read everything again, not only what is new
             started = replace(started, since=None)
         return self._run(ready, started, ends[-1].model, "manual")
 
     def open_tail(self, workspace_id: str) -> Tail | None:
-        """The tail of a workspace's transcript, where `keep_tail` left it, else at its end. None: the agent
-        keeps none. Raises `UserError`."""
+        """Open a workspace's transcript at the place that `keep_tail` recorded, else at its end.
+
+        None if the agent has no transcript. Raises `UserError`.
+        """
         writer, place = self._parts.run.home.writer, self._session(workspace_id)
         if writer is None or place is None:
             return None
@@ -566,19 +601,23 @@ class WriterService:
         return None if writer is None else writer.writer_place(workspace_id)
 
     def keep_tail(self, workspace_id: str, tail: Tail) -> None:
-        """Remember where the tail stands: what it announced is dealt with."""
+        """Record the position of the tail: everything that it announced has been processed."""
         data = tail.position.as_json()
         if self._parts.marks.of(workspace_id).tail != data:
             self._parts.marks.change(workspace_id, lambda marks: marks.with_tail(data))
 
-    # What the Doctor asks; nothing of it changes anything
-
     def standing(self, workspace_id: str) -> Standing:
-        """Which standing gate there is, if any. Raises `UserError`."""
+        """Return the workspace's standing gate, if any.
+
+        Raises `UserError`.
+        """
         return self._standing(workspace_id, by_hand=False)[0]
 
     def state(self, workspace_id: str) -> StateRead:
-        """The state file as it stands. Raises `UserError`."""
+        """Return the state in the workspace's file.
+
+        Raises `UserError`.
+        """
         place = self._place(workspace_id)
         return (
             StateRead(WriterState(), None)
@@ -587,15 +626,13 @@ class WriterService:
         )
 
     def in_flight(self, workspace_id: str) -> bool:
-        """Whether a run of this workspace is at work, in any process."""
+        """Return whether a run of this workspace is active in any process."""
         return self._counters.in_flight(workspace_id)
 
     def advanced_by_others(self, workspace_id: str) -> bool:
-        """Whether the state file is no longer as Reverie left it."""
+        """Return whether the state file differs from what Reverie wrote last."""
         place = self._place(workspace_id)
         return place is not None and self._counters.advanced_by_others(workspace_id, place.state_file)
-
-    # Gates
 
     def _standing(self, workspace_id: str, *, by_hand: bool) -> tuple[Standing, _Ready | None]:
         home, settings = self._parts.run.home, self._parts.settings()
@@ -639,7 +676,7 @@ class WriterService:
         return self._reporter.say(standing.gate or "error", workspace_id, standing.text, message_id)
 
     def _waits(self, ready: _Ready, waiting: Waiting) -> WriterOutcome:
-        """No run came of a turn. That somebody else counted it is no decision, and said to nobody."""
+        """Report why a turn starts no run; a turn that another process counted is not reported."""
         text = waiting_words(waiting.gate, waiting.turns, ready.interval)
         if waiting.gate == "counted":
             return WriterOutcome(waiting.gate, text, ready.workspace.id, waiting.message_id)
@@ -649,10 +686,8 @@ class WriterService:
         writer, session = self._parts.run.home.writer, self._session(workspace_id)
         return () if writer is None or session is None else writer.newest_turns(session)
 
-    # Running
-
     def _run(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
-        """The run that was started, to its end. Its state is completed however it ends, but for a cancel."""
+        """Run the writer to its end and complete its state, unless the run was cancelled."""
         with start.lease:
             outcome: WriterOutcome | None = None
             try:
@@ -697,7 +732,7 @@ class WriterService:
         return self._reported(ready, start, job, result)
 
     def _reported(self, ready: _Ready, start: RunStart, job: WriterJob, end: RunResult) -> WriterOutcome:
-        """Dump, log line and Activity entry of a run that ended."""
+        """Write the dump, the log line and the Activity entry of a run that has ended."""
         workspace_id, model = ready.workspace.id, job.engine
         dump, trouble = self._kept(ready, job, end)
         text = f"{end.summary} {trouble}".strip()
@@ -718,7 +753,10 @@ class WriterService:
         )
 
     def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
-        """The dump in the agent's directory; what could not be kept."""
+        """Write the dump into the agent's directory if the settings ask for it.
+
+        Return its path, and a sentence about what failed.
+        """
         if job.trace is None:
             return None, ""
         settings = ready.settings

@@ -1,10 +1,10 @@
-"""The writer's state file, one per workspace, as the agent itself keeps it (formats/mux.md section 14).
+"""The writer's state file, one per workspace, in the agent's own format (formats/mux.md section 14).
 
-It holds the turns since the last run, when that started and completed, and which message triggered it. Read
-with the agent's own coercion, written through `files.sidecar`, so that fields nobody here knows survive. In
-Reverie's own directory `OwnMarks` keeps, per workspace, what the state file has no field for: the bytes
-Reverie wrote last (whoever wrote others since is the agent), the last turns counted (so that no turn counts
-twice, in whatever process), and from where to read again after a run that failed.
+It holds the turns since the last run, the times when that run started and completed, and the message that
+triggered it. It is read with the agent's own coercion and written through `files.sidecar`, which preserves
+unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state file has no field
+for: the hash of the bytes that Reverie wrote last (different bytes were written by the agent), the last turns
+counted (so that no process counts a turn twice), and where to read again after a run that failed.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
@@ -29,7 +29,7 @@ _RECENT_TURNS = 256
 
 
 class WriterState(Struct, frozen=True):
-    """Times are UTC ms."""
+    """Counters of one workspace; times are UTC ms."""
 
     turns: int = 0
     started_at: int | None = None
@@ -38,14 +38,14 @@ class WriterState(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """A run started and did not complete: it is at work, or died."""
+        """Whether a run started and did not complete: it is active or died."""
         if self.started_at is None:
             return False
         return self.completed_at is None or self.completed_at < self.started_at
 
 
 def coerced(data: Mapping[str, Any]) -> WriterState:
-    """The state in a decoded file, whatever stands in it."""
+    """Return the state in a decoded file, with defaults in place of invalid values."""
     turns = _finite(data.get("turnsSinceLastRun"))
     return WriterState(
         turns=max(0, turns or 0),
@@ -56,7 +56,7 @@ def coerced(data: Mapping[str, Any]) -> WriterState:
 
 
 def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `state` as the file's object, on top of its fields before; a version that stands there stays."""
+    """Return `state` as the file's object, on top of its previous fields; the version number stays."""
     data = {"schemaVersion": 1, **before, "turnsSinceLastRun": state.turns}
     for name, value in (
         ("lastRunStartedAt", state.started_at),
@@ -70,12 +70,13 @@ def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class StateRead(Struct, frozen=True):
-    """The state with the hash of the file's bytes, None where there is none. `problem`: why a file that is
-    there cannot be read."""
+    """The state as read from the file."""
 
     state: WriterState
     sha256: str | None
+    """Hash of the file's bytes; None if there is no file."""
     problem: str = ""
+    """Why an existing file cannot be read."""
 
 
 class StateFile:
@@ -85,56 +86,63 @@ class StateFile:
         self._sidecar = sidecar
 
     def read(self) -> StateRead:
-        """The state, coerced as the agent does it, with the hash of the file."""
+        """Read the file with the agent's coercion."""
         found = self._sidecar.read()
         return StateRead(coerced(found.data), found.sha256, found.problem)
 
     def change(self, make: Callable[[WriterState], WriterState]) -> str | None:
-        """Replace the state; the hash of the file as it is then. `make` may be called more than once."""
+        """Replace the state and return the hash of the new file; `make` may be called more than once."""
         data = self._sidecar.update(lambda data: as_data(make(coerced(data)), data))
         return sha256_of_bytes(stringify(data))
 
 
 class StateMarks(Struct, frozen=True):
-    """What Reverie knows of one workspace. `written`: the hash of the state file as Reverie last wrote or saw
-    it, None before it ever did. `turns`: ids of the last turns counted; `sequence` and `timestamp` are those
-    of the newest one. `failed`: the message that a run was about which failed, empty where none did;
-    `processed`: the last message before it that a run dealt with, None where none did."""
+    """Reverie's own knowledge of one workspace."""
 
     written: str | None = None
+    """Hash of the state file as Reverie last wrote or saw it; None before it ever did."""
     sequence: int = -1
+    """Sequence number of the newest counted turn."""
     timestamp: int = 0
+    """Time of the newest counted turn, in UTC ms."""
     turns: tuple[str, ...] = ()
+    """Ids of the last counted turns."""
     tail: Mapping[str, Any] = field(default_factory=dict)
+    """Position up to which the transcript was read."""
     failed: str = ""
+    """Message that triggered the last run, if it failed; else empty."""
     processed: str | None = None
+    """The last message that a run before the failed one processed; None if there is none."""
 
     def has_counted(self, message_id: str, sequence: int, timestamp: int | None) -> bool:
-        """A history that was cleared counts its rows from the start again, but they are younger."""
+        """Return whether this turn was counted, by its id or because it is not newer than the newest one.
+
+        A cleared history restarts its sequence numbers, but its rows have later timestamps.
+        """
         if message_id in self.turns:
             return True
         return sequence <= self.sequence and (timestamp or 0) <= self.timestamp
 
     def counting(self, message_id: str, sequence: int, timestamp: int | None) -> StateMarks:
-        """With this turn as the newest; only the last few ids are kept."""
+        """Return marks with this turn as the newest; only the last 256 ids are stored."""
         turns = (*self.turns, message_id)[-_RECENT_TURNS:]
         return replace(self, sequence=sequence, timestamp=max(self.timestamp, timestamp or 0), turns=turns)
 
     def having_written(self, sha256: str | None) -> StateMarks:
-        """With the state file as Reverie left or saw it."""
+        """Return marks with `sha256` as the state file's hash."""
         return replace(self, written=sha256)
 
     def with_tail(self, tail: Mapping[str, Any]) -> StateMarks:
-        """With the place up to which the transcript was read."""
+        """Return marks with `tail` as the position in the transcript."""
         return replace(self, tail=tail)
 
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
-        """After a run about `message_id` that looked at what was said after `since`."""
+        """Return marks after a run triggered by `message_id` that read the messages after `since`."""
         failed, processed = ("", None) if succeeded else (message_id, since)
         return replace(self, failed=failed, processed=processed)
 
     def since(self, state: WriterState) -> str | None:
-        """After which message the next run begins to read; None: it reads all there is."""
+        """Return the message after which the next run begins to read; None to read all."""
         if state.unfinished:
             return None
         return self.processed if self.failed and self.failed == state.message_id else state.message_id
@@ -147,12 +155,11 @@ class OwnMarks:
         self._sidecar = sidecar
 
     def of(self, workspace_id: str) -> StateMarks:
-        """What is known of one workspace; fresh marks where nothing is."""
+        """Return the marks of one workspace, or empty marks."""
         return _marks(as_object(self._sidecar.read().data.get("workspaces")).get(workspace_id))
 
     def change(self, workspace_id: str, make: Callable[[StateMarks], StateMarks]) -> StateMarks:
-        """Replace the marks of one workspace; those that are kept then. `make` may be called more than
-        once."""
+        """Replace the marks of one workspace and return the new ones; `make` may be called more than once."""
         made: list[StateMarks] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +198,7 @@ def _marks_data(marks: StateMarks) -> dict[str, Any]:
 
 
 def _finite(value: object) -> int | None:
-    """A finite JSON number, rounded down."""
+    """Return a finite JSON number rounded down, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return math.floor(value)
@@ -199,11 +206,6 @@ def _finite(value: object) -> int | None:
 
 def _whole(value: object, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else default
-
-
-# Schedule (formats/mux.md section 14), pure. Only a completed turn of the assistant in a root workspace
-# counts. A run that started, never completed and is at work in no process has died: one is due at this very
-# turn.
 
 
 LEAST_INTERVAL, MOST_INTERVAL, DEFAULT_INTERVAL = 1, 50, 2
@@ -227,15 +229,20 @@ Gate = Literal[
 
 
 class Interval(Struct, frozen=True):
-    """How many turns between two runs, None for a setting that is none, and where it comes from."""
+    """Number of turns between two runs, and where it is configured."""
 
     turns: int | None
+    """None if the configured value is invalid."""
     source: Literal["agent", "settings"]
     problem: str = ""
+    """Why the value is invalid."""
 
 
 def interval_of(setting: int, wish: object) -> Interval:
-    """The agent's own setting (`wish`, as it stands in its file; None: it has none), else Reverie's."""
+    """Return the interval of the agent's own setting, or of Reverie's if the agent has none.
+
+    `wish` is the agent's value as read from its file, None if it has none.
+    """
     if wish is None:
         return _checked(setting, "settings")
     return _checked(wish, "agent")
@@ -250,17 +257,19 @@ def _checked(value: object, source: Literal["agent", "settings"]) -> Interval:
 
 
 class TurnDecision(Struct, frozen=True):
-    """What one turn comes to: `gate` None starts a run. `crashed`: a run before had died."""
+    """Result of counting one turn."""
 
     state: WriterState
     gate: Gate | None
+    """Why no run starts; None to start one."""
     crashed: bool = False
+    """Whether a previous run died."""
 
 
 def standing_gate(
     *, switched_on: bool, agent_allows: bool, parent_id: str | None, interval: Interval
 ) -> Gate | None:
-    """What keeps the writer from running whatever turns come, in the order of the checks."""
+    """Return the first reason that prevents runs on every turn; None if there is none."""
     if not switched_on or not agent_allows:
         return "disabled"
     if parent_id:
@@ -269,7 +278,11 @@ def standing_gate(
 
 
 def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: str, now: int) -> TurnDecision:
-    """A completed assistant turn. `in_flight`: a run of this workspace is at work, in any process."""
+    """Count one completed assistant turn in a root workspace, and decide whether a run starts.
+
+    `in_flight` means that a run of this workspace is active in any process. A run that started, never
+    completed and is not in flight has died; a run is then due at this turn (formats/mux.md section 14).
+    """
     crashed = state.unfinished and not in_flight
     turns = (max(state.turns, interval - 1) if crashed else state.turns) + 1
     if in_flight:
@@ -280,25 +293,22 @@ def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: s
 
 
 def starting(message_id: str, now: int) -> WriterState:
-    """The state while a run is at work."""
+    """Return the state of a run that starts now."""
     return WriterState(0, now, None, message_id or None)
 
 
 def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
-    """The state once that run came to its end; one that somebody else started meanwhile is left alone."""
+    """Return the state after that run ended; unchanged if another run has started meanwhile."""
     if state.started_at != started_at:
         return state
     return replace(state, completed_at=max(now, started_at))
-
-
-# Target: the agent's one file per project, or a project memory, as the settings say.
 
 
 PROJECT_MEMORY = "system-1.md"
 
 
 class WriterTarget(Struct, frozen=True):
-    """The file that is written: `rel` below `root`, `path` as people see it."""
+    """The file that the writer changes: `rel` below `root`, `path` as shown to people."""
 
     root: ScopeRoot
     rel: str
@@ -307,15 +317,20 @@ class WriterTarget(Struct, frozen=True):
 
     @property
     def file(self) -> Path:
+        """Absolute path of the file."""
         return self.root.directory / self.rel
 
     @property
     def is_companion(self) -> bool:
+        """Whether the file is the agent's own file per project, not a memory."""
         return self.root.key == COMPANIONS
 
 
 def target_of(home: Home, context: ScopeContext, place: WriterPlace, setting: str) -> WriterTarget:
-    """What `setting` ("project-file", "project-memory") means here. Raises `ScopeUnavailable`."""
+    """Return the file that `setting` selects: "project-file" (the agent's own) or "project-memory".
+
+    Raises `ScopeUnavailable`.
+    """
     root = home.scope_root(context, Scope.PROJECT)
     if setting == "project-memory":
         return WriterTarget(
