@@ -19,8 +19,8 @@ from helpers.house_measure import (
 )
 
 MOST = {
-    "code lines": 96_953,
-    "banners": 148,
+    "code lines": 96_897,
+    "banners": 143,
     "value classes per 1,000 lines": 7.15,
     "forwarders": 111,
     "late imports": 196,

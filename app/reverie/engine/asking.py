@@ -1,10 +1,10 @@
-"""Asking an engine without waiting: what a job awaits.
+"""Requests to an engine that a job awaits instead of blocking a thread.
 
-`ask` makes a `Request` of a remote method; a job awaits it, and whoever drives the job posts it and goes on
-with the answer. Nothing of the connection is imported here, so that a window is quick to start.
+`ask` makes a `Request` of a remote method. A job awaits it; the driver of the job posts it and resumes the
+job with the answer. Nothing of the connection is imported here, so that a window starts quickly.
 
-Threading: a request is posted on the thread of its job, and answered on another. Failure: what the call
-raises is raised where it is awaited; `CallCancelled` once it was cancelled.
+Threading: a request is posted on the thread of its job, and answered on another. Failure: an error of the
+call is raised where it is awaited; `CallCancelled` after a cancellation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 Ended = Callable[[Any, BaseException | None], None]
-"""Takes the result of a call, or what it raised."""
+"""A callback that gets the result of a call, or its error."""
 
 
 class CallCancelled(Exception):
@@ -27,12 +27,15 @@ class Askable:
     """A method that can be asked without waiting."""
 
     def post(self, arguments: tuple[Any, ...], named: dict[str, Any], ended: Ended) -> Callable[[], None]:
-        """Ask; `ended` is called once, on another thread. What is returned cancels the call."""
+        """Call the method and return a function that cancels the call.
+
+        `ended` is called once, on another thread.
+        """
         raise NotImplementedError
 
 
 class _Threads(threading.local):
-    """What may be done on this thread."""
+    """The rules of the current thread."""
 
     never_waits = False
 
@@ -41,17 +44,17 @@ _threads = _Threads()
 
 
 def may_wait() -> bool:
-    """Whether this thread may wait for an answer."""
+    """Return whether the current thread may wait for an answer."""
     return not _threads.never_waits
 
 
 def never_wait() -> None:
-    """From now on a call that waits for its answer is a bug on this thread, which others need."""
+    """Forbid the current thread to wait for answers, because other work needs it."""
     _threads.never_waits = True
 
 
 class Request(Awaitable[T]):
-    """One thing to ask of an engine: awaited by a job, which goes on with the answer."""
+    """A call of a remote method, to be awaited by a job."""
 
     def __init__(self, method: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._method: Any = method
@@ -59,7 +62,7 @@ class Request(Awaitable[T]):
         self._named = named
 
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """Ask. What is not remote is done at once. As `Askable.post`."""
+        """Call the method as `Askable.post` does; a local method runs at once."""
         method = self._method
         if isinstance(method, Askable):
             return method.post(self._arguments, self._named, ended)
@@ -76,6 +79,8 @@ class Request(Awaitable[T]):
 
 
 def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
-    """Ask for `method` of a remote home or service without waiting. `cancel` and `check` are not needed:
-    whoever drives the request cancels it."""
+    """Return a request that calls `method` of a remote home or service.
+
+    `cancel` and `check` are not needed: the driver of the job cancels the request.
+    """
     return Request(method, arguments, named)

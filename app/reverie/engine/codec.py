@@ -1,10 +1,10 @@
-"""Values as bytes: MessagePack by msgspec, written as they are and read by the type hint of what is expected.
+"""Encodes values as MessagePack, and decodes them by the type hint of the expected value.
 
-The hint decides what may come in: the type of each field is checked, and a peer can only make values of the
-types that a signature names. Structs of a union carry a tag. A path travels as its bytes. Three kinds of
-values are no plain data and are translated here: a `UserError`, as the names of its classes and its fields;
-a `Phrase`, as its template and values; and text that is not valid Unicode (a file name in another encoding),
-which MessagePack cannot write. The last two become extension values.
+The type of each field is checked, and a peer can only create values of the types that a signature names.
+Structs of a union carry a tag. A path is sent as its bytes. Three kinds of values are translated here: a
+`UserError`, as the names of its classes and its fields; a `Phrase`, as its template and values; and text that
+is not valid Unicode (a file name in another encoding), which MessagePack cannot represent. The last two
+become extension values.
 
 Threading: pure. Failure: `WireError` for bytes that do not fit the hint and for values that cannot be
 written; `TypeError` from `require_wirable` for a hint that cannot cross, which is a bug and found by a test
@@ -42,7 +42,7 @@ class WireError(Exception):
 
 
 def encode(value: Any) -> bytes:
-    """Write a value. Raises `WireError` for one that is no plain data."""
+    """Encode a value. Raises `WireError` if it cannot be sent."""
     try:
         try:
             return msgspec.msgpack.encode(value, enc_hook=_outgoing)
@@ -53,7 +53,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes, hint: Any) -> Any:
-    """Read a value of the type `hint`. Raises `WireError` for anything else."""
+    """Decode a value of the type `hint`. Raises `WireError` for anything else."""
     try:
         return _decoder(hint).decode(data)
     except msgspec.ValidationError as error:
@@ -63,7 +63,7 @@ def decode(data: bytes, hint: Any) -> Any:
 
 
 def _decode_extensions(data: bytes, hint: Any, refused: msgspec.ValidationError) -> Any:
-    """Read a value with extension values where texts are expected, which a typed decoder refuses."""
+    """Decode a value that has extension values in place of texts, which a typed decoder rejects."""
     try:
         found = msgspec.msgpack.decode(data, ext_hook=_extension)
         return msgspec.convert(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
@@ -77,7 +77,7 @@ def _decoder(hint: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def _outgoing(value: Any) -> Any:
-    """Translate a value that msgspec does not know. Raises `TypeError` for one that cannot be sent."""
+    """Translate a value that msgspec does not support. Raises `TypeError` if it cannot be sent."""
     if isinstance(value, Path):
         return os.fsencode(value)
     if isinstance(value, Phrase):
@@ -92,7 +92,7 @@ def _outgoing(value: Any) -> Any:
 
 
 def _incoming(kind: Any, value: Any) -> Any:
-    """Make a value of a class that msgspec does not know of its translation."""
+    """Create a value of a class that msgspec does not support from its translation."""
     if issubclass(kind, Path) and isinstance(value, bytes):
         return Path(os.fsdecode(value))
     if issubclass(kind, Phrase) and isinstance(value, str):
@@ -111,7 +111,7 @@ def _extension(code: int, data: memoryview) -> Any:
 
 
 def _with_broken_text(value: Any) -> Any:
-    """Return plain data with each text that is not valid Unicode as an extension value."""
+    """Return `value` with each text that is not valid Unicode replaced by an extension value."""
     if type(value) is str:
         try:
             value.encode()
@@ -132,7 +132,7 @@ def _with_broken_text(value: Any) -> Any:
 
 
 def _fields(value: Any, named: dict[str, Any]) -> Any:
-    """Return the fields of a value as msgspec writes them: with the tag of its class, or by place."""
+    """Return the fields of a value as msgspec encodes them: with the tag of its class, or by position."""
     config = value.__struct_config__ if isinstance(value, Struct) else None
     if config is None:
         return named
@@ -141,7 +141,7 @@ def _fields(value: Any, named: dict[str, Any]) -> Any:
 
 
 def _phrase(text: str) -> list[Any]:
-    """Return the template, values and counts of a phrase; a value that is a plain text stays one."""
+    """Return the template, values and counts of a phrase."""
     made = plain(text)
     values = [
         [name, _phrase(each) if isinstance(each, Phrase) else str(each)] for name, each in made.values.items()
@@ -162,7 +162,7 @@ def _phrase_from(value: Any) -> Phrase:
 
 
 def _error(error: UserError) -> list[Any]:
-    """Return the classes of an error, most special first, the texts of every error, and its own fields."""
+    """Return the classes of an error, most specific first, its texts, and the fields of its class."""
     kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError)]
     own = [getattr(error, name) for name in _own_fields(type(error))]
     return [kinds, error.title, error.cause, error.next_step, error.reason, own]
@@ -172,8 +172,10 @@ _ERROR_PARTS = tuple[list[str], str, str, str, str, list[Any]]
 
 
 def _error_from(value: Any) -> UserError:
-    """Make the error of the nearest class that is known here. A class that has fields of its own is not made
-    without them."""
+    """Create the error of the most specific class that is known here.
+
+    A class with fields of its own is only used if the error has exactly that class.
+    """
     names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
     known = {kind.__name__: kind for kind in _kinds_of(UserError)}
     name = next((each for each in names if each in known), UserError.__name__)
@@ -189,7 +191,7 @@ def _error_from(value: Any) -> UserError:
 
 
 def _own_fields(kind: type[UserError]) -> dict[str, Any]:
-    """Return the annotated fields of an error class, beside those that every error has."""
+    """Return the annotated fields of an error class with their hints."""
     return typing.get_type_hints(kind)
 
 
@@ -198,8 +200,10 @@ def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:
 
 
 def require_wirable(hint: Any) -> None:
-    """Raise `TypeError` for a type hint whose values cannot cross the wire. The fields of a class are not
-    visited."""
+    """Raise `TypeError` if values of a type hint cannot be sent.
+
+    The fields of a class are not checked.
+    """
     origin = typing.get_origin(hint)
     if isinstance(hint, typing.TypeAliasType if hasattr(typing, "TypeAliasType") else ()):
         require_wirable(hint.__value__)

@@ -1,8 +1,7 @@
-"""The Doctor of an open home, for clients: findings go to them as values, fixes are applied here.
+"""The Doctor of an open home: sends findings to clients as values, and applies fixes.
 
-A fix is looked up again when it is asked for, by what the client was told of it: nothing is applied that a
-person did not see and agree to. What only the client knows (its log, what a test of the model found) comes
-with each question; nothing is kept.
+A fix is found again by the finding that the client shows, so that only what the user saw is applied. Facts of
+the client (its log level, the results of a test of the model) come with each call; nothing is stored.
 
 Threading: blocks on disk, with `with_probe` on the network; any thread. Failure: `UserError`.
 """
@@ -27,15 +26,19 @@ if TYPE_CHECKING:
 
 
 class Examination(Struct, frozen=True):
-    """Every check of one context, in the order of the gates. `probe`: what a real test of the model found;
-    None where none was made."""
+    """The results of every check of one context."""
 
     findings: tuple[FindingView, ...]
+    """In the order of the gates."""
     probe: tuple[ProbeFacts, ...] | None
+    """The results of a real test of the model; None if there was none."""
 
 
 class HomeDoctor:
-    """The checks and fixes of one home. `files.log_file`: how much the log of the client tells, in words."""
+    """The checks and fixes of one home.
+
+    `log_level`: the level of the client's log, in words (`files.log_file`).
+    """
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
         self._parts = parts
@@ -49,7 +52,7 @@ class HomeDoctor:
         with_probe: bool = False,
         check: Callable[[], None] = no_check,
     ) -> Examination:
-        """Make every check. `with_probe` asks the model for real."""
+        """Run every check. `with_probe` sends a real request to the model."""
         hooks = self._hooks(context, log_level)
         probed: list[tuple[ProbeFacts, ...]] = []
 
@@ -70,9 +73,11 @@ class HomeDoctor:
         log_level: str,
         probe: tuple[ProbeFacts, ...] | None = None,
     ) -> bool:
-        """Apply the fix of a finding as it was shown; False where that is not offered any more. `probe`: what
-        the test found that the finding may follow from. The log of the client is its own to switch: the fix
-        for that switches the engine's."""
+        """Apply the fix of a finding that is shown; return False if it is no longer offered.
+
+        `probe`: the results of the test that the finding may be based on. The fix for the log level changes
+        that of the engine; the client changes its own.
+        """
         hooks = replace(self._hooks(context, log_level), probe=lambda _model: probe or ())
         for finding in self._findings(context, hooks, with_probe=probe is not None):
             if finding.fix is not None and (finding.check, finding.view.fix) == (shown.check, shown.fix):

@@ -1,17 +1,17 @@
 """The engine: the open homes of a profile, their watchers and history, and the calls of all clients on them.
 
-A home is opened once, whoever asks, and watched once while any client watches it; what the watcher sees goes
-to each of them. It is let go of after its last client has left it. A home that was replaced by another one
-keeps its old identity here: calls for it fail, and who opens the place again gets the new one.
+All clients share one `HomeEngine` per home and one watcher, whose changes go to each client that watches. A
+home is closed after its last client has left it. A home that was replaced by another one keeps its old
+identity here: calls for it fail, and a client that opens the place again gets the new home.
 
-Changes from outside are recorded in the history of a home: first everything that happened while nobody
-looked, then one batch of changes at a time; pins and use that the agent overwrote are put back. After a
-failure the next change tries again; nothing noted is lost.
+Changes from outside are recorded in the history of a home: first everything since it was last watched, then
+one batch of changes at a time; pins and use counts that the agent overwrote are restored. After a failure the
+next change tries again; no change is lost.
 
-Threading: every method from any thread; a `HistoryRecorder` has one of its own, on which its `Listener` is
-called. Failure: `UserError` for a home that cannot be opened; a client that is gone leaves nothing behind. A
-failure of the history is said to the listener, a bug in it logged, and its thread goes on, since views must
-not stand still for it.
+Threading: every method from any thread; a `HistoryRecorder` has a thread of its own, on which its `Listener`
+is called. Failure: `UserError` for a home that cannot be opened; nothing is kept for a client that has left.
+A failure of the history is reported to the listener, a bug in it logged, and its thread goes on, because
+views must not wait for it.
 """
 
 from __future__ import annotations
@@ -79,29 +79,26 @@ if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
     from reverie.settings import Settings
 
-# Recording outside changes.
-
-
 _AGAIN_S = 1.0
 STOP_S = 2.0
 VIEWS_FIRST_S = 0.1
-"""How long a change waits to be recorded: the views are brought up to date first, for they are looked at."""
+"""Seconds that a change waits to be recorded, because the views come first."""
 
 
 class Listener(Struct, frozen=True):
     """Callbacks of a `HistoryRecorder`."""
 
     recorded: Callable[[int], None]
-    """What was noted is in the history: the marks of what was seen may have changed. With the number of pins
-    and uses that the agent overwrote and that were put back, the first time it is told."""
+    """The changes are in the history, so marks of what was seen may have changed. The argument is the number
+    of pins and uses that were restored and not reported before."""
     overwritten: Callable[[tuple[LostSave, ...]], None]
-    """Another program overwrote a save; a draft keeps its text."""
+    """Another program overwrote saves; drafts keep their texts."""
     notify: Callable[[str], None]
-    """A sentence for a person."""
+    """A sentence for the user."""
 
 
 class HistoryRecorder:
-    """The recorder of one home."""
+    """Records the outside changes of one home in its history."""
 
     def __init__(self, workbench: Workbench, listener: Listener) -> None:
         self._workbench = workbench
@@ -114,20 +111,20 @@ class HistoryRecorder:
         self._wake = threading.Condition()
 
     def start(self) -> None:
-        """Begin to catch up. Calling it again is harmless, after `stop` as well."""
+        """Start to record, first what changed until now. Idempotent; does nothing after `stop`."""
         with self._wake:
             if self._thread is None and not self._stopped:
                 self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
                 self._thread.start()
 
     def note(self, changes: Changes) -> None:
-        """Something changed."""
+        """Record these changes soon."""
         with self._wake:
             self._noted = changes if self._noted is None else self._noted.merged(changes)
             self._wake.notify()
 
     def stop(self) -> None:
-        """Start nothing more, and wait a moment for what is under way."""
+        """Record nothing more, and wait a moment for the present work to end."""
         with self._wake:
             self._stopped = True
             self._wake.notify()
@@ -151,11 +148,11 @@ class HistoryRecorder:
         return not self._caught_up or self._noted is not None or self._pause_s() == 0
 
     def _pause_s(self) -> float | None:
-        """Seconds until pins and use are looked at again; None: not before something changes."""
+        """Return the seconds until pins and use are checked again; None if only a change is a reason."""
         return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
 
     def _tried(self) -> bool:
-        """Do what there is to do; whether it worked."""
+        """Record the noted changes; return whether that succeeded."""
         with self._wake:
             changes, self._noted = self._noted, None
         try:
@@ -176,7 +173,7 @@ class HistoryRecorder:
             self._workbench.start_history()
             self._caught_up = True
             if changes is not None:
-                # What was noted before is in there; this is for pins, use and saves.
+                # The history has these changes already; this is for pins, use and saves.
                 changes = replace(changes, rescan=False)
         if changes is not None:
             lost = self._workbench.lost_saves(changes)
@@ -191,20 +188,19 @@ class HistoryRecorder:
         self._listener.recorded(kept.announce)
 
 
-# The open homes.
-
-
 log = logging.getLogger("reverie.engine")
 
 CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
 _LARGE = 2_000
-"""A home of more files is large."""
+"""A home with more files is large."""
 
 
 class HomeWatch:
-    """The one watcher of a home, the recorder of its history, and who hears of it. What is seen is noted in
-    `index`."""
+    """The watcher of a home, the recorder of its history, and the clients that get its changes.
+
+    `index` is updated with the changes.
+    """
 
     def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
         self._workbench = workbench
@@ -215,7 +211,7 @@ class HomeWatch:
         self._lock = threading.Lock()
 
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
-        """Tell this client what is seen changing; `context` is what it looks at now."""
+        """Send changes to this client from now on; `context` is the one it shows."""
         with self._lock:
             if has_left(client):
                 raise CallStopped
@@ -229,14 +225,14 @@ class HomeWatch:
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
-        """A client that hears already looks at `context` now, or what it looks at has other places."""
+        """Update the watched places after a client that watches shows `context`, or its places changed."""
         with self._lock:
             if client in self._contexts and self._watcher is not None:
                 self._contexts[client] = context
                 self._watcher.set_targets(self._targets())
 
     def remove(self, client: ClientConnection) -> None:
-        """This client hears no more; the last one takes the watcher with it."""
+        """Send nothing to this client any more; stop the watcher after the last one."""
         with self._lock:
             if client not in self._contexts or self._watcher is None:
                 return
@@ -245,18 +241,18 @@ class HomeWatch:
                 self._watcher.set_targets(self._targets())
                 return
             watcher, self._watcher = self._watcher, None
-            recorder = self._recorder  # the next client's is another one
+            recorder = self._recorder  # the next client gets another one
             self._index.remove(self._workbench.home_id)
         watcher.stop()
         recorder.stop()
 
     def state(self) -> WatchState | None:
-        """None where nobody watches."""
+        """Return the state of the watcher; None if there is none."""
         watcher = self._watcher
         return None if watcher is None else watcher.state()
 
     def rescan(self, reason: str) -> None:
-        """Have everything compared with the disk."""
+        """Compare everything with the disk."""
         watcher = self._watcher
         if watcher is not None:
             watcher.request_rescan(reason)
@@ -278,10 +274,10 @@ class HomeWatch:
         )
 
     def _deliver(self, changes: Changes) -> None:
-        # Views first: the history is behind them.
+        # The views come first, then the history.
         self._tell(HomeChanged(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
-        # The first delivery says that the watches are in place: from then on a full scan misses nothing.
+        # The first delivery means that the watches are in place: from then on a full scan misses nothing.
         self._recorder.start()
         self._index.note(self._workbench.home_id, changes)
 
@@ -294,8 +290,7 @@ class HomeWatch:
 
 
 class HomeEngine(Workbench, HomeCalls):
-    """What can be asked of one open home: the workbench that its clients share, its watcher and the host of
-    its background services."""
+    """One open home: the workbench that its clients share, its watcher and its background services."""
 
     def __init__(
         self, parts: HomeContainer, index: EngineSearch, workers: RunProcesses | None = None
@@ -307,14 +302,14 @@ class HomeEngine(Workbench, HomeCalls):
         self._watch = HomeWatch(self, index)
         self._sent: dict[ClientConnection, tuple[int, MemoryView]] = {}
         self._sending = threading.Lock()
-        # Not from 1: a client must not take what the engine before sent it for something of this one.
+        # Not from 1: serials of an earlier engine must not be valid here.
         self._serials = itertools.count(secrets.randbits(48) + 1)
         self._checking = threading.Lock()
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
 
     def keep_for(self, client: ClientConnection) -> None:
-        """Stay open until this client is forgotten or gone, with what is known of the home by then."""
+        """Keep this home open until the client has left it."""
         if client is not NOBODY:
             client.homes.add(self)
 
@@ -341,11 +336,11 @@ class HomeEngine(Workbench, HomeCalls):
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
         """See `HomeCalls`."""
         if self._workers is not None:
-            self._workers.warm_up()  # who watches stays, and may well start a run
+            self._workers.warm_up()  # a client that watches may well start a run
         return self._watch.add(client, context)
 
     def watch_state(self) -> WatchState | None:
-        """How the home is watched; None where it is not."""
+        """Return the state of the watcher; None if the home is not watched."""
         return self._watch.state()
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
@@ -357,13 +352,15 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
-        """Read the settings again; what is hosted follows soon."""
+        """Read the settings again; the background services follow soon."""
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
     def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-        """Host the background services until `cancel`; each state is reported. What a process of its own
-        does: a client asks for `host`."""
+        """Host the background services until `cancel`; each state is reported.
+
+        This runs in a process of its own. Clients call `host`.
+        """
         host_until(self.parts, progress, cancel)
 
     def rescan(self, reason: str) -> None:
@@ -371,8 +368,11 @@ class HomeEngine(Workbench, HomeCalls):
         self._watch.rescan(reason)
 
     def start_history(self) -> None:
-        """As of a workbench. The history of a large home, and one that begins, is brought up to date by a
-        process of its own: here that would keep the interpreter from the views for seconds."""
+        """See `Workbench.start_history`.
+
+        A process of its own updates a new history, and that of a large home: here it would block the views
+        for seconds.
+        """
         if self._workers is not None and (
             self.parts.snapshots.history.head() is None
             or (self.parts.catalogue.count(self.home_id) or 0) > _LARGE
@@ -381,14 +381,14 @@ class HomeEngine(Workbench, HomeCalls):
             try:
                 self._workers.run_aside(CallControl(NOBODY, call), self.parts.run_dependencies)
             except UserError as error:
-                log.info("the history begins in the engine itself: %s", error)
+                log.info("the engine itself updates the history: %s", error)
             else:
                 self._mark_started()
                 return
         super().start_history()
 
     def feed_catalogue(self, *, progress: Callable[[int], None], cancel: threading.Event) -> None:
-        """Read the whole home into the catalogue; reports how many files were read."""
+        """Read the whole home into the catalogue. Progress is the number of files read so far."""
         try:
             feed_catalogue(self.parts, None, UpdateObserver(cancel.is_set, progress))
         except UpdateStopped:
@@ -429,8 +429,11 @@ class HomeEngine(Workbench, HomeCalls):
         dirty: Collection[Path] | None = None,
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
-        """The three trees. `known`: the serial of what the client has of this context; with it only what
-        changed is sent. With `dirty` only that is read again, if the client was sent this context before."""
+        """Return the three trees of a context.
+
+        `known`: the serial of the trees that the client has; then only changes are sent. `dirty`: the changed
+        paths; then only these are read again, if the client was sent this context before.
+        """
         with self._sending:
             had, before = self._sent.get(client, (0, None))
             if before is None or before.context != context:
@@ -461,16 +464,18 @@ class HomeEngine(Workbench, HomeCalls):
             )
 
     def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
-        """The trees that the client was sent last; where it was sent none of this context, those of now."""
+        """Return the trees of a context that the client was last sent; the present ones if there are none."""
         view = self._sent.get(client, (0, None))[1]
         return view if view is not None and view.context == context else self.view(context)
 
     def gather_context(
         self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
     ) -> GatheredContext:
-        """What is needed to say what the agent would be told in `context` at any of `times`; that of the
-        first counts as seen. The listings are those of the trees that the client was sent last."""
-        # Late: the client's end needs the signature alone.
+        """Gather the facts from which the agent's context can be computed for any of `times`.
+
+        The context at the first time counts as seen. Uses the trees that the client was last sent.
+        """
+        # Late: a client needs the signature only.
         from reverie.context.glances import Glances
         from reverie.context.recipes import assemble
 
@@ -499,7 +504,7 @@ class HomeEngine(Workbench, HomeCalls):
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
     ) -> ContextFacts:
-        """Under the lock `_gathering`."""
+        """Gather the facts of a context. The caller holds `_gathering`."""
         from reverie.context.gather import gather  # late, as above
 
         view, before = self._sent_view(context, client), self._gathered
@@ -515,16 +520,18 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.forget(client)
         self._watch.remove(client)
         self._sent.pop(client, None)
-        if "transcripts" in self.__dict__:  # else nobody has opened one
+        if "transcripts" in self.__dict__:  # the service was used
             self.transcripts.forget_client(client)
-        if "claims" in self.__dict__:  # else nobody has checked anything
+        if "claims" in self.__dict__:  # the service was used
             self.claims.close()
 
 
 class ProfileEngine:
-    """All homes of one profile. `on_idle` is called when the last client has left. `workers`: who does the
-    runs; without them they are done here. `is_worker`: this process does one run, and takes its
-    environment."""
+    """All homes of one profile.
+
+    `on_idle` is called when the last client has left. `workers` do the runs; without them they are done in
+    this process. `is_worker`: this process does one run, with the environment that comes with the call.
+    """
 
     def __init__(
         self,
@@ -540,8 +547,7 @@ class ProfileEngine:
         self.clock = clock
         self._on_idle = on_idle
         self._workers = workers
-        # Weak: its clients keep a home open (`ClientConnection.homes`), and the calls that are under way.
-        # Under the lock, like whoever looks at all of them.
+        # Weak: clients keep a home open (`ClientConnection.homes`), and so do calls. Protected by the lock.
         self._homes: WeakValueDictionary[tuple[Path, str], HomeEngine] = WeakValueDictionary()
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
@@ -553,7 +559,7 @@ class ProfileEngine:
         self.index = EngineSearch(self._tell, workers)
 
     def join(self, client: ClientConnection) -> bool:
-        """A client has come; False: too late, the engine ends."""
+        """Add a client; return False if the engine is ending."""
         with self._lock:
             if self._ends:
                 return False
@@ -562,15 +568,15 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Take no more clients; False where there is one."""
+        """Accept no more clients; return False, and do nothing, if there is a client."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
 
     def leave(self, client: ClientConnection) -> None:
-        """A client is gone."""
+        """Remove a client and release what is held for it."""
         try:
-            # At once, since what runs in one home may take its time to end.
+            # All at the same time, because the services of a home may take a while to end.
             _in_each(self._open_homes(), lambda home: home.forget_client(client=client))
             self.index.forget_client(client)
             self.set_debug(client, on=False)
@@ -591,7 +597,10 @@ class ProfileEngine:
     def target(
         self, root: Path, home_id: str, client: ClientConnection = NOBODY
     ) -> HomeEngine | EngineServices:
-        """What a call is for; a home stays open for its client. Raises `UserError`."""
+        """Return the object whose methods a call names; a home stays open for its client.
+
+        Raises `UserError`.
+        """
         if not home_id:
             return EngineServices(self)
         found = self.home(root, home_id)
@@ -599,13 +608,15 @@ class ProfileEngine:
         return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """The encoded result of a run, which a process of its own does; None: this is none, or there are no
-        workers. Raises `UserError`."""
+        """Do a run in a process of its own and return its encoded result.
+
+        None if the call is no run or there are no workers. Raises `UserError`.
+        """
         if not call.home_id or call.method not in RUNS:
             return None
         home = self.home(call.home, call.home_id)
         if self._is_worker:
-            # Those only that the settings name, whatever the client sent.
+            # Only the variables that the settings name, whatever the client sent.
             for name in home.models.variables() & call.environment.keys():
                 _put(name, call.environment[name])
         if self._workers is None:
@@ -613,7 +624,7 @@ class ProfileEngine:
         return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """An open home. Raises `Unavailable` where the place holds another one by now."""
+        """Return an open home. Raises `Unavailable` if another home is in its place now."""
         found = self._homes.get((root, home_id))
         if found is None:
             found = self.open(root)
@@ -627,14 +638,14 @@ class ProfileEngine:
         return found
 
     def read_settings(self) -> Settings:
-        """The settings as the file has them now."""
-        # pydantic: a client imports this module, too.
+        """Read the settings file."""
+        # Late, because it loads pydantic, and clients import this module.
         from reverie.settings import load_settings
 
         return load_settings(self.profile.settings_file)[0]
 
     def set_debug(self, client: ClientConnection, *, on: bool) -> None:
-        """Whether this client wants gates and outcomes in the log. They are there while anyone does."""
+        """Turn the debug log on or off for this client. It is on while any client wants it."""
         with self._lock:
             before = bool(self._debugging)
             (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
@@ -642,12 +653,12 @@ class ProfileEngine:
                 set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
 
     def forget_settings(self) -> None:
-        """Have every home read the settings again."""
+        """Make every home read the settings again."""
         for home in self._open_homes():
             home.follow_settings()
 
     def close(self) -> None:
-        """Send every client away, and wait until what was watched for them is not watched any more."""
+        """Disconnect every client, and wait until their homes are no longer watched."""
         for client in list(self._clients):
             client.channel.shut()
         self._left.wait(CLOSE_S)
@@ -656,8 +667,8 @@ class ProfileEngine:
             self._workers.close()
 
     def open(self, path: Path) -> HomeEngine:
-        """The home at `path`, opened now or before."""
-        # A lock for each home: the disk of one may hang, and must not hold up the others.
+        """Return the home at `path`, opening it if necessary."""
+        # A lock for each home: the disk of one may hang, and must not block the others.
         with self._lock:
             opening = self._opening.setdefault(path, threading.Lock())
         with opening:
@@ -667,7 +678,7 @@ class ProfileEngine:
                 return self._homes.setdefault(key, found)
 
     def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
-        """Those of these homes that are open; of one that was moved, the place that was opened last."""
+        """Return the open ones of these homes; of a home that was moved, its latest place."""
         found = {home.home_id: home.parts for home in self._open_homes() if home.home_id in home_ids}
         return list(found.values())
 
@@ -683,7 +694,7 @@ class ProfileEngine:
 
 
 def _put(name: str, value: str | None) -> None:
-    """Have the environment of this process so."""
+    """Set a variable of this process, or remove it if `value` is None."""
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -691,7 +702,7 @@ def _put(name: str, value: str | None) -> None:
 
 
 def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
-    """Do it in all of these homes at once."""
+    """Call `act` with all of these homes at the same time, and wait."""
     threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in homes]
     for thread in threads:
         thread.start()
@@ -700,7 +711,7 @@ def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> 
 
 
 class EngineServices(EngineCalls):
-    """What is asked of the engine itself."""
+    """The calls to the engine itself."""
 
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine
@@ -754,5 +765,5 @@ class EngineServices(EngineCalls):
             )
         except SearchStopped:
             raise CallStopped from None
-        # Just started again, an engine does not know the homes until something else is asked of them.
+        # After a restart the engine does not have the homes until another call opens them.
         return answer if len(opened) == len(homes) else replace(answer, complete=False)

@@ -1,17 +1,17 @@
-"""What a window asks of an engine, and the trees that it gets.
+"""The signatures of the calls that a window makes, and the values for its trees.
 
-`EngineCalls` and `HomeCalls` are signatures alone: the engine has the methods (`engine.engine`), and a window
-loads nothing of them. Everything else that an engine offers is a public method of its classes, which a client
-loads with the first call that is not here.
+`EngineCalls` and `HomeCalls` are signatures without bodies: the engine implements them (`engine.engine`), and
+a window loads none of that. mypy and a test compare both. Everything else that an engine offers is a public
+method of its classes, which a client loads at the first call that is not here.
 
-Trees cross the wire whole the first time, later only what is different. `TreesUpdate` is made by the engine,
-which remembers what it sent each client last, and put together with what the client has. A client that has
-something else says so by the number, and gets everything.
+Trees are sent as a whole the first time, later only the changes. The engine remembers what it sent each
+client last. A client names the serial of the trees that it has; if that is not the last one, it gets
+everything.
 
-Values, and signatures that the type checker compares with the engine's. Threading and failure: as of the
-engine.
+Threading and failure: as of the engine.
 """
 
+# mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
 import threading
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agents.base import Companion, DiscoveredHomes, LoadState
+from reverie.agents.base import DiscoveredHomes, LoadState
 from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.watch import Changes, WatchState
 from reverie.memory.listing import (
@@ -59,20 +59,21 @@ if TYPE_CHECKING:
 
 
 class TreesUpdate(Struct, frozen=True):
-    """The trees of a context. `serial` counts what one client was sent."""
+    """The trees of a context, or their changes."""
 
     serial: int
+    """The number of this update for one client."""
     view: MemoryView
     """Without the files of the scopes in `changes`."""
     changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
 
 
 def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
-    """`after` for a client that has `before`."""
+    """Return the update that turns `before` into `after`."""
     scopes: dict[Scope, ScopeListing] = {}
     changes: dict[Scope, FileChanges] = {}
     for scope, listing in after.scopes.items():
-        # What a later scan needs stays with who scans.
+        # The client does not need what a later scan needs.
         bare = replace(listing, faults={}, use=None, scanned_ns=0)
         had = before.scopes.get(scope) if before is not None else None
         if had is not None and had.names_only == listing.names_only:
@@ -83,7 +84,7 @@ def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> Tree
 
 
 def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
-    """The view that `update` makes of `before`."""
+    """Return the view that results from applying `update` to `before`."""
     scopes = dict(update.view.scopes)
     for scope, changes in update.changes.items():
         had = before.scopes[scope].files if before is not None else ()
@@ -91,7 +92,7 @@ def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
     return replace(update.view, scopes=scopes)
 
 
-# One listing may hold a hundred thousand files: a few that changed are put in their places.
+# A listing may hold a hundred thousand files, so a few changes are inserted one by one.
 _FEW = 1000
 
 
@@ -116,17 +117,17 @@ def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[Memo
 
 
 class NamesUpdate(Struct, frozen=True):
-    """The trees at a first look. Of nearly every file there is nothing but its path."""
+    """The trees with the names of the files only, which are quick to list."""
 
     view: MemoryView
     """Without files."""
     names: Mapping[Scope, tuple[str, ...]]
     others: Mapping[Scope, tuple[MemoryFile, ...]]
-    """The files of which more is known."""
+    """Files with more data than the path."""
 
 
 def names_of(view: MemoryView) -> NamesUpdate:
-    """A first look for the wire."""
+    """Return a view of names in the form that is sent."""
     names: dict[Scope, tuple[str, ...]] = {}
     others: dict[Scope, tuple[MemoryFile, ...]] = {}
     scopes = {scope: replace(listing, files=()) for scope, listing in view.scopes.items()}
@@ -136,15 +137,8 @@ def names_of(view: MemoryView) -> NamesUpdate:
     return NamesUpdate(replace(view, scopes=scopes), names, others)
 
 
-def first_look(
-    context: ScopeContext, scopes: Mapping[Scope, ScopeListing], companions: tuple[Companion, ...]
-) -> NamesUpdate:
-    """The names of a context for the wire."""
-    return names_of(MemoryView(context, scopes, companions))
-
-
 def named(update: NamesUpdate) -> MemoryView:
-    """The view that was sent as `update`."""
+    """Return the view that was sent as `update`."""
     scopes = {
         scope: replace(
             listing, files=tuple(in_order((*map(name_only, update.names[scope]), *update.others[scope])))
@@ -155,51 +149,49 @@ def named(update: NamesUpdate) -> MemoryView:
 
 
 class Opened(Struct, frozen=True):
-    """A home that could be opened, and what about it does not change."""
+    """A home that was opened, with the facts that do not change."""
 
     info: HomeInfo
     caps: Caps
     facts: HomeFacts
     recent_workspace: str
-    """The workspace that was used last; empty where the home does not say."""
+    """The most recently used workspace; empty if unknown."""
 
 
 class HomeUpdate(Struct, frozen=True):
-    """What is different in the views of one context. None for a part: it is as it was."""
+    """The parts of one context's views that have changed; None for an unchanged part."""
 
     info: HomeInfo | None
     trees: TreesUpdate | None
     status: StatusView | None
     touched: Relevance | None
-    """Which views the changes touch; None where everything was asked for."""
+    """The views that the changes affect; None if everything was requested."""
     watch: WatchState | None
-    """How the home is watched; None where it is not."""
+    """The state of the watcher; None if the home is not watched."""
 
 
 class HomeCalls(HomeServices):
-    """What a window asks of an open home."""
+    """The calls of a window to an open home."""
 
     @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
     def doctor() -> type[HomeDoctor]:
-        """Why the memory writer or a consolidation did not run, and how to fix it."""
+        """Return the service that explains why the writer or a consolidation did not run."""
         from reverie.engine import doctor as module
 
         return module.HomeDoctor
 
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
-        """The activity of this home. A run of another client is not `ours` for the one that asks."""
+        """Return the activity service; a run of another client is not `ours` to the caller."""
         from reverie.services import activity as module
 
         return module.ActivityService
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
-        """The context of a workspace, else of a project, else of the global memory alone."""
-        raise NotImplementedError
+        """Return the context of a workspace, else of a project, else of the global memory only."""
 
     def names(self, context: ScopeContext) -> NamesUpdate:
-        """The quick first look at the three trees: no file is opened."""
-        raise NotImplementedError
+        """Return the three trees without opening a file."""
 
     def refresh(
         self,
@@ -210,88 +202,77 @@ class HomeCalls(HomeServices):
         everything: bool = False,
         marks: bool = False,
     ) -> HomeUpdate:
-        """What `changes` made different in the views of a context; None: all of it, for the first time. With
-        `everything` all is read again, whatever changed; with `marks` at least what was seen. `known`: the
-        serial of what the client has of this context; with it only what changed is sent."""
-        raise NotImplementedError
+        """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
+
+        With `everything` all parts are read again; with `marks` at least the trees, with the marks of what
+        was seen. `known`: the serial of the trees that the client has; then only changes are sent.
+        """
 
     def status(self, context: ScopeContext) -> StatusView:
-        """As `Workbench.status`. A run that another client started is not `ours` for this one."""
-        raise NotImplementedError
+        """See `Workbench.status`. A run that another client started is not `ours` to the caller."""
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
-        """Tell this client what is seen changing from now on; `context` is what it looks at."""
-        raise NotImplementedError
+        """Send changes of the home to this client from now on; `context` is the one it shows."""
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
-        """As `Workbench.learn_titles`."""
-        raise NotImplementedError
+        """See `Workbench.learn_titles`."""
 
     def host(self, paused: bool) -> HostStatus:
-        """This client wants the background services of this home as the settings, which are read anew, want
-        them; not while `paused`. `HostChanged` tells it of another state. There is one host for all clients:
-        a pause by one is a pause for all of them, until that client takes it back or leaves."""
-        raise NotImplementedError
+        """Run the background services of this home for this client as the settings say; not while `paused`.
+
+        The settings are read again. `HostChanged` reports another state. There is one host for all clients: a
+        pause by one client counts for all, until that client lifts it or leaves.
+        """
 
     def stop_hosting(self) -> None:
-        """This client does not want the background services any more; the last one ends them."""
-        raise NotImplementedError
+        """End the background services for this client; they stop with the last client."""
 
     def rescan(self, reason: str) -> None:
-        """Compare everything with the disk, since events may have been missed."""
-        raise NotImplementedError
+        """Compare everything with the disk, because events may have been missed."""
 
     def forget_client(self) -> None:
-        """The client that asks is gone, or does not look at this home any more."""
-        raise NotImplementedError
+        """Release what is held for the calling client, which has left or closed this home."""
 
     def findings(
         self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
     ) -> LintResult:
-        """What `lint` finds in the memories of a context, as listed in the trees that the client was sent
-        last. `dirty`: paths seen changing, which are read again."""
-        raise NotImplementedError
+        """Return the findings of `lint` for a context, in the trees that the client was last sent.
+
+        `dirty`: changed paths, which are read again.
+        """
 
     def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
-        """How much of each memory of `context` the agent loads when it starts now, by memory path; None for
-        an agent of which that is not known. Nothing counts as seen by it."""
-        raise NotImplementedError
+        """Return how much of each memory the agent would load if it started now, by memory path.
+
+        None if that is unknown for this agent. Marks nothing as seen.
+        """
 
     def mark_opened(self, context: ScopeContext) -> None:
-        """As `Workbench.mark_opened`."""
-        raise NotImplementedError
+        """See `Workbench.mark_opened`."""
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """As `Workbench.permit_writing`."""
-        raise NotImplementedError
+        """See `Workbench.permit_writing`."""
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """As `Workbench.read`."""
-        raise NotImplementedError
+        """See `Workbench.read`."""
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """As `Workbench.author_of`."""
-        raise NotImplementedError
+        """See `Workbench.author_of`."""
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """As `Workbench.save`."""
-        raise NotImplementedError
+        """See `Workbench.save`."""
 
     def templates(self) -> tuple[Template, ...]:
-        """As `Workbench.templates`."""
-        raise NotImplementedError
+        """See `Workbench.templates`."""
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """As `Workbench.create`."""
-        raise NotImplementedError
+        """See `Workbench.create`."""
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """As `Workbench.add_note`."""
-        raise NotImplementedError
+        """See `Workbench.add_note`."""
 
     def undo(self, undo: Undo) -> str:
-        """As `Workbench.undo`."""
-        raise NotImplementedError
+        """See `Workbench.undo`."""
 
     def start_dream(
         self,
@@ -302,56 +283,48 @@ class HomeCalls(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """As `Workbench.start_dream`."""
-        raise NotImplementedError
+        """See `Workbench.start_dream`."""
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
-        """As `Workbench.runs`."""
-        raise NotImplementedError
+        """See `Workbench.runs`."""
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """As `Workbench.revert`."""
-        raise NotImplementedError
+        """See `Workbench.revert`."""
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """As `Workbench.undo_run`."""
-        raise NotImplementedError
+        """See `Workbench.undo_run`."""
 
 
 class EngineCalls:
-    """What is asked of the engine itself."""
+    """The calls to the engine itself."""
 
     @service_made_by(lambda services, kind: kind(services._engine.read_settings))
     def models() -> type[ModelsWithoutHome]:
-        """The models, while no home is open."""
+        """Return the service for models without an open home."""
         from reverie.services import models as module
 
         return module.ModelsWithoutHome
 
     def open(self, path: Path) -> Opened:
-        """Open the home at `path`, or find it open."""
-        raise NotImplementedError
+        """Open the home at `path` if it is not open yet."""
 
     def adopt(self, path: Path, known_id: str) -> Opened:
-        """Give the home at `path` the history of the known home that was moved there, and open it."""
-        raise NotImplementedError
+        """Open the home at `path` as the known home that was moved there, with its history."""
 
     def find_homes(self) -> DiscoveredHomes:
-        """The agents' homes of this user, and the places that could not be looked at."""
-        raise NotImplementedError
+        """Return the agents' homes of this user, and the places that could not be searched."""
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """The stores in the projects that these homes list."""
-        raise NotImplementedError
+        """Return the stores in the projects that these homes list."""
 
     def forget_settings(self) -> None:
-        """The settings of the profile changed: every open home reads them again."""
-        raise NotImplementedError
+        """Make every open home read the settings of the profile again."""
 
     def set_debug(self, on: bool) -> None:
-        """Whether gates and outcomes go to the log of the engine, and of the runs it starts from now on,
-        while this client is there."""
-        raise NotImplementedError
+        """Turn the debug log of the engine, and of runs started from now on, on or off for this client.
+
+        It is on while any connected client wants it.
+        """
 
     def search(
         self,
@@ -362,10 +335,11 @@ class EngineCalls:
         progress: Callable[[SearchAnswer], None],
         cancel: threading.Event,
     ) -> SearchAnswer:
-        """What answers `text` in these homes now, best first; `homes`: their ids, `place`: where one is. A
-        pattern reports what was found so far. Where the answer is not `complete`, `IndexChanged` says when to
-        ask again."""
-        raise NotImplementedError
+        """Search for `text` in the homes with these ids, best match first; `place` limits it to one place.
+
+        A search for a pattern reports intermediate results. If the answer is not `complete`, `IndexChanged`
+        announces when to search again.
+        """
 
 
 RUNS = frozenset(
@@ -386,4 +360,4 @@ RUNS = frozenset(
         "by_hand.revert",
     }
 )
-"""What a process of its own does."""
+"""The calls that run in a process of their own."""

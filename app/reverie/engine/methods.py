@@ -1,12 +1,11 @@
-"""The methods that an engine offers: the public ones of an ordinary typed class, by name and signature.
+"""The methods that an engine offers: the public methods of an ordinary typed class, by name and signature.
 
 The class is the workbench of a home, whose larger subjects are services of their own (`timeline.page`). A
-window reads their signatures in `engine.interface`, so that it loads nothing of the engine; mypy and a test
-compare them with those of its classes. A method whose signature cannot cross the wire is not offered, nor one
-with a type that its module imports for type checkers alone; a test keeps the list of those that are.
-Parameters with the names in `LOCAL` do not cross; each end has its own: `progress` is called with what the
-call reports; `cancel` is an event, and `check` raises, once the answer is not wanted any more; `client` is
-the connection that asks.
+window reads the signatures in `engine.interface`, so that it loads nothing of the engine. A method is not
+offered if its values cannot be sent, or if it uses a type that its module imports for type checkers only; a
+test holds the list of the offered ones. Parameters with the names in `LOCAL` are not sent; each end has its
+own: `progress` is called with each progress value; `cancel` is an event that is set, and `check` raises, once
+the answer is no longer wanted; `client` is the connection of the caller.
 
 Threading: pure. Failure: `WireError` for arguments that the method does not have.
 """
@@ -30,18 +29,18 @@ LOCAL = ("progress", "cancel", "check", "client")
 
 
 class Method(Struct, frozen=True):
-    """One method of an interface, as both ends of the wire know it."""
+    """The signature of one method, as both ends of a connection use it."""
 
     name: str
     arguments: type[Struct]
-    """The arguments that cross the wire, by name; one that has a default may be absent."""
+    """The arguments that are sent, by name; one with a default may be absent."""
     local: frozenset[str]
-    """The parameters that do not cross, of those in `LOCAL`."""
+    """The parameters that are not sent, of those in `LOCAL`."""
     order: tuple[str, ...]
-    """The names of all parameters, those of `local` included, as they are declared."""
+    """The names of all parameters, including `local`, in the order of their declaration."""
     result: Any
     progress: Any
-    """The type hint of the values it reports; None where it reports nothing."""
+    """The type hint of its progress values; None if it reports none."""
     is_property: bool = False
 
     def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,11 +50,11 @@ class Method(Struct, frozen=True):
         return dict(zip(self.order, arguments, strict=False)) | dict(named)
 
     def pack(self, named: Mapping[str, Any]) -> bytes:
-        """Write the arguments that were given. Raises `TypeError` for one that the method does not have."""
+        """Encode the given arguments. Raises `TypeError` for one that the method does not have."""
         return encode(self.arguments(**named))
 
     def unpack(self, data: bytes) -> dict[str, Any]:
-        """Read the arguments that came over the wire. Raises `WireError`."""
+        """Decode the arguments of a call. Raises `WireError`."""
         given = decode(data, self.arguments)
         return {
             name: value
@@ -66,13 +65,15 @@ class Method(Struct, frozen=True):
 
 @functools.cache
 def method_of(interface: type, name: str) -> Method | None:
-    """What is asked for by a dotted name; None where `interface` does not offer it. Only what is on the way
-    to it is imported."""
+    """Return the method with a dotted name; None if `interface` does not offer it.
+
+    Imports only the services in that name.
+    """
     first, _dot, rest = name.partition(".")
     member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
     if rest:
         return method_of(cast(Any, member.load()), rest) if isinstance(member, LazyService) else None
-    # Not for the wire: values of a kind that has no coder, or one that is imported for type checkers alone.
+    # These are not offered: types that cannot be sent, or that are imported for type checkers only.
     with contextlib.suppress(TypeError, NameError):
         if inspect.isfunction(member):
             return _method(first, member)
@@ -82,12 +83,12 @@ def method_of(interface: type, name: str) -> Method | None:
 
 
 def is_offered(interface: type, name: str) -> bool:
-    """Whether `interface` has the first part of this dotted name. Imports nothing."""
+    """Return whether `interface` has the first part of this dotted name. Imports nothing."""
     return hasattr(interface, name.partition(".")[0])
 
 
 def is_service(interface: type, name: str) -> bool:
-    """Whether a dotted name stands for a service, whose own methods are asked for."""
+    """Return whether a dotted name is that of a service."""
     first, _dot, rest = name.partition(".")
     member = inspect.getattr_static(interface, first, None)
     if not isinstance(member, LazyService):
@@ -117,7 +118,7 @@ def _method(name: str, function: Callable[..., Any]) -> Method:
 
 
 def _arguments(name: str, parameters: Iterable[tuple[str, Any, bool]]) -> type[Struct]:
-    """Make the class of a method's arguments from (name, hint, whether it must be given) of each."""
+    """Create the class of a method's arguments from (name, hint, is required) of each."""
     fields: list[Any] = [
         (each, hint) if required else (each, hint | msgspec.UnsetType, msgspec.UNSET)
         for each, hint, required in parameters

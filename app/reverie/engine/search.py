@@ -1,11 +1,11 @@
 """Search over the open homes, and the thread that keeps the catalogue up to date.
 
-A home is read into the catalogue from when it is watched, or first searched: completely once, then what its
-watcher sees. Clients hear `IndexChanged` when an update of a home begins, while it reads, and when it has
-ended.
+A home is read into the catalogue once it is watched, or first searched: completely at first, then the changes
+that its watcher reports. Clients get `IndexChanged` when an update of a home starts, while it reads, and when
+it ends.
 
-A search never waits for an update: it asks what is in the catalogue. Many files are read by a process of its
-own, since reading them here would keep the interpreter from the views; the engine itself reads a few.
+A search never waits for an update: it uses the present catalogue. A process of its own reads many files,
+because reading them here would block the views; the engine itself reads a few.
 
 Threading: every method from any thread; `search` blocks, the others return at once. Failure: a home that
 cannot be indexed is tried again with the next change, and named in the `problems` of an answer.
@@ -32,17 +32,17 @@ from reverie.services.views import SearchAnswer, SearchPlace
 log = logging.getLogger("reverie.engine")
 
 FIRST_S = 2.0
-"""How long after it is opened a home is indexed if nobody searches: what a window shows first goes first."""
+"""Seconds from opening a home to indexing it, unless it is searched before: the views come first."""
 FEW = 100
-"""So many changed files, and homes of so many, are read by the engine itself."""
+"""The engine itself reads up to this many changed files, and homes of up to this many."""
 _STOP_S = 2.0
 
 
 class EngineSearch:
     """The catalogue of all homes of an engine.
 
-    `tell` sends an event to every client. `workers` read what is too much for the engine; without them it
-    reads everything itself.
+    `tell` sends an event to every client. `workers` read large homes; without them the engine reads
+    everything itself.
     """
 
     def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
@@ -52,25 +52,25 @@ class EngineSearch:
         self._thread: threading.Thread | None = None
         self._condition = threading.Condition()
         self._due: float | None = None
-        """When the next update begins; None: nothing is to be done."""
+        """When the next update begins; None if none is needed."""
         self._updating = False
         self._stopping = False
         self._feeding: CallControl | None = None
         self._retried: dict[ClientConnection, str] = {}
 
     def add(self, parts: HomeContainer) -> None:
-        """Index this home soon, completely, since nobody has watched it until now."""
+        """Index a home soon, completely, because it was not watched until now."""
         self._service.add(parts)
         self._update_in(FIRST_S)
 
     def remove(self, home_id: str) -> None:
-        """Nobody watches this home any more; its index stays for the next time."""
+        """Stop updating a home that is no longer watched; its index remains."""
         self._service.remove(home_id)
 
     def note(self, home_id: str, changes: Changes) -> None:
-        """The watcher of a home saw something."""
+        """Update the index after changes of a home."""
         self._service.note(home_id, changes)
-        # One that was not read yet is read as a whole, which need not begin before its time.
+        # A home that was not read yet is read completely, which need not start early.
         self._update_in(FIRST_S if home_id in self._service.unread() else 0)
 
     def search(
@@ -85,8 +85,8 @@ class EngineSearch:
     ) -> SearchAnswer:
         """See `SearchService.search`.
 
-        What is missing in the index for it is indexed at once; for a question that a client repeats, only the
-        first time. Raises `SearchStopped`.
+        Homes that are not up to date are indexed at once; if a client repeats a search, only the first time.
+        Raises `SearchStopped`.
         """
         for parts in homes:
             if not self._service.has(parts):
@@ -102,7 +102,7 @@ class EngineSearch:
         return answer
 
     def forget_client(self, client: ClientConnection) -> None:
-        """A client is gone."""
+        """Release what is held for a client that has left."""
         self._retried.pop(client, None)
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class EngineSearch:
             thread.join(_STOP_S)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the catalogue to have what was noted so far, or to have failed; False: it has not yet."""
+        """Wait until no update is due or running; return False on timeout."""
         with self._condition:
             return self._condition.wait_for(
                 lambda: self._stopping or (self._due is None and not self._updating), timeout_s
@@ -142,19 +142,19 @@ class EngineSearch:
                 self._condition.notify_all()
 
     def _update_each(self, homes: Iterable[str]) -> bool:
-        """False at the end."""
+        """Update the index of these homes; return False if the engine is ending."""
         for home_id in homes:
             try:
                 self._update(home_id)
             except SearchStopped:
                 return False
             except Exception:
-                # A home that trips over a bug must not end the indexing of the others.
+                # A bug with one home must not end the indexing of the others.
                 log.exception("a home could not be indexed")
         return True
 
     def _wait_until_due(self) -> bool:
-        """False at the end."""
+        """Wait until the next update is due; return False if the engine is ending."""
         with self._condition:
             while not self._stopping:
                 left = None if self._due is None else self._due - time.monotonic()
@@ -183,7 +183,7 @@ class EngineSearch:
             self._tell(IndexChanged(root, read, is_ready=True))
 
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-        """As `feed_catalogue`, by a process of its own where that is much."""
+        """Read a home into the catalogue, in a process of its own if there are many files."""
         if self._workers is None or not _is_much(parts, dirty):
             feed_catalogue(parts, dirty, watcher)
             return
@@ -205,7 +205,7 @@ class EngineSearch:
 
 
 def _is_much(parts: HomeContainer, dirty: Collection[Path] | None) -> bool:
-    """Whether more than a few files are to be read. A directory counts as one."""
+    """Return whether more than `FEW` files are to be read. A directory counts as one."""
     if dirty is not None:
         return len(dirty) > FEW
     count = parts.catalogue.count(parts.home_id)

@@ -1,11 +1,11 @@
-"""Starting an engine without waiting for it, the first thing that a window does, before it loads Qt; and the
-addresses of engines on other machines: `ssh://user@machine:port/path/of/a/home`.
+"""Starts an engine without waiting for it, and parses the addresses of engines on other machines.
 
-Light on purpose: nothing of the engine is imported here. An address becomes an argument of `ssh`, so only
-names are taken that it cannot read as an option, a command or a pattern.
+A window starts its engine before it loads Qt, so nothing of the engine is imported here. An address is
+`ssh://user@machine:port/path/of/a/home`. It becomes an argument of `ssh`, so names that `ssh` could take for
+an option, a command or a pattern are refused.
 
-Threading: any thread. Failure: `Unavailable` with what the engine printed, from `wait`; `UserError` for what
-is no address.
+Threading: any thread. Failure: `wait` raises `Unavailable` with the output of the engine; `parse_address`
+raises `UserError`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ START_S = 20.0
 
 
 def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
-    """How this program, or another `reverie`, starts itself as an engine."""
-    # The engine works in no directory of ours.
+    """Return the command that starts this program, or another `reverie`, as an engine."""
+    # The engine has another working directory.
     places = [str(each.absolute()) for each in (profile.config, profile.data, profile.cache, profile.state)]
     if not program and getattr(sys, "frozen", False):
         program = (sys.executable,)
@@ -35,7 +35,7 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
 
 
 class StartingEngine:
-    """An engine that was started. Its process leaves this one once it can be reached."""
+    """An engine that is starting. Its process detaches from this one once it can be reached."""
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the engine. Raises `Unavailable`."""
@@ -51,7 +51,7 @@ class StartingEngine:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
 
     def wait(self) -> None:
-        """Until it can be reached, or another one is there. Raises `Unavailable`."""
+        """Wait until this engine, or another one, can be reached. Raises `Unavailable`."""
         try:
             _nothing, printed = self._process.communicate(timeout=START_S)
         except subprocess.TimeoutExpired as error:
@@ -67,40 +67,37 @@ class StartingEngine:
             )
 
 
-# Addresses of other machines.
-
-
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]")
 
 
 class MachineAddress(Struct, frozen=True):
-    """Where a machine is, as `ssh://user@host:port/path` says it."""
+    """The address of a machine: `ssh://user@host:port/path`."""
 
     host: str
-    """A name, an address, or what the configuration of `ssh` calls it."""
+    """A name, an address, or an alias from the configuration of `ssh`."""
     user: str = ""
-    """Empty: as the configuration of `ssh` says."""
+    """Empty: from the configuration of `ssh`."""
     port: int = 0
-    """0: as the configuration of `ssh` says."""
+    """0: from the configuration of `ssh`."""
     path: Path | None = None
-    """The one home to open; None: those that are found there."""
+    """The home to open; None for all homes that are found there."""
 
     @property
     def url(self) -> str:
-        """As `parse_address` reads it."""
+        """The address in the form that `parse_address` accepts."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         user, port = f"{self.user}@" if self.user else "", f":{self.port}" if self.port else ""
         return f"ssh://{user}{host}{port}{quote(str(self.path)) if self.path is not None else ''}"
 
     @property
     def name(self) -> str:
-        """As a person calls it."""
+        """The name to show."""
         return f"{self.user}@{self.host}" if self.user else self.host
 
 
 def parse_address(text: str) -> MachineAddress:
-    """The address that `text` names. Raises `UserError`."""
+    """Parse the address of a machine. Raises `UserError`."""
     scheme, found, rest = text.partition("://")
     if not found or scheme.lower() != "ssh":
         raise _wrong(text, "It does not begin with ssh://.")

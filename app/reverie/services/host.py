@@ -1,11 +1,18 @@
-"""The background services of one home: which process hosts them, what they do, and pins kept meanwhile.
+"""The background services of one home.
 
-One process hosts a home, by lease; others only view, and take over when the lease is free. Hosting, from
-lease to lease, is one `HostSession`. The engine and `reverie watch` use the same `Host`.
+One process hosts a home, by lease; others only view, and take over when the lease is free. The time from
+acquiring the lease to its release is one `HostSession`. The engine and `reverie watch` use the same `Host`.
+
+A change of a transcript marks its workspace; a worker reads the appended part and passes each ended turn to
+the memory writer and each compaction to the triggers of consolidation. A workspace has one worker at a time,
+so its turns stay in order; three workspaces run at once. Consolidations have their own thread, because they
+take minutes. Turns that ended while nobody hosted count as one, else a week away would start a hundred runs.
+The last worker to end releases the lease, so that no other process starts while a run is still ending.
+Workers survive any error; it is reported in Activity.
 
 Threading: every method from any thread but the GUI's; `start` and `stop` are idempotent. `on_status` is
-called on the thread that a change comes from. `stop` returns within about two seconds. Failure: another home
-in this one's place, or a lease database that cannot be used, is reported in the status and in Activity and
+called on the thread that caused the change. `stop` returns within about two seconds. Failure: another home in
+the place of this one, or a lease database that cannot be used, is reported in the status and in Activity and
 tried again; nothing is raised.
 """
 
@@ -32,17 +39,16 @@ from reverie.services.views import HostStatus
 from reverie.text.summaries import plain
 from reverie.values import Struct
 
-# Puts pins and use back that Reverie set and the agent overwrote with its own state (formats/mux.md 20.D1,
-# rules in `memory.usage_rules`). Called after each change of the sidecar, and by commands that change a
-# home before they begin. Reported in Activity once for as long as that agent runs.
-
-
 EVENT = "usage.kept"
 _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Put back what the agent overwrote. `patient`: see `UsageLog.reapply_lost`."""
+    """Restore pins and use counts of Reverie that the agent overwrote (rules in `memory.usage_rules`).
+
+    Called after each change of the sidecar, and by commands before they change a home. Reported in Activity
+    once while that agent runs. `patient`: see `UsageLog.reapply_lost`.
+    """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
         changes = "1 change" if kept.announce == 1 else f"{kept.announce:,} changes"
@@ -55,7 +61,7 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
 
 
 class UsageKeeper:
-    """The keeper of the background services: works on a thread of its own when `wake` says so."""
+    """Calls `keep_usage` on its thread after each `wake`. `failed` is called with each error."""
 
     def __init__(self, parts: HomeContainer, *, failed: Callable[[str], None]) -> None:
         self._parts = parts
@@ -65,16 +71,16 @@ class UsageKeeper:
         self._due.set()
 
     def wake(self) -> None:
-        """The sidecar changed. Any thread; returns at once."""
+        """Start a check after a change of the sidecar. Any thread; returns at once."""
         self._due.set()
 
     def stop(self) -> None:
-        """`run` returns soon. Any thread."""
+        """Make `run` return soon. Any thread."""
         self._stopped.set()
         self._due.set()
 
     def run(self) -> None:
-        """Until `stop`."""
+        """Run until `stop` is called."""
         while True:
             self._due.wait()
             if self._stopped.is_set():
@@ -90,26 +96,17 @@ class UsageKeeper:
                 self._due.set()
 
 
-# One session of hosting. A change of a transcript marks its workspace; a worker reads what was appended and
-# gives each ended turn to the memory writer and each compaction to the triggers of consolidation. A
-# workspace has one worker at a time, so its turns keep their order; three workspaces run at once.
-# Consolidations have their own thread, as they take minutes. What ended while nobody hosted counts as one
-# turn, else a week away would start a hundred runs. The last worker to leave releases the lease, so that
-# nobody else begins while a run is still ending. Workers survive any error; it is reported in Activity.
-
-
 _log = logging.getLogger("reverie.host")
 
 _WORKERS = 3
 _STOP_S = 2.0
 _LIST = ""
-"""Stands for looking through the home's list anew, among the ids of workspaces."""
+"""In place of the id of a workspace: read the list of the home again."""
 _ENDS = ("turn-end", "aborted", "error")
 
 
 class HostServices(Struct, frozen=True):
-    """What a host drives. All block; `UserError` is told in Activity. `follow` gets a transcript that
-    changed, and says whether that was all there is to do: then nothing reads it turn by turn."""
+    """The functions that a host calls. All block; a `UserError` is reported in Activity."""
 
     open_tail: Callable[[str], Tail | None]
     keep_tail: Callable[[str, Tail], None]
@@ -118,11 +115,14 @@ class HostServices(Struct, frozen=True):
     compacted: Callable[[str], object]
     archived: Callable[[str], object]
     follow: Callable[[str], bool] = lambda _workspace_id: False
+    """Handles a changed transcript; False if it must also be read turn by turn."""
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
-    """Memory writer, session notes, triggers and start-up extraction of a home; `cancel` ends what they have
-    under way."""
+    """Return the memory writer, session notes, triggers and start-up extraction of a home.
+
+    `cancel` ends their runs.
+    """
     from reverie.services.background import (
         BackgroundJobs,
         SessionNotesService,
@@ -151,7 +151,7 @@ def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices
 
 
 class HostSession:
-    """The services at work, while `lease` is held."""
+    """The running services, while `lease` is held."""
 
     def __init__(
         self,
@@ -180,15 +180,15 @@ class HostSession:
             parts, failed=lambda text: self._report("host.error", text, _LIST, "warning")
         )
         self.ready = threading.Event()
-        """Set once every transcript was looked at for the first time."""
+        """Set once every transcript has been read for the first time."""
 
     @property
     def sessions(self) -> int:
-        """How many transcripts are followed."""
+        """The number of transcripts that are watched."""
         return len(self._places or ())
 
     def start(self) -> None:
-        """Returns at once."""
+        """Start the threads and return at once."""
         self._mark([_LIST])
         self._jobs.append((_LIST, self._services.launched))
         names = [
@@ -205,7 +205,7 @@ class HostSession:
             thread.start()
 
     def stop(self) -> bool:
-        """End what is under way, within two seconds; whether everything had ended by then."""
+        """End all runs; return whether all threads ended within two seconds."""
         self._cancel.set()
         self._keeper.stop()
         with self._wake:
@@ -218,7 +218,7 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """What changed on the disk; only marks who has to look."""
+        """Mark the workspaces that are affected by changes on disk."""
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
@@ -231,8 +231,6 @@ class HostSession:
         if changes.rescan:
             marked = set(known.values())
         self._mark([*([_LIST] if changes.rescan or others else []), *marked])
-
-    # The lanes
 
     def _until_stopped(self, work: Callable[[], None]) -> None:
         try:
@@ -270,7 +268,7 @@ class HostSession:
             self._guarded(_LIST, self._keeper.run)
 
     def _take(self) -> str | None:
-        """The next workspace that nobody works on; None: it is over."""
+        """Wait for the next marked workspace that no worker has; None once stopped."""
         with self._wake:
             while not self._cancel.is_set():
                 key = next((name for name in self._dirty if name not in self._busy), None)
@@ -296,17 +294,15 @@ class HostSession:
             act()
         except UserError as error:
             self._report("host.error", str(error), key, "warning")
-        except Exception as error:  # noqa: BLE001 - logged and told, and the lane goes on
+        except Exception as error:  # noqa: BLE001 - logged and reported, and the thread goes on
             # One broken workspace must not end the services of the others.
             _log.exception("a background service failed")
             self._report(
                 "host.error", f"A background service failed: {type(error).__name__}: {error}", key, "error"
             )
 
-    # Following the home
-
     def _list(self) -> None:
-        """Which transcripts are in use, and who was archived meanwhile."""
+        """Read which transcripts are in use, and queue the workspaces that were archived meanwhile."""
         home = self._parts.home
         contents = home.contents()
         in_use = () if home.sessions is None else home.sessions.sessions_in_use()
@@ -328,7 +324,7 @@ class HostSession:
         self._mark(new)
 
     def _follow(self, workspace_id: str) -> None:
-        """Deal with what was appended to one transcript."""
+        """Handle the events that were appended to one transcript."""
         if self._services.follow(workspace_id):
             return
         tail = self._tails.get(workspace_id)
@@ -347,7 +343,7 @@ class HostSession:
             events = tuple(_newest_only(events))
         for event in events:
             if self._cancel.is_set():
-                return  # where the tail stands is not kept, so the rest is found again
+                return  # the position of the tail is not stored, so the rest is read again
             if event.kind in _ENDS:
                 self._services.turn_ended(workspace_id, event)
             elif event.kind == "compaction":
@@ -361,8 +357,6 @@ class HostSession:
         if fresh and place is not None and writer is not None:
             return writer.tail(place, TailPosition())
         return self._services.open_tail(workspace_id)
-
-    # Watching
 
     def _watch(self) -> None:
         watch = self._parts.settings.watch
@@ -378,12 +372,12 @@ class HostSession:
         self._watcher.start()
 
     def _follow_places(self) -> None:
-        """Have what is followed now watched."""
+        """Update the targets of the watcher."""
         if self._watcher is not None:
             self._watcher.set_targets(self._targets())
 
     def _targets(self) -> list[WatchTarget]:
-        """The transcripts in use, and what tells that others came into use (design.md section 4)."""
+        """Return the transcripts in use, and the places that show when others come into use."""
 
         home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
@@ -405,7 +399,7 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """The last ended turn and the last compaction of what was said while nobody hosted."""
+    """Return the last ended turn and the last compaction of events while nobody hosted."""
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event
@@ -417,12 +411,12 @@ _ANSWER_S = 0.5
 
 
 def host_lease_name(home_id: str) -> str:
-    """The lease of a home's background services: one process hosts them."""
+    """Return the name of the lease for hosting a home's background services."""
     return f"host:{home_id}"
 
 
 def services_wanted(parts: HomeContainer) -> bool:
-    """Whether the settings, as the file has them now, want any background service of this home."""
+    """Return whether the present settings enable any background service of this home."""
     settings = parts.read_settings()
     return (
         settings.system1.enabled
@@ -433,7 +427,7 @@ def services_wanted(parts: HomeContainer) -> bool:
 
 
 class Host:
-    """The host of one home in this process. `purpose` tells others who holds the lease."""
+    """The host of one home in this process. `purpose` describes it to others that want the lease."""
 
     def __init__(
         self,
@@ -459,14 +453,14 @@ class Host:
 
     @property
     def status(self) -> HostStatus:
-        """What holds now."""
+        """The present state."""
         session, status = self._session, self._status
         if session is None or status.state != "hosting":
             return status
         return HostStatus("hosting", None, session.sessions)
 
     def start(self) -> HostStatus:
-        """Host, or view until the lease is free. What that came to for now."""
+        """Host, or view until the lease is free. Returns the state for now."""
         with self._lock:
             if self._keeper is None:
                 self._stopping = threading.Event()
@@ -478,7 +472,7 @@ class Host:
             return self.status
 
     def stop(self) -> None:
-        """End the services, give the lease back. Safe to call at any time."""
+        """End the services and release the lease. Safe to call at any time."""
         with self._lock:
             keeper, self._keeper = self._keeper, None
             self._stopping.set()
@@ -491,12 +485,12 @@ class Host:
             self._parts.report("host.stopped", "The background services of this home were stopped here.")
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Whether every transcript was looked at once, so that what is said from now on counts."""
+        """Wait until every transcript was read once, so that new turns count; return False on timeout."""
         session = self._session
         return session is not None and session.ready.wait(timeout_s)
 
     def _keep(self, stopping: threading.Event) -> None:
-        """Notice a lost lease, one that is free again, and a home that was replaced."""
+        """Check regularly for a lost lease, a free lease, and a home that was replaced."""
         while not stopping.wait(self._retry_s):
             self._check_home()
             with self._lock:
@@ -512,8 +506,10 @@ class Host:
                     self._try_to_host()
 
     def _check_home(self) -> None:
-        """Whether another home was put in the place of this one. On a thread of its own, because the disk may
-        hang and `stop` must not."""
+        """Check whether another home was put in the place of this one.
+
+        On a thread of its own, because the disk may hang and `stop` must not.
+        """
         if self._checking is None or not self._checking.is_alive():
             self._checking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)
             self._checking.start()
