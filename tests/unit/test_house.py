@@ -19,7 +19,7 @@ from helpers.house_measure import (
 )
 
 MOST = {
-    "code lines": 96_897,
+    "code lines": 96_910,
     "banners": 143,
     "value classes per 1,000 lines": 7.15,
     "forwarders": 111,

@@ -19,16 +19,15 @@ import os
 import secrets
 import socket
 import struct
-import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from reverie.engine.channel import Channel, FromEngine
 from reverie.engine.start import StartingEngine, engine_command
 from reverie.errors import Unavailable
+from reverie.files.child import ChildProcess
 from reverie.files.directory import ensure_private, is_link
 from reverie.profile import Profile
 
@@ -176,20 +175,17 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
     `program`: another `reverie` than this one. Raises `Unavailable`.
     """
     try:
-        process = subprocess.Popen(
-            [*engine_command(profile, program), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        process = ChildProcess([*engine_command(profile, program), "--stdio"])
     except OSError as error:
         raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
     return process_channel(process, END_S, logging.ERROR)
 
 
-def process_channel(process: subprocess.Popen[bytes], end_s: float, level: int) -> Channel:
+def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     """Return a channel over the standard streams of a process that is, or leads to, an engine.
 
     The process ends with the channel; after `end_s` it is killed, which is logged with `level`.
     """
-    reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
     # Closing waits for a message that is on its way, and that one for a process that may not read.
     breaker = threading.Timer(end_s, _kill, (process, level))
     breaker.daemon = True
@@ -197,20 +193,19 @@ def process_channel(process: subprocess.Popen[bytes], end_s: float, level: int) 
     def shut() -> None:
         with contextlib.suppress(RuntimeError):  # it was shut before
             breaker.start()
-        writer.close()
+        process.hang_up()
 
     def close() -> None:
-        reader.close()
+        process.reader.close()
         process.wait()
         breaker.cancel()
 
-    return Channel(reader, writer, FromEngine, shut=shut, close=close)
+    return Channel(process.reader, process.writer, FromEngine, shut=shut, close=close)
 
 
-def _kill(process: subprocess.Popen[bytes], level: int) -> None:
-    if process.poll() is None:
+def _kill(process: ChildProcess, level: int) -> None:
+    if process.kill():
         log.log(level, "process %d did not end with its connection and was killed", process.pid)
-        process.kill()
 
 
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:

@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from reverie import __version__
 from reverie.engine.channel import Channel, ConnectionLost, Refused
@@ -24,6 +24,7 @@ from reverie.engine.codec import WireError
 from reverie.engine.reach import process_channel
 from reverie.engine.start import MachineAddress
 from reverie.errors import Unavailable, UserError
+from reverie.files.child import ChildProcess
 
 REFUSED = "machine-refused"
 """Reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
@@ -79,7 +80,7 @@ class RemoteMachine:
         self.pid = 0
         """The process of `ssh` that was started last."""
         self._program = tuple(program)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._printed: _Printed | None = None
         self._last: UserError | None = None
         self._not_before = 0.0
@@ -89,10 +90,8 @@ class RemoteMachine:
         if self._last is not None and time.monotonic() < self._not_before:
             raise _again(self._last)
         try:
-            process = subprocess.Popen(
+            process = ChildProcess(
                 ssh_command(self.address, self._program),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 # Ctrl+C in the terminal of the window is not for it, and it has no terminal to ask in.
                 start_new_session=True,
@@ -105,7 +104,7 @@ class RemoteMachine:
                 reason=REFUSED,
             ) from error
         self._process, self.pid, self._last = process, process.pid, None
-        self._printed = _Printed(cast(BinaryIO, process.stderr))
+        self._printed = _Printed(process.errors)
         return process_channel(process, SSH_END_S, logging.INFO)
 
     def hurry(self) -> None:
@@ -120,7 +119,7 @@ class RemoteMachine:
         if failure is None:
             return self._lost("") if self._last is None else _again(self._last)
         process, printed = self._process, self._printed
-        code = process.poll() if process is not None else None
+        code = process.exit_code if process is not None else None
         error = self._error(failure, code, printed.text() if printed is not None else "")
         if error.reason == REFUSED:
             self._not_before = time.monotonic() + AGAIN_S

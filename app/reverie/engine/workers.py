@@ -18,16 +18,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import subprocess
 import threading
 from collections.abc import Sequence
-from typing import BinaryIO, cast
 
 from reverie.engine.asking import CallCancelled
 from reverie.engine.channel import Channel, FromEngine
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.errors import Unavailable, UserError
+from reverie.files.child import END_S, ChildProcess
 from reverie.files.locks import count_as_ours, forget_ours
 from reverie.files.log_file import is_debug
 from reverie.runs.run import RunDependencies, recover
@@ -39,7 +38,6 @@ CANCEL_S = 3.0
 WARM_S = 5.0
 """After this time one is started to be ready: a window that opens, or a run, needs the processor first."""
 TERMINATE_S = 0.5
-END_S = 2.0
 _LOWEST = 19
 """The priority of what nobody waits for."""
 
@@ -146,7 +144,7 @@ class Workers:
             worker, self._spare = self._spare, None
             if self._closed:
                 raise EngineGone("The program is ending.")
-            if worker is None or not worker.is_running:
+            if worker is None or worker.exit_code is not None:
                 if worker is not None:
                     worker.end(kill=True)
                 try:
@@ -158,22 +156,14 @@ class Workers:
         return worker
 
 
-class _RunProcess:
+class _RunProcess(ChildProcess):
     """One worker."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        super().__init__(command)
         self._client = EngineClient(self._channel)
         self._ending = threading.Lock()
         count_as_ours(self.pid)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.poll() is None
 
     def yield_to_others(self) -> None:
         """Have the processor only while nobody else wants it."""
@@ -203,37 +193,17 @@ class _RunProcess:
         finally:
             overdue.cancel()
 
-    def hang_up(self) -> None:
-        """Close the input of the process, which stops its run and ends then."""
-        with contextlib.suppress(OSError, ValueError):  # it is gone already
-            cast(BinaryIO, self._process.stdin).close()
-
     def end(self, *, kill: bool) -> None:
         """End the process and wait for that. Calling it again is harmless."""
         with self._ending:
-            if kill:
-                self._process.terminate()
-                self._wait(TERMINATE_S)
-            else:
-                self.hang_up()
-                self._wait(END_S)
-            if self.is_running:
+            if not self.stop(TERMINATE_S if kill else END_S, terminate=kill):
                 log.warning("the process %d of a run did not end and is killed", self.pid)
-                self._process.kill()
-                # One that waits for a disk which does not answer ends only with that.
-                self._wait(END_S)
             forget_ours(self.pid)
         self._client.stop()
-        cast(BinaryIO, self._process.stdout).close()
-
-    def _wait(self, most_s: float) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(most_s)
+        self.reader.close()
 
     def _channel(self) -> Channel:
-        process = self._process
-        reader, writer = cast(BinaryIO, process.stdout), cast(BinaryIO, process.stdin)
-        return Channel(reader, writer, FromEngine, shut=self.hang_up, close=reader.close)
+        return Channel(self.reader, self.writer, FromEngine, shut=self.hang_up, close=self.reader.close)
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:

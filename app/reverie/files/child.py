@@ -1,7 +1,8 @@
-"""A child process that answers in frames, for work that may hang, crash or use up the memory.
+"""Child processes that are spoken to over their standard input and output.
 
-`Child` is the parent's side: it starts the process, exchanges frames with it (a length and that many bytes,
-over its standard input and output) and ends it. Nothing here waits for ever: each wait has a limit, and a
+`ChildProcess` starts, stops and kills one; the engine's wire runs over it (`engine.reach`). `Child` is one
+that answers in frames, for work that may hang, crash or use up the memory: it exchanges frames with the
+process (a length and that many bytes) and ends it. Nothing here waits for ever: each wait has a limit, and a
 process that cannot even be killed, because it waits for a disk that does not respond, is abandoned.
 `ParentFrames` is the child's side, with `die_after` and `limit_memory` to limit a process from within.
 
@@ -26,7 +27,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 log = logging.getLogger("reverie.files")
 
@@ -56,8 +57,67 @@ def own_command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", "reverie", *arguments]
 
 
+class ChildProcess:
+    """A child process with a pipe to its standard input and one from its output.
+
+    It ends when its input does; `options` are those of `subprocess.Popen`.
+    """
+
+    def __init__(self, command: Sequence[str], **options: Any) -> None:
+        """Start the process; returns at once. Raises `OSError`."""
+        self._process: subprocess.Popen[bytes] = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
+        )
+        self.reader = cast(BinaryIO, self._process.stdout)
+        self.writer = cast(BinaryIO, self._process.stdin)
+        self.errors = cast(BinaryIO, self._process.stderr)
+        """The standard error output, if `options` ask for a pipe."""
+        self.pid = self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code; None while the process runs."""
+        return self._process.poll()
+
+    def hang_up(self) -> None:
+        """Close the input of the process, which ends then. Blocks while a frame is being written."""
+        with contextlib.suppress(OSError, ValueError):  # it has ended
+            self.writer.close()
+
+    def stop(self, within_s: float, *, terminate: bool = False) -> bool:
+        """Ask the process to end, by closing its input or by a signal, and wait.
+
+        Return False if it was killed because it still ran after `within_s` seconds. One that waits for a disk
+        which does not answer may outlive that, too.
+        """
+        if terminate:
+            self._process.terminate()
+        else:
+            self.hang_up()
+        if self.wait(within_s):
+            return True
+        self.kill()
+        self.wait(END_S)
+        return False
+
+    def wait(self, within_s: float | None = None) -> bool:
+        """Wait until the process has ended; return False on timeout."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(within_s)
+        return self.exit_code is not None
+
+    def kill(self) -> bool:
+        """Kill the process; return whether it was still running."""
+        is_running = self.exit_code is None
+        self._process.kill()
+        return is_running
+
+
 class Child:
-    """One child process. It is killed once there are no more references to the object."""
+    """A child process that answers in frames.
+
+    It is killed once there are no more references to the object.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the process; returns at once. Raises `OSError`."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.files.child import Child, ChildEnded, ChildSilent
+from reverie.files.child import Child, ChildEnded, ChildProcess, ChildSilent
 from unit.engine.test_run_workers import until
 
 LONG_S = 60.0
@@ -145,3 +145,20 @@ def test_memory_is_limited(started: list[Child]) -> None:
     assert child.receive(LONG_S) == b"up"
     with pytest.raises(ChildEnded, match="MemoryError"):
         child.receive(LONG_S)
+
+
+def test_a_process_ends_with_its_input_and_one_that_does_not_is_killed() -> None:
+    willing = ChildProcess(command("import sys\nsys.stdin.read()\n"))
+    assert willing.exit_code is None
+    assert willing.stop(LONG_S)
+    assert willing.exit_code == 0
+    script = (
+        "import signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\n"
+    )
+    stubborn = ChildProcess(command(script + "time.sleep(600)\n"))
+    assert stubborn.reader.readline() == b"up\n"
+    assert not stubborn.stop(0.05, terminate=True)
+    assert stubborn.exit_code == -signal.SIGKILL
+    for each in (willing, stubborn):
+        each.hang_up()
+        each.reader.close()
