@@ -21,6 +21,7 @@ from reverie.ui.editor.foreign_edits import MOST_EDITS
 from reverie.values import replace
 
 LINE = "x" * 99 + "\n"
+LONG_LINE = "x" * 999 + "\n"
 REF = FileRef.memory("home", "global", "a.md")
 ADDRESS = Address(ScopeContext("w", "/p"), "/memories/global/a.md")
 ODD = st.text(
@@ -133,7 +134,7 @@ def test_a_byte_order_mark_is_not_shown_and_not_lost(qapp: object) -> None:
 
 
 def test_a_huge_file_is_cut_only_where_it_cannot_be_written(qapp: object) -> None:
-    file, _owner = opened(LINE * (SHOWN_CHARS // len(LINE) + 1), cap=100)
+    file, _owner = opened(LONG_LINE * (SHOWN_CHARS // len(LONG_LINE) + 1), cap=100)
     assert file.cut
     assert file.read_only
     assert len(file.text) == SHOWN_CHARS

@@ -6,6 +6,7 @@ Times are a tenth and less of what the same text took before, on any machine.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -14,15 +15,16 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QFont, QPalette, QTextDocument
+from PySide6.QtGui import QFont, QPalette, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
 from test_ui_documents import found, opened
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
 from reverie.ui.appearance import theme_of
-from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, as_tooltip
+from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, MOST_LINES, as_tooltip
 from reverie.ui.editor import buffer as state
+from reverie.ui.editor.documents import PART_LINES
 from reverie.ui.editor.rendered import MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
@@ -54,9 +56,10 @@ def test_a_line_of_just_the_limit_is_edited_as_any_other(qapp: object) -> None:
     assert (file.shortened, file.read_only) == (False, False)
 
 
-def test_shown_in_full_it_can_be_edited_and_is_not_edited_by_that(qapp: object) -> None:
+def test_shown_in_full_it_can_be_edited_and_is_not_edited_by_that(qtbot: Any) -> None:
     file, _owner = opened(f"{LONG}\r\nend\r\n")
     file.show_whole()
+    qtbot.waitUntil(lambda: file.whole)
     assert (file.shortened, file.read_only, file.document.isModified()) == (False, False, False)
     assert file.content == f"{LONG}\r\nend\r\n"
     file.document.undo()
@@ -70,6 +73,55 @@ def test_what_is_being_edited_is_not_cut_by_its_own_save(qapp: object) -> None:
     file.buffer, _ = state.seen_on_disk(before, found(file.content), file.content)
     file.follow(before)
     assert (file.shortened, file.content) == (False, f"short\n{LONG}\n")
+
+
+@pytest.mark.parametrize("content", ["\n" * 30_000, "word\r\n" * 9_000 + LONG, "a\u2028b\u2029\n" * 9_000])
+def test_a_text_of_many_lines_is_shown_in_parts_and_is_no_other_file_meanwhile(
+    qtbot: Any, content: str
+) -> None:
+    file, _owner = opened(content)
+    assert (file.document.blockCount(), file.read_only, file.content) == (MOST_LINES, True, content)
+    blocks: list[int] = []
+    file.document.contentsChange.connect(lambda *_: blocks.append(file.document.blockCount()))
+
+    def all_there() -> bool:
+        assert file.content == content
+        assert not file.differs
+        assert file.read_only != file.whole
+        assert not file.document.isModified()
+        return file.whole
+
+    file.show_whole()
+    qtbot.waitUntil(all_there, timeout=20_000)
+    assert file.text == content.replace("\r\n", "\n")
+    assert max(after - before for before, after in itertools.pairwise(blocks)) <= PART_LINES
+    QTextCursor(file.document).insertText("x")
+    assert file.content == "x" + content
+    file.document.undo()
+    assert (file.content, file.document.isUndoAvailable()) == (content, False)
+
+
+def test_a_text_that_grows_by_typing_is_never_cut(qtbot: Any) -> None:
+    file, _owner = opened("a\n" * (MOST_LINES - 2))
+    qtbot.wait(20)
+    assert not file.whole, "its colours are no edit"
+    QTextCursor(file.document).insertText("b\n" * 500)
+    assert (file.whole, file.differs, file.read_only) == (True, True, False)
+    assert file.content == "b\n" * 500 + "a\n" * (MOST_LINES - 2)
+
+
+def test_what_is_written_by_others_while_parts_are_added_is_shown_instead(qtbot: Any) -> None:
+    file, _owner = opened("old\n" * 9_000)
+    file.show_whole()
+    assert (file.shortened, file.document.blockCount() <= PART_LINES + 1) == (True, True)
+    before, content = file.buffer, "new\n" * 9_000
+    file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
+    file.follow(before)
+    qtbot.wait(20)
+    assert (file.shortened, file.content) == (True, content)
+    assert file.text == "\n".join(["new"] * MOST_LINES)
+    file.retype(content + "mine\n")
+    assert (file.read_only, file.content) == (False, content + "mine\n")
 
 
 def test_a_draft_of_a_long_line_is_taken_whole(qapp: object) -> None:
@@ -126,7 +178,7 @@ def test_no_file_holds_the_window_up(
     assert took(use) < FAST_S
     assert driver.pane.file is not None
     assert driver.pane.file.shortened
-    assert "Such lines are cut here" in driver.pane.reason.text
+    assert "are cut here" in driver.pane.reason.text
     assert driver.pane.reason.keys == ("whole",)
 
 
@@ -137,6 +189,7 @@ def test_the_button_shows_all_of_it(windows: Windows, home: Path) -> None:
     driver.until(lambda: driver.pane.file is not None)
     driver.pane.reason.button("whole").click()
     assert driver.pane.file is not None
+    driver.until(lambda: driver.pane.reason.keys == ())
     assert driver.pane.file.text == LONG[:90_000]
     assert not driver.pane.text.isReadOnly()
     assert driver.pane.reason.keys == ()

@@ -72,6 +72,8 @@ LONGEST_LINE = 10_000
 
 Breaking a line without a space takes time that grows with the square of its length, on the GUI thread.
 """
+MOST_LINES = 4_000
+"""The most lines to give to a widget without letting the window do anything else."""
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000
 _TIP_CHARS = 80
@@ -108,11 +110,13 @@ def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def lines_shortened(text: str, most: int = LONGEST_LINE) -> str:
-    r"""Return `text` with each line (breaks `\n`) cut after `most` characters."""
-    if len(text) <= most:
-        return text
-    return "\n".join(shortened(line, most) for line in text.split("\n"))
+def lines_shortened(text: str) -> str:
+    r"""Return the beginning of `text` that a widget can show at once.
+
+    It has at most `MOST_LINES` lines (breaks `\n`), each cut after `LONGEST_LINE` characters.
+    """
+    lines = text.split("\n", MOST_LINES)[:MOST_LINES]
+    return "\n".join(shortened(line, LONGEST_LINE) for line in lines)
 
 
 def as_tooltip(*lines: str) -> str:

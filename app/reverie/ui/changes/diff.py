@@ -7,6 +7,7 @@ escaped, long texts are cut. Threading: GUI thread; nothing is read here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -92,14 +93,8 @@ class HunkView(ReadOnlyText):
     def show_text(self, text: str) -> None:
         """A text that is no part of a change set, such as a difference with lines that begin `+` and `-`."""
         theme = self._start(lambda: self.show_text(text))
-
-        def steps() -> Iterator[None]:
-            for line in rows_of(text)[:MOST_LINES]:
-                colour, back, _mark = _colours(theme, line[:1])
-                self.line(line, colour, back)
-                yield
-
-        self.fill(steps())
+        rows = rows_of(text, MOST_LINES)
+        self.fill(self.line(row, *_colours(theme, row[:1])[:2]) for row in rows)
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
         """The selected file, or all files of the selected group, at the selected hunk."""
@@ -325,8 +320,7 @@ class MergeView(Column):
 
     def _show_kept(self, file: ReviewFile) -> None:
         self.kept.begin(lambda: self._show_kept(file))
-        lines = (file.before or "").splitlines()[:MOST_LINES]
-        self.kept.fill(self.kept.line(line) for line in lines)
+        self.kept.fill(map(self.kept.line, rows_of(file.before or "", MOST_LINES)))
 
     def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
         theme = self.gone.begin(lambda: self._show_gone(files))
@@ -356,7 +350,7 @@ class MergeView(Column):
 
 def merge_words(lines: Sequence[MergedLine]) -> str:
     """`6 of 8 lines were here already. 2 moved here.`"""
-    counts = {fate: sum(line.fate == fate for line in lines) for fate in _SIGNS}
+    counts = Counter(line.fate for line in lines)
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
     if known == 1:

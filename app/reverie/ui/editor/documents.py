@@ -29,16 +29,19 @@ from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from reverie.services.views import FileText
 from reverie.ui.editor.buffer import Buffer, merged, reopened
 from reverie.ui.editor.foreign_edits import ForeignEdits, Undone, become
 from reverie.ui.editor.highlighter import LIMIT, MarkdownHighlighter
+from reverie.ui.jobs import single_shot
 
 BOM = "\ufeff"
 # Files that are too large for the agent are read-only, and nobody reads more than this.
 SHOWN_CHARS = 1_000_000
+PART_LINES, PART_CHARS = 2_000, 100_000
+"""What is added to an open text without letting the window do anything else; a line is never split."""
 
 
 class Arrived(Struct):
@@ -60,9 +63,11 @@ class OpenFile(QObject):
     `conflicts` are the open conflicts in the order of the text.
 
     Signals:
+        filled(): All of a text that was too long is shown now.
         reopened(): An undo removed what others wrote, or a redo restored it.
     """
 
+    filled = Signal()
     reopened = Signal()
 
     def __init__(self, buffer: Buffer, theme: Theme, parent: QObject) -> None:
@@ -76,9 +81,11 @@ class OpenFile(QObject):
         self.lossless = True
         self.cut = False
         self.whole = False
-        """Lines are shown in full, however long: a person edits the text, or asked for it."""
+        """All is shown, however long: a person edits the text, or asked for it."""
         self.shortened = False
-        """A line is too long to be shown in full, so the text is for reading only."""
+        """The text is too long to be shown in full, or is not yet, so it is for reading only."""
+        self._parts: Iterator[str] = iter(())
+        self._next = single_shot(self, 0, self._add_part)
         self.arrived = Arrived()
         self._before_others: str | None = None
         """The text before others began to write into it; None while nobody has since the person typed."""
@@ -87,9 +94,10 @@ class OpenFile(QObject):
         self.document.setDocumentLayout(QPlainTextDocumentLayout(self.document))
         self.document.setDefaultFont(monospace())
         self.document.setDocumentMargin(GAP)
-        self._load()
-        self._foreign = ForeignEdits(self.document)
         self._following = False
+        if buffer.base is not None:
+            self._load(self._shown(buffer.base.content))
+        self._foreign = ForeignEdits(self.document)
         self.document.contentsChanged.connect(self._on_changed)
         # Attached after the text was set, so that the first colouring is one pass.
         self._highlighter: MarkdownHighlighter | None = None
@@ -122,18 +130,35 @@ class OpenFile(QObject):
         The document's own flag does not know that the base can change while the text stays ("keep mine").
         """
         base = self.buffer.base
-        return base is None or self.text != self._shown(base.content)
+        return base is None or (not self.shortened and self.text != self._shown(base.content))
 
     @property
     def read_only(self) -> bool:
         return bool(self.buffer.read_only) or not self.lossless or self.shortened
 
     def show_whole(self) -> None:
-        """Show every line in full from now on, which may take a while."""
-        self.whole = True
-        self._following = True
-        self._load()
-        self._following = False
+        """Show all of the text, in parts between events; until the last is there it is for reading only."""
+        if self.buffer.base is None:
+            return
+        text = self._full(self.buffer.base.content)
+        self.shortened = True
+        self._load("")
+        if len(text) > LIMIT and self._highlighter is not None:
+            self._highlighter.setDocument(None)
+            self._highlighter = None
+        self._parts = _parts(text)
+        self._add_part()
+
+    @Slot()
+    def _add_part(self) -> None:
+        part = next(self._parts, None)
+        if part is not None:
+            self._load(part, behind=True)
+            self._next.start()
+        elif self.buffer.base is not None:
+            self.whole = True
+            self.lossless = self.text == self._shown(self.buffer.base.content)
+            self.filled.emit()
 
     def follow(self, before: Buffer, author: str = "") -> None:
         """Show `buffer.base`, which is now on disk; the buffer was `before`.
@@ -143,6 +168,7 @@ class OpenFile(QObject):
         base = self.buffer.base
         if base is None:
             return
+        self._next.stop()
         if not before.modified:
             self._foreign.make_room()
         old, wanted = self.text, self._shown(base.content)
@@ -224,9 +250,10 @@ class OpenFile(QObject):
 
     def retype(self, content: str) -> None:
         """Change the text to `content` with the smallest edit, as if the user had typed it."""
-        if self.shortened:
-            self.show_whole()
         self.whole = True
+        if self.shortened and self.buffer.base is not None:
+            self._next.stop()
+            self._load(self._shown(self.buffer.base.content))
         self._become(widget_text(_body(content)))
         self.document.setModified(True)
 
@@ -288,10 +315,11 @@ class OpenFile(QObject):
 
     @Slot()
     def _on_changed(self) -> None:
-        if self._following:
+        # Nobody types into a shortened text; that, too, is given colours.
+        if self._following or self.shortened:
             return
         # A text that the user has edited is never cut.
-        self.whole = True
+        self.whole |= self.document.isUndoAvailable()
         self._before_others = None
         while (found := self._foreign.changed(self.buffer)) is not None:
             if isinstance(found, Undone):
@@ -303,25 +331,42 @@ class OpenFile(QObject):
             self.document.setModified(self.buffer.modified)
             self.reopened.emit()
 
-    def _load(self) -> None:
-        base = self.buffer.base
-        if base is None:
-            return
-        wanted = self._shown(base.content)
+    def _load(self, text: str, *, behind: bool = False) -> None:
+        """Show `text`, or add it `behind` what is shown, without an undo step."""
+        self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
-        cursor.select(QTextCursor.SelectionType.Document)
-        cursor.insertText(for_document(wanted))
+        if behind:
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+        else:
+            cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(for_document(text))
         self.document.setUndoRedoEnabled(True)
         self.document.setModified(False)
-        self.lossless = self.text == wanted
+        self._following = False
+        self.lossless = behind or self.text == text
+
+    def _full(self, content: str) -> str:
+        self.cut = bool(self.buffer.read_only) and len(content) > SHOWN_CHARS
+        return widget_text(_body(content[:SHOWN_CHARS] if self.cut else content))
 
     def _shown(self, content: str) -> str:
-        self.cut = bool(self.buffer.read_only) and len(content) > SHOWN_CHARS
-        text = widget_text(_body(content[:SHOWN_CHARS] if self.cut else content))
+        text = self._full(content)
         shown = text if self.whole else lines_shortened(text)
         self.shortened = len(shown) != len(text)
         return shown
+
+
+def _parts(text: str) -> Iterator[str]:
+    r"""Split a text (line breaks `\n`) behind lines into parts that block the window for a moment only."""
+    at = 0
+    while at < len(text):
+        lines = text[at : at + PART_CHARS].split("\n", PART_LINES)
+        end = at + sum(map(len, lines[:-1])) + len(lines) - 1
+        if end == at:
+            end = text.find("\n", at) + 1 or len(text)
+        yield text[at:end]
+        at = end
 
 
 def written(style: FileText | None, text: str) -> str:

@@ -12,6 +12,8 @@ from PySide6.QtGui import QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocum
 from reverie.ui.appearance import Theme
 
 LIMIT = 200_000
+MOST_COLOURED = 2_000
+"""The most lines that can be coloured without blocking the window."""
 
 
 FRONT_LINES = 300
@@ -76,8 +78,9 @@ class MarkdownHighlighter(QSyntaxHighlighter):
 
     Inside a code fence everything is code, and the fence ends only with a mark of its own kind that is at
     least as long. Front matter that does not end within `FRONT_LINES` lines is none. Files of more than
-    `LIMIT` characters stay plain, because colouring runs on the GUI thread, line by line. The block state is
-    plain, inside front matter, or inside a code fence of some mark.
+    `LIMIT` characters and lines behind the first `MOST_COLOURED` stay plain, because colouring runs on the
+    GUI thread, line by line. The block state is plain, inside front matter, or inside a code fence of some
+    mark.
     """
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
@@ -89,8 +92,10 @@ class MarkdownHighlighter(QSyntaxHighlighter):
         self.rehighlight()
 
     def highlightBlock(self, text: str) -> None:
-        state = self.previousBlockState()
-        if self.currentBlock().blockNumber() == 0:
+        state, number = self.previousBlockState(), self.currentBlock().blockNumber()
+        if number >= MOST_COLOURED:
+            return
+        if number == 0:
             state = _FRONT if text.rstrip("\r") == "---" and self._front_ends() else _PLAIN
             if state == _FRONT:
                 self._all(text, "mark")

@@ -17,7 +17,7 @@ _BREAK = re.compile("\r\n|\r|\n")
 
 def widget_text(text: str) -> str:
     """Return `text` as a widget returns it when nothing is edited."""
-    return _BREAK.sub("\n", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def prevailing_newline(text: str, default: str = "\n") -> str:

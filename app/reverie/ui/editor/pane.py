@@ -31,7 +31,7 @@ from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, UNIT, theme_of
-from reverie.ui.display_text import LONGEST_LINE, counted, human_size
+from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, counted, human_size
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.icons import Icons
@@ -234,9 +234,10 @@ class EditorPane(QWidget):
     def _say_reason(self, file: OpenFile) -> None:
         if file.shortened:
             sentence = self.tr(
-                "A line is longer than {n} characters. Such lines are cut here, so the text cannot be edited."
-            ).format(n=f"{LONGEST_LINE:,}")
-            tip = self.tr("Show long lines in full, without wrapping; that may take a while")
+                "Lines behind the first {lines} and characters behind {n} of a line are cut here, so the text"
+                " cannot be edited."
+            ).format(lines=f"{MOST_LINES:,}", n=f"{LONGEST_LINE:,}")
+            tip = self.tr("Show all of the text; long lines are not wrapped, and that may take a while")
             self.reason.say(
                 f"{file.buffer.read_only} {sentence}".strip(),
                 buttons=[("whole", self.tr("Show in full"), tip)],

@@ -46,6 +46,7 @@ from reverie.ui.widgets.text_boxes import PlainTextBox
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
 _NOTCH = 120
+_KEEP = QTextCursor.MoveMode.KeepAnchor
 
 Span = tuple[int, int, str]
 
@@ -443,12 +444,15 @@ class _Gutter(QWidget):
 
 def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
     """Return whether a line is too long to be wrapped; if an edit is given, only its lines are checked."""
-    if document.characterCount() <= LONGEST_LINE:
+    last = document.characterCount() - 1
+    if last < LONGEST_LINE:
         return False
-    if added is None or added > LONGEST_LINE:
-        return max(map(len, document.toRawText().split("\u2029"))) > LONGEST_LINE
-    ends = (document.findBlock(position), document.findBlock(position + added))
-    return any(block.length() > LONGEST_LINE + 1 for block in ends)
+    cursor = QTextCursor(document)
+    cursor.setPosition(min(position, last))
+    cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock)
+    cursor.setPosition(last if added is None else min(position + added, last), _KEEP)
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
+    return max(map(len, cursor.selectedText().split("\u2029"))) > LONGEST_LINE
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:

@@ -45,7 +45,7 @@ from reverie.ui.widgets.controls import FitCombo, FitPushButton, WrapLabel, embo
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, pane, row_of
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.messages import MessageBar
-from reverie.ui.widgets.text_boxes import PlainTextBox
+from reverie.ui.widgets.text_boxes import READABLE, PlainTextBox
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
@@ -244,9 +244,7 @@ class _Half(PlainTextBox):
         self.setReadOnly(True)
         self.setFont(monospace())
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        self.setTextInteractionFlags(READABLE)
         self._sides: list[tuple[AlignedSide, bool]] = []
         self._first: int | None = None
         self._marked: int | None = None

@@ -30,7 +30,7 @@ from reverie.errors import UserError
 from reverie.memory.diff import unified
 from reverie.memory.paths import ROOT
 from reverie.services.views import MergeChoice, MergePreview, MergeRow, OrphansView, StoreView
-from reverie.ui.appearance import GAP, MARGIN, monospace
+from reverie.ui.appearance import GAP, MARGIN
 from reverie.ui.display_text import as_tooltip, human_size, notes, scope_name, visible, visible_lines, when
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
@@ -43,8 +43,7 @@ from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, pane, 
 from reverie.ui.widgets.lists import TwoLineDelegate, TwoLines, two_line_list
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.pages import EmptyPage, Heading
-from reverie.ui.widgets.text_boxes import PlainTextBox
-from reverie.ui.widgets.text_views import DiffView
+from reverie.ui.widgets.text_views import DiffView, read_only_text
 
 if TYPE_CHECKING:
     from reverie.services.views import FileText, Undo
@@ -96,13 +95,7 @@ class OrphansPage(QWidget):
         self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
         self.files = two_line_list(self.tr("Files of the orphaned store"))
         self.files.currentRowChanged.connect(self._on_file)
-        self.text = PlainTextBox()
-        self.text.setReadOnly(True)
-        self.text.setFont(monospace())
-        self.text.setAccessibleName(self.tr("Content, for reading only"))
-        self.text.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        self.text = read_only_text(self.tr("Content, for reading only"), fixed=True)
         for each in (self.stores, self.files, self.text):
             each.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             each.setFrameShape(QListWidget.Shape.NoFrame)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Slot
 from PySide6.QtGui import QColor, QTextBlock, QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QWidget
 
 from reverie.ui.appearance import Theme, monospace, theme_of
 from reverie.ui.display_text import shortened, visible_lines
 from reverie.ui.jobs import single_shot
-from reverie.ui.widgets.text_boxes import FormattedTextBox
+from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
 AT_ONCE, CHARS_AT_ONCE = 200, 8_000
 """Lines and characters that are added to a text without letting the window do anything else."""
@@ -32,9 +32,7 @@ class ReadOnlyText(FormattedTextBox):
         self.setUndoRedoEnabled(False)
         self.setFont(monospace())
         self.setAccessibleName(name)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        self.setTextInteractionFlags(READABLE)
         self._again: Callable[[], None] = self._nothing
         self._cursor = QTextCursor(self.document())
         self._first = True

@@ -10,11 +10,13 @@ line of its text. Threading: GUI thread.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser, QTextEdit
 
 _BREAKING, _STAND_INS = "\u2029\ufdd0\ufdd1", "\ufdd2\ufdd3\ufdd4"
+READABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+"""What a person can do with a text that is for reading only."""
 _INTO = str.maketrans(_BREAKING, _STAND_INS)
 _OUT_OF = str.maketrans(_STAND_INS + "\u2029", _BREAKING + "\n")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import (
     QTextCursor,
     QTextFormat,
@@ -20,7 +20,7 @@ from reverie.memory.diff import InvisibleKind, invisible_in
 from reverie.ui.appearance import monospace, theme_of
 from reverie.ui.display_text import rows_of, shortened, tr, visible_lines
 from reverie.ui.widgets.read_only_text import LONGEST_ROW, ReadOnlyText
-from reverie.ui.widgets.text_boxes import PlainTextBox
+from reverie.ui.widgets.text_boxes import READABLE, PlainTextBox
 
 _HEAD = (
     "+++ ",
@@ -76,9 +76,7 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTe
     made = PlainTextBox(text)
     made.setReadOnly(True)
     made.setAccessibleName(name)
-    made.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
+    made.setTextInteractionFlags(READABLE)
     if fixed:
         made.setFont(monospace())
     return made
@@ -125,9 +123,7 @@ class TextView(PlainTextBox):
         self.setReadOnly(True)
         self.setFont(monospace())
         self.setAccessibleName(self.tr("Text of this version"))
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        self.setTextInteractionFlags(READABLE)
 
     def show_bytes(self, content: bytes | None) -> None:
         """Show a file's content; None shows nothing."""
