@@ -806,10 +806,6 @@
 <context>
     <name>EditorPane</name>
     <message>
-        <source>A line is longer than {n} characters. Such lines are cut here, so the text cannot be edited.</source>
-        <translation>Eine Zeile ist länger als {n} Zeichen. Solche Zeilen sind hier gekürzt, der Text ist deshalb nicht zu bearbeiten.</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -846,6 +842,10 @@
         <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
     </message>
     <message>
+        <source>Lines behind the first {lines} and characters behind {n} of a line are cut here, so the text cannot be edited.</source>
+        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
+    </message>
+    <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
     </message>
@@ -870,16 +870,16 @@
         <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
     </message>
     <message>
+        <source>Show all of the text; long lines are not wrapped, and that may take a while</source>
+        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
+    </message>
+    <message>
         <source>Show both versions</source>
         <translation>Beide Fassungen zeigen</translation>
     </message>
     <message>
         <source>Show in full</source>
         <translation>Ganz zeigen</translation>
-    </message>
-    <message>
-        <source>Show long lines in full, without wrapping; that may take a while</source>
-        <translation>Lange Zeilen ganz zeigen, ohne Umbruch; das kann dauern</translation>
     </message>
     <message>
         <source>Take the version on disk; Ctrl+Z brings yours back</source>
