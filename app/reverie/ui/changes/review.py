@@ -867,11 +867,7 @@ class Choices:
 
 def _is_utf8(text: str) -> bool:
     """Tell whether a text can be written as UTF-8, so that a text box can hold all of it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text == text.encode("utf-8", "ignore").decode()
 
 
 def _sum(states: Iterator[bool]) -> Taken:

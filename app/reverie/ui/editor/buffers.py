@@ -121,7 +121,6 @@ class Buffers(QObject):
         file.document.modificationChanged.connect(self._on_modification)
         file.document.contentsChanged.connect(self.typed)
         file.reopened.connect(self._on_reopened)
-        file.filled.connect(self._on_reopened)
         self._files[buffer.ref] = file
         return file
 

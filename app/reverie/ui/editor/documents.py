@@ -63,11 +63,9 @@ class OpenFile(QObject):
     `conflicts` are the open conflicts in the order of the text.
 
     Signals:
-        filled(): All of a text that was too long is shown now.
-        reopened(): An undo removed what others wrote, or a redo restored it.
+        reopened(): All of a long text is shown now, an undo removed what others wrote, or a redo restored it.
     """
 
-    filled = Signal()
     reopened = Signal()
 
     def __init__(self, buffer: Buffer, theme: Theme, parent: QObject) -> None:
@@ -138,16 +136,11 @@ class OpenFile(QObject):
 
     def show_whole(self) -> None:
         """Show all of the text, in parts between events; until the last is there it is for reading only."""
-        if self.buffer.base is None:
-            return
-        text = self._full(self.buffer.base.content)
-        self.shortened = True
-        self._load("")
-        if len(text) > LIMIT and self._highlighter is not None:
-            self._highlighter.setDocument(None)
-            self._highlighter = None
-        self._parts = _parts(text)
-        self._add_part()
+        if self.buffer.base is not None:
+            self._parts = _parts(self._full(self.buffer.base.content))
+            self.shortened = True
+            self._load("")
+            self._add_part()
 
     @Slot()
     def _add_part(self) -> None:
@@ -158,7 +151,7 @@ class OpenFile(QObject):
         elif self.buffer.base is not None:
             self.whole = True
             self.lossless = self.text == self._shown(self.buffer.base.content)
-            self.filled.emit()
+            self.reopened.emit()
 
     def follow(self, before: Buffer, author: str = "") -> None:
         """Show `buffer.base`, which is now on disk; the buffer was `before`.
@@ -336,9 +329,8 @@ class OpenFile(QObject):
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
-        if behind:
-            cursor.movePosition(QTextCursor.MoveOperation.End)
-        else:
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if not behind:
             cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(for_document(text))
         self.document.setUndoRedoEnabled(True)

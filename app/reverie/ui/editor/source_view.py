@@ -445,11 +445,8 @@ class _Gutter(QWidget):
 def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
     """Return whether a line is too long to be wrapped; if an edit is given, only its lines are checked."""
     last = document.characterCount() - 1
-    if last < LONGEST_LINE:
-        return False
     cursor = QTextCursor(document)
-    cursor.setPosition(min(position, last))
-    cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock)
+    cursor.setPosition(document.findBlock(min(position, last)).position())
     cursor.setPosition(last if added is None else min(position + added, last), _KEEP)
     cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
     return max(map(len, cursor.selectedText().split("\u2029"))) > LONGEST_LINE

@@ -241,7 +241,6 @@ class _Half(PlainTextBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setReadOnly(True)
         self.setFont(monospace())
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setTextInteractionFlags(READABLE)

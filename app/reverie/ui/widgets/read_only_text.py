@@ -27,7 +27,6 @@ class ReadOnlyText(FormattedTextBox):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setReadOnly(True)
         self.setAcceptRichText(False)
         self.setUndoRedoEnabled(False)
         self.setFont(monospace())

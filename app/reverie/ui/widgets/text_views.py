@@ -74,7 +74,6 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTe
     `name` is its accessible name; `fixed` selects a monospaced font.
     """
     made = PlainTextBox(text)
-    made.setReadOnly(True)
     made.setAccessibleName(name)
     made.setTextInteractionFlags(READABLE)
     if fixed:
@@ -120,7 +119,6 @@ class TextView(PlainTextBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setReadOnly(True)
         self.setFont(monospace())
         self.setAccessibleName(self.tr("Text of this version"))
         self.setTextInteractionFlags(READABLE)
