@@ -1,16 +1,15 @@
-"""The copy a dream works on, with what it amounts to: the scopes of one context as copy-on-write overlays,
-and pairs of lines that a model noticed there and left to a person.
+"""The copy-on-write overlay that a consolidation works on, and pairs of lines that a model points out.
 
 Nothing here writes to the home.
 
-A model that consolidates has a tool for what it should not settle by itself: two lines say the same, they
-disagree, or one of them is overtaken. Nothing it says is trusted: each pair names two memories and quotes a
-line of each, and a quote that no line of its memory holds is refused, with the reason. A pair is kept for the
-memories it was seen in, and counts for as long as both lines stand there; `services.findings` shows it beside
-what rules find.
+A model that consolidates has a tool for pairs of lines that it should not resolve by itself: they say the
+same, they contradict each other, or one of them is outdated. Each pair names two memories and quotes a line
+of each; nothing is trusted, so a quote that no line of its memory contains is refused, with the reason. A
+pair belongs to the two memories in which it was found, and is valid as long as both lines exist;
+`services.findings` shows it beside the findings of the rules.
 
-Threading: one run, one overlay; `NoticedLog` on any thread. Failure: `UserError` where the file that keeps
-the pairs cannot be read or written.
+Threading: one run, one overlay; `NoticedLog` on any thread. Failure: `UserError` if the file of the pairs
+cannot be read or written.
 """
 
 from __future__ import annotations
@@ -51,10 +50,8 @@ from reverie.runs.guard import DRY_RUN_NOTE, Guard, Rails
 from reverie.runs.retention import folded_words
 from reverie.values import Struct, as_dict
 
-# Pairs that a model noticed.
-
-
 MOST_OF_ONE_RUN = 200
+"""The largest number of pairs that one run may point out."""
 _MOST_KEPT = 1_000
 _LEAST_QUOTE = 8
 _WHY_CHARS = 300
@@ -67,18 +64,18 @@ _KINDS: Mapping[str, RelatedKind] = {
 
 
 class NoticedPair(Struct, frozen=True):
-    """Two lines of two memories. `superseded`: the first one is overtaken."""
+    """A pair of lines from two memories; for `superseded`, the first line is the outdated one."""
 
     kind: RelatedKind
     paths: tuple[str, str]
-    """As the memory commands name them."""
+    """Memory paths."""
     quotes: tuple[str, str]
-    """The whole line of each, its white space made single."""
+    """The two whole lines, with each run of white space as one space."""
     why: str
-    """What the model says of it."""
+    """The model's reason."""
 
     def lines_in(self, texts: Mapping[str, str]) -> tuple[int, int] | None:
-        """Where the lines stand now, from 1; None where one of them does not any more."""
+        """Return the present numbers of the two lines, from 1; None if one of them no longer exists."""
         found = [
             next((number for number, line in _numbered_lines(texts.get(path, "")) if line == quote), 0)
             for path, quote in zip(self.paths, self.quotes, strict=True)
@@ -92,18 +89,20 @@ def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 class PairsNoticed:
-    """What one run noticed so far, and the tool that takes it. `texts`: the memories of the run, by path."""
+    """The pairs that a model has pointed out in one run."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
+        """Start without pairs; `texts` are the memories of the run, by path."""
         self._texts = texts
         self.pairs: tuple[NoticedPair, ...] = ()
 
     @property
     def tool(self) -> FunctionTool:
-        """For a model."""
+        """The tool by which a model points out pairs."""
         return FunctionTool(tool_spec("point_out"), self._take)
 
     def _take(self, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """Add the valid pairs of a tool call; return their number and the errors of the others."""
         refused = []
         for number, each in enumerate(arguments["pairs"], 1):
             found = self._read(each)
@@ -115,7 +114,7 @@ class PairsNoticed:
         return ToolOutcome("\n".join(words), is_error=bool(refused))
 
     def _read(self, each: Mapping[str, Any]) -> NoticedPair | str:
-        """The pair, or what is wrong with it."""
+        """Return the pair, or an error message for the model."""
         if len(self.pairs) >= MOST_OF_ONE_RUN:
             return f"A run points out at most {MOST_OF_ONE_RUN} pairs."
         first, second = str(each["first_path"]), str(each["second_path"])
@@ -134,7 +133,7 @@ class PairsNoticed:
 
 
 def _line_with(text: str, quote: str) -> str | None:
-    """The line that a quote is of; None where it is too short to tell, or stands nowhere."""
+    """Return the line that contains the quote; None if there is none, or if the quote is too short."""
     wanted = " ".join(_NUMBERED.sub("", quote).split())
     lines = [line for _number, line in _numbered_lines(text)]
     if wanted and wanted in lines:
@@ -145,13 +144,16 @@ def _line_with(text: str, quote: str) -> str | None:
 
 
 class NoticedLog:
-    """The pairs of one home, in a file of Reverie's own."""
+    """The pairs of one home, stored in a file of Reverie's own."""
 
     def __init__(self, kept: Callable[[], Sidecar]) -> None:
         self._kept = kept
 
     def add(self, context: ScopeContext, pairs: Sequence[NoticedPair]) -> None:
-        """Keep these, seen in the memories of `context`. Raises `UserError`."""
+        """Store pairs that were found in memories of `context`; the oldest beyond 1,000 are dropped.
+
+        Raises `UserError`.
+        """
         new = [_as_json(context, pair) for pair in pairs]
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +165,10 @@ class NoticedLog:
         self._kept().update(change)
 
     def of(self, context: ScopeContext) -> list[NoticedPair]:
-        """Those about memories of `context`, in the order in which they were noticed. Raises `UserError`."""
+        """Return the pairs in memories of `context`, in the order in which they were found.
+
+        Raises `UserError`.
+        """
         found = self._kept().read().data.get("pairs")
         return list(_of_context(context, found if isinstance(found, list) else ()))
 
@@ -180,25 +185,18 @@ def _of_context(context: ScopeContext, kept: Iterable[Any]) -> Iterator[NoticedP
             pair = NoticedPair(each["kind"], (first, second), (quotes[0], quotes[1]), str(each["why"]))
             is_here = each["places"] == [_place(context, path) for path in pair.paths]
         except (KeyError, IndexError, TypeError, ValueError):
-            continue  # of a newer version
+            continue  # an entry of a newer version
         if is_here and pair.kind in get_args(RelatedKind):
             yield pair
 
 
 def _place(context: ScopeContext, path: str) -> str:
-    """What tells a memory of this path from one of another workspace or project."""
+    """Return text that distinguishes the memory from others of this path in other workspaces or projects."""
     parts = path.split("/")
     scope = parts[2] if len(parts) > 2 else ""
     if scope == Scope.WORKSPACE.value:
         return f"workspace {context.workspace_id}"
     return f"project {context.project_path}" if scope == Scope.PROJECT.value else scope
-
-
-# The overlay.
-
-
-# What a dream changed in one root, for the home's index and links. A file that is gone counts as merged into
-# the one that holds most of its lines, if that is at least half of them. Pure.
 
 
 _PLAIN = re.compile(r"[^\W\d_][\w .,/()-]*")
@@ -212,9 +210,12 @@ def root_change(
     heirs_among: Collection[str],
     rules: FrontMatterRules = "strict",
 ) -> RootChange:
-    """Say what became of a root's files. `before` and `after`: every text of the root by `rel`; `moved`:
-    old -> new path; `heirs_among`: which files of `after` may have taken over another; `rules`: by which the
-    agent reads front matter."""
+    """Return the changes that a run made to the files of one root, for updating its index and links.
+
+    `before` and `after` are all texts of the root by relative path, and `moved` maps old paths to new ones. A
+    deleted file counts as merged into the file of `heirs_among` that has most of its lines, if that is at
+    least half of them. `rules` says how the agent reads front matter. Pure.
+    """
     gone = [rel for rel in before if rel not in after and rel not in moved]
     came = set(moved.values())
     return RootChange(
@@ -227,6 +228,7 @@ def root_change(
 
 
 def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, str]:
+    """Return the file into which each deleted file was merged; files without one are left out."""
     if not gone:
         return {}
     lines = {rel: _lines(text) for rel, text in candidates.items()}
@@ -240,6 +242,7 @@ def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, 
 
 
 def _lines(text: str) -> set[str]:
+    """Return the folded lines of a text, without its front matter."""
     block = block_of(text)
     body = text[block.body_start :] if block is not None else text
     return {folded_words(line) for line in body.splitlines()} - {""}
@@ -250,7 +253,11 @@ def _read(text: str, rules: FrontMatterRules) -> ConsolidatedFile:
 
 
 def _said(text: str, key: str, rules: FrontMatterRules) -> str:
-    """Read a key of front matter; the parser, a hundred times dearer, only for what is not plain."""
+    """Return the value of a front matter key; empty if it is missing.
+
+    The parser is a hundred times slower than the pattern, so it is only used for values that are not plain
+    words.
+    """
     block = front_matter.split(text, rules=rules)
     if block is None:
         return ""
@@ -268,34 +275,40 @@ _KEPT: Mapping[str, str] = {
     "log": "the log of a day",
     "kept": "what the agent keeps for itself",
 }
+"""Descriptions of the file roles that no consolidation changes."""
 _ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a document of the agent's"}
-"""What no dream touches, by the role of its file."""
+"""Descriptions of the file roles that a consolidation may edit, but not delete or rename."""
 
 
 class _ScopeOverlay(Struct, frozen=True):
+    """The overlay of one scope and the files below it."""
+
     root: ScopeRoot
     files: OverlayFiles
     base: ScopeFiles
 
     def said(self, rel: str) -> str | None:
-        """What a record is about; None for what is no record."""
+        """Return the subject of a record; None if `rel` is not a record."""
         if not isinstance(self.base, RecordFiles) or not self.base.holder(rel):
             return None
         return self.base.said(rel)
 
     def stays(self, rel: str) -> bool:
-        """Whether it is a record that must not go now."""
+        """Return whether `rel` is a record that must not be deleted now."""
         return isinstance(self.base, RecordFiles) and self.base.stays(rel)
 
 
 class DreamOverlay:
-    """All a dream may see and change. The allowed scopes are those the context has, the project's only with
-    a single project (formats/mux.md section 10): that is the scope rail."""
+    """Copies of all memories that a consolidation may read and change.
+
+    These are the scopes of the context; the project's scope only with a single project (formats/mux.md
+    section 10). So the overlay enforces the rail of allowed scopes.
+    """
 
     def __init__(
         self, home: Home, context: ScopeContext, usage: UsageLog, stale: Sequence[CheckedClaim] = ()
     ) -> None:
-        """`stale`: what its notes say that is not true any more."""
+        """Open the scopes of `context`; `stale` are statements in its memories that are no longer true."""
         self.stale = tuple(stale)
         self._home = home
         self._comparable = partial(comparable, home)
@@ -311,19 +324,24 @@ class DreamOverlay:
         self._store = MemoryStore(home, context, self._files_of, NoChangeListener())
         self._before: dict[str, str] = {}
         self.noticed: Sequence[NoticedPair] = ()
-        """What the engine left to a person; rules find theirs again whenever they are asked."""
+        """Pairs that the engine left to a person; the rules compute theirs again on each request."""
         self._undeletable: frozenset[Scope] = frozenset()
 
     @property
     def caps(self) -> Caps:
+        """The home's limits for memories."""
         return self._home.caps
 
     @property
     def scopes(self) -> frozenset[Scope]:
+        """The scopes that a consolidation may read and change."""
         return frozenset(overlay.root.scope for overlay in self._scopes.values())
 
     def guard(self, *, budget: int, dry_run: bool, undeletable: frozenset[Scope] = frozenset()) -> Guard:
-        """The rails of this overlay, around the commands that work on it."""
+        """Return a guard with the rails of this overlay, around the commands that change it.
+
+        Nothing may be deleted from the scopes in `undeletable`.
+        """
         self._undeletable = undeletable
         rails = Rails(
             self.scopes,
@@ -337,7 +355,7 @@ class DreamOverlay:
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
     def is_protected(self, path: MemoryPath) -> bool:
-        """Pinned itself, or with something pinned below it."""
+        """Return whether the path is pinned or has a pinned memory below it."""
         key = self._key(path)
         return key is not None and any(
             usage.pinned and (pinned == key or pinned.startswith(key + "/"))
@@ -345,7 +363,7 @@ class DreamOverlay:
         )
 
     def pinned_meanwhile(self) -> tuple[str, ...]:
-        """Memories that this run takes away and somebody has pinned since it began."""
+        """Return the memories that this run deletes or moves and that were pinned since it began."""
         usage = self._usage_log.load()
         found = []
         for change in self.changes():
@@ -355,8 +373,11 @@ class DreamOverlay:
         return tuple(found)
 
     def notes(self, check: Callable[[], None]) -> tuple[Note, ...]:
-        """Every memory a rule may look at: within the caps, valid text, with a name the commands accept, and
-        not kept by the agent for itself."""
+        """Return every memory that an engine may change, and remember its text as it was before the run.
+
+        Left out are files beyond the caps, without valid text, with a name that no command accepts, or
+        reserved by the agent. `check` is called for each file and may raise to stop.
+        """
         pinned = {key for key, usage in self._usage.items() if usage.pinned}
         notes: list[Note] = []
         for overlay in self._scopes.values():
@@ -400,8 +421,7 @@ class DreamOverlay:
         return tuple(notes)
 
     def left_out(self) -> tuple[str, ...]:
-        """The files that `notes` passed over: too large, no text, with a name that no command accepts, or
-        kept by the agent for itself."""
+        """Return the files that `notes` left out."""
         return tuple(
             path
             for overlay in self._scopes.values()
@@ -411,7 +431,7 @@ class DreamOverlay:
         )
 
     def write_protected(self) -> tuple[str, ...]:
-        """The memories that no run changes, because nobody may write them (`files.atomic`)."""
+        """Return the memories that no run changes because they are write-protected (`files.atomic`)."""
         return tuple(
             str(memory_path(overlay.root.scope, entry.rel))
             for overlay in self._scopes.values()
@@ -427,8 +447,10 @@ class DreamOverlay:
         return entry is not None and is_write_protected(entry.mode)
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Every text of the context as the run found it and as it leaves it, by memory path: of each what
-        must be kept (`comparable`)."""
+        """Return the content to preserve of every memory before and after the run, by memory path.
+
+        See `comparable` for this content.
+        """
         essence = self._comparable
         before = {path: essence(text).text for path, text in self._before.items()}
         after = dict(before)
@@ -442,8 +464,10 @@ class DreamOverlay:
         return before, after
 
     def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """As `texts_before_and_after`, but every file as it is on disk, so that its lines have their numbers;
-        of records only what they say."""
+        """Return every text before and after the run, by memory path, with line numbers as on disk.
+
+        For a home with records these are the texts of `texts_before_and_after`.
+        """
         if self._home.records is not None:
             return self.texts_before_and_after()
         before = dict(self._before)
@@ -458,8 +482,11 @@ class DreamOverlay:
         return before, after
 
     def loaded(self, texts: Mapping[str, str]) -> Mapping[str, str]:
-        """What a session would start with if these were all texts: of an index what is above its cut line, or
-        the list of descriptions that the agent makes itself, and what it loads in full."""
+        """Return the texts with which a session would start if `texts` were all texts.
+
+        These are the part of an index above its cut line, files that the agent loads whole, and under the
+        name `index` the list of descriptions that the agent makes itself.
+        """
         found: dict[str, str] = {}
         listed: list[str] = []
         for path, text in texts.items():
@@ -484,8 +511,10 @@ class DreamOverlay:
         return found
 
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
-        """Let the homes' indexes and links follow what has become of the memories; which files changed for
-        that, as memory paths. `but`: files to leave as they are. The ops say what was a rename."""
+        """Update the home's indexes and links for the changes so far; return memory paths of files changed.
+
+        `but` are files to leave unchanged. `ops` show which changes are renames.
+        """
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)
         followed = []
@@ -507,24 +536,25 @@ class DreamOverlay:
         return tuple(followed)
 
     def check(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes) -> None:
-        """Raises `StoreError` where a file of this root must not become this."""
+        """Raise `StoreError` if a file of this root must not change from `before` to `after`."""
         base = self._scopes[root.key].base
         if isinstance(base, RecordFiles):
             base.check(rel, before, after)
 
     def adopt(self, changes: Iterable[FileChange]) -> None:
-        """Make changes that were planned elsewhere in this copy."""
+        """Apply changes that were planned elsewhere to this overlay."""
         for change in in_order(changes):
             files = self._scopes[change.root.key].files
             if change.after is not None:
                 entry = files.entry(change.rel)
                 if entry is not None and entry.kind == "directory":
-                    files.remove(change.rel)  # the plan took every file out of it
+                    files.remove(change.rel)  # It is empty: the plan deleted every file in it.
                 files.write(change.rel, change.after, mode=change.mode)
             elif files.entry(change.rel) is not None:
                 files.remove(change.rel)
 
     def _root_change(self, overlay: _ScopeOverlay, moved: Mapping[str, str]) -> RootChange:
+        """Return the changes so far in one scope; `moved` maps old memory paths to new ones."""
         after: dict[str, str] = {}
         for entry in overlay.files.walk().entries:
             if entry.kind == "file" and self._home.file_rule(overlay.root, entry.rel).kind == "editable":
@@ -549,7 +579,7 @@ class DreamOverlay:
         )
 
     def _kept(self, command: str, path: MemoryPath) -> str:
-        """Why a command must not touch a path because of what it is to the agent; empty where it may."""
+        """Return why a command must not touch a path because of its role for the agent; empty if it may."""
         overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
         if overlay is None or not path.segments:
             return ""
@@ -568,13 +598,13 @@ class DreamOverlay:
         return ""
 
     def changes(self) -> Sequence[FileChange]:
-        """Every file that the run changed in this copy, in the order in which that can be carried out."""
+        """Return every changed file, in an order in which the changes can be carried out."""
         return in_order(
             change for overlay in self._scopes.values() for change in overlay.files.changes(overlay.root)
         )
 
     def emptied(self) -> Sequence[tuple[ScopeRoot, str]]:
-        """Directories (below their root) that go once they are empty, deepest first in each root."""
+        """Return directories to remove once they are empty, with their root, deepest first in each root."""
         return [
             (overlay.root, rel)
             for overlay in self._scopes.values()
@@ -584,8 +614,10 @@ class DreamOverlay:
     def usage_delta(
         self, ops: Sequence[Mapping[str, Any]], *, now: int
     ) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """Return the usage before and after the applied ops, for the keys they touch. A run's writes are no
-        uses, since the agent loads next what was used most."""
+        """Return the usage before and after the applied ops, for the keys that they change.
+
+        A write of a run does not count as a use, because the agent loads the memories with most uses.
+        """
         after: dict[str, MemoryUsage | None] = dict(self._usage)
         for op in ops:
             if op["applied"] or op.get("note") == DRY_RUN_NOTE:
@@ -594,11 +626,11 @@ class DreamOverlay:
         return {key: self._usage.get(key) for key in touched}, {key: after[key] for key in touched}
 
     def savepoint(self) -> Mapping[str, Savepoint]:
-        """A state to go back to with `rollback`."""
+        """Return the present state, for `rollback`."""
         return {key: overlay.files.savepoint() for key, overlay in self._scopes.items()}
 
     def rollback(self, savepoint: Mapping[str, Savepoint]) -> None:
-        """Forget what came after the savepoint."""
+        """Discard all changes since the savepoint."""
         for key, overlay in self._scopes.items():
             overlay.files.rollback(savepoint[key])
 
@@ -628,8 +660,10 @@ class DreamOverlay:
 
     @staticmethod
     def _text(overlay: _ScopeOverlay, rel: str) -> str | None:
-        """A memory's text; None for what is no UTF-8 text, vanished or cannot be read: rules leave such files
-        alone."""
+        """Return a memory's text; None if it is not valid UTF-8 text, has vanished or cannot be read.
+
+        Such files are left unchanged.
+        """
         try:
             text = overlay.files.read(rel).decode("utf-8")
         except (UnicodeDecodeError, UserError):
@@ -638,7 +672,7 @@ class DreamOverlay:
 
 
 def _anything_goes(_rel: str, _before: bytes | None, _after: bytes) -> None:
-    """Files of their own may become what a run likes."""
+    """Accept any content, as for files that hold no records."""
 
 
 def _subtree(usage: Mapping[str, MemoryUsage | None], key: str) -> list[str]:

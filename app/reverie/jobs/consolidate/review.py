@@ -1,17 +1,19 @@
-"""A dream as a pull request: what a run wants, group by group, hunk by hunk, and what a person takes of it.
+"""The review of a run, like a pull request: its changes by group and hunk, and a person's selection of them.
 
-Pure and quick enough for the GUI thread: a `Review` holds all that `resolve` needs to say which files a
-selection leads to, and which of them the rails block:
+Pure and quick enough for the GUI thread: a `Review` has all data that `resolve` needs to compute the files
+that result from a selection, and those that the rails block:
 
-- a memory that goes (or moves) while somebody has pinned it stays;
-- a memory that goes stays while lines of it would stand nowhere else, unless a person agreed for that file:
-  so rejecting the receiving side of a merge blocks its delete;
-- where a selection loses more of a scope's lines than the setting allows, every file that loses some stays,
-  unless a person agreed for that file or rewrote it.
+- A memory that was pinned meanwhile is neither deleted nor moved.
+- A memory is not deleted if some of its lines would then exist nowhere else, unless a person agreed to that
+  for this file. So rejecting the receiving side of a merge blocks its delete.
+- If a selection loses more of a scope's lines than the setting allows, each file that loses lines stays
+  unchanged, unless a person agreed to that for this file or rewrote it.
 
-Hunks are numbered per file. A file that comes or goes empty, and one that moves, has a hunk without lines for
-just that: rejecting it leaves the file where it was, whatever becomes of its text. Texts are bytes decoded
-with `surrogateescape` (`text_of`, `bytes_of`), so nothing is lost on the way.
+Hunks are numbered per file. A file that is moved, or created or deleted empty, has a hunk without lines for
+that change alone: rejecting it leaves the file where it was, whatever happens to its text. Texts are bytes
+decoded with `surrogateescape` (`text_of`, `bytes_of`), so that no byte is lost.
+
+A part of a finished run can be undone in the same way: the selection is then the part that is to remain.
 """
 
 from __future__ import annotations
@@ -38,27 +40,24 @@ from reverie.text.matching import matching, ratio
 from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 
-# Grouping: what is accepted or rejected together. Everything about one path, both names of a rename, a memory
-# that loses lines and the one that gained them. Headings and lines without words connect nothing: half of all
-# memories have a "Notes" section.
-
-
 HELD_NOTE = "held for review"
 GroupKind = Literal["create", "edit", "delete", "rename", "merge", "mixed"]
 
 
 class OperationGroup(Struct, frozen=True):
-    """`ops` are positions in the run's ops; `paths` the changed files, in the order of the run. `reason` is
-    the engine's own words, else a sentence on what the group does."""
+    """Changes that are accepted or rejected together."""
 
     ops: tuple[int, ...]
+    """Positions in the run's ops."""
     paths: tuple[str, ...]
+    """The changed files, in the order of the run."""
     kind: GroupKind
     reason: str
+    """The engine's reason, or else a sentence that describes the group."""
 
 
 def came_to_pass(op: Mapping[str, Any]) -> bool:
-    """Whether the run made (or, as a preview, would have made) this change."""
+    """Return whether the run made this change, or would have made it without being a dry run or held."""
     return bool(op["applied"]) or op.get("note") in (DRY_RUN_NOTE, HELD_NOTE)
 
 
@@ -68,8 +67,15 @@ def group_operations(
     after: Mapping[str, str],
     reasons: Sequence[str] = (),
 ) -> tuple[OperationGroup, ...]:
-    """The groups, in the order of their first op. `before` and `after` hold the changed files only; a path
-    that is missing in one was not there. Files that no op names (an old record) come last."""
+    """Return the groups of changes that belong together, in the order of their first op.
+
+    A group has all changes to one path, both names of a rename, and a memory that lost lines with the one
+    that gained them. Headings and lines without words connect nothing, since half of all memories have a
+    "Notes" section.
+
+    `before` and `after` have the changed files only; a path that is missing in one of them did not exist.
+    Files that no op names, as in an old record, come last.
+    """
     changed = [*before, *(path for path in after if path not in before)]
     ties = _Ties()
     for op in ops:
@@ -96,7 +102,7 @@ def group_operations(
 def renamed_files(
     ops: Sequence[Mapping[str, Any]], before: Collection[str], after: Collection[str]
 ) -> dict[str, str]:
-    """Old name -> new name of each file that the run moved to a place where nothing stood."""
+    """Return the old and new name of each file that the run moved to a path where no file was."""
     now: dict[str, str | None] = {path: path for path in before}
     for op in ops:
         if not came_to_pass(op) or op["command"] not in ("rename", "delete"):
@@ -113,12 +119,12 @@ def renamed_files(
 
 
 def covers(name: str, path: str) -> bool:
-    """Whether an op on `name` is about `path`: the same file, or one below that directory."""
+    """Return whether an op on `name` concerns `path`: the same file, or one below that directory."""
     return path == name or path.startswith(name + "/")
 
 
 class _Ties:
-    """Names that belong together (union-find)."""
+    """Groups of names that belong together (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
@@ -136,7 +142,7 @@ class _Ties:
 
 
 def _carried(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """(path that lost a line, path that gained it)."""
+    """Return pairs of a path that lost a line and a path that gained it."""
     gained: dict[str, list[str]] = {}
     for path, text in after.items():
         had = _telling_lines(before.get(path, ""))
@@ -149,11 +155,13 @@ def _carried(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[tu
 
 
 def _telling_lines(text: str) -> set[str]:
+    """Return the folded lines of a text that have words, without headings."""
     folded = {folded_words(line) for line in text.splitlines() if not line.lstrip().startswith("#")}
     return folded - {""}
 
 
 def _in_run_order(paths: Sequence[str], ops: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the paths in the order in which the ops first name them."""
     names = [name for op in ops for name in (op["path"], op.get("newPath")) if name]
 
     def first(path: str) -> int:
@@ -195,6 +203,7 @@ def _kind(
 
 
 def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) -> str:
+    """Return a sentence that describes a group for which the engine gave no reason."""
     gone = [path for path in paths if path not in after]
     kept = [path for path in paths if path in after]
     names = ", ".join(paths)
@@ -208,22 +217,22 @@ def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) ->
     return f"{names} {verbs[kind]}."
 
 
-# Hunks: the changed lines between two versions. A line keeps its ending, so taking all hunks gives the second
-# version character for character, and taking none the first.
-
-
 class Hunk(Struct, frozen=True):
-    """Lines `[start, start + len(removed))` of the text before give way to `added`. Both empty: the hunk
-    stands for the file itself (`jobs.consolidate.review`)."""
+    """A place where two versions of a text differ: `removed` lines that `added` lines replace.
+
+    Lines include their endings, so accepting all hunks results in exactly the second version, and accepting
+    none in exactly the first. A hunk without lines stands for the creation, deletion or move of its file.
+    """
 
     index: int
     start: int
+    """The number of lines before the hunk in the first version."""
     removed: tuple[str, ...]
     added: tuple[str, ...]
 
 
 def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
-    """Every place where the two differ, in order, numbered from 0."""
+    """Return every place where the two texts differ, in order, numbered from 0."""
     old, new = text_lines(before), text_lines(after)
     return tuple(
         Hunk(
@@ -239,9 +248,10 @@ def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
 def apply_hunks(
     before: str, hunks: Sequence[Hunk], accepted: Collection[int], edits: Mapping[int, str]
 ) -> str:
-    """The text before with the accepted hunks, each as it is or with the words of `edits` in its place.
+    """Return `before` with the accepted hunks applied.
 
-    An edited hunk without a line ending at its end gets one when lines follow it.
+    `edits` replaces the added lines of a hunk by other text, which gets a line ending if it lacks one and
+    lines follow.
     """
     lines, parts, at = text_lines(before), [], 0
     for hunk in hunks:
@@ -258,6 +268,7 @@ def apply_hunks(
 
 
 def _ended(text: str, hunk: Hunk) -> str:
+    """Return the text with a line ending of the hunk's style; unchanged if it has one or is empty."""
     if not text or text.endswith("\n"):
         return text
     crlf = any(line.endswith("\r\n") for line in (*hunk.removed, *hunk.added))
@@ -269,114 +280,127 @@ _Value = TypeVar("_Value")
 Verb = Literal["create", "edit", "delete", "rename"]
 _folded = functools.lru_cache(maxsize=1 << 16)(folded_words)
 _AGREE = "Agree to the loss, or keep the file."
-# What becomes of each file, by its path in the review: text by path, None for no file.
 _Effects = Mapping[str, Mapping[str, str | None]]
+"""The changed texts of each file, by its path in the review, then by path; None for a deleted file."""
 
 
 class ReviewedFile(Struct, frozen=True):
-    """One file of a run. `path` is its name after the run, and `old_path` the one before where it moves
-    (else empty); `before` or `after` None: no file."""
+    """One file that a run changed."""
 
     path: str
+    """The name after the run."""
     verb: Verb
     before: str | None
+    """The text before the run; None if there was no file."""
     after: str | None
+    """The text after the run; None if there is no file."""
     hunks: tuple[Hunk, ...]
     old_path: str = ""
+    """The name before the run if the file is moved; else empty."""
 
     @property
     def source(self) -> str:
-        """Where the file stands before the run."""
+        """The path of the file before the run."""
         return self.old_path or self.path
 
     @property
     def paths(self) -> tuple[str, ...]:
+        """The names of the file before and after the run; one if they are the same."""
         return (self.old_path, self.path) if self.old_path else (self.path,)
 
 
 class ReviewedGroup(Struct, frozen=True):
-    """Files that are taken or left together; `ops` are positions in the run's ops."""
+    """Files whose changes are accepted or rejected together."""
 
     index: int
     kind: GroupKind
     reason: str
     ops: tuple[int, ...]
+    """Positions in the run's ops."""
     files: tuple[ReviewedFile, ...]
 
 
 class Review(Struct, frozen=True):
-    """The changes of a run, and all that the rails need to know of the rest. `words`: how often each line,
-    folded, stands in each path before; `kept`: those that stand in memories the run does not touch, too;
-    `lines`: how many lines each scope has; `protected`: paths that are pinned or hold something pinned."""
+    """The changes of a run, with the facts about other memories that the rails need."""
 
     groups: tuple[ReviewedGroup, ...]
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How often each folded line occurs in each file before the run."""
     kept: frozenset[str] = frozenset()
+    """Folded lines that also occur in memories that the run does not change."""
     lines: Mapping[str, int] = field(default_factory=dict)
+    """The number of lines of each scope."""
     protected: frozenset[str] = frozenset()
+    """Paths that are pinned or have a pinned memory below."""
     max_loss_percent: float = 20.0
 
     @property
     def files(self) -> tuple[ReviewedFile, ...]:
+        """The files of all groups."""
         return tuple(file for group in self.groups for file in group.files)
 
 
 class ReviewSelection(Struct, frozen=True):
-    """What a person takes: all but what is named here. Keys are `ReviewedFile.path`; `edited_files`
-    holds whole texts, `edited_hunks` the words in place of a hunk's new lines; `agreed_losses` are files that
-    may take lines with them. Immutable: each `with_` returns a new one."""
+    """The changes that a person accepts: all except those named here.
+
+    Files are named by `ReviewedFile.path`. Immutable: each `with_` method returns a new selection.
+    """
 
     rejected_groups: frozenset[int] = frozenset()
     rejected_hunks: Mapping[str, frozenset[int]] = field(default_factory=dict)
     edited_files: Mapping[str, str] = field(default_factory=dict)
+    """Whole texts in place of those of the run."""
     edited_hunks: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    """Text in place of the added lines of a hunk, by hunk number."""
     agreed_losses: frozenset[str] = frozenset()
+    """Files whose lines may be lost."""
 
     def with_group(self, index: int, *, accepted: bool) -> ReviewSelection:
-        """A group taken or left as a whole; what was chosen of its hunks stays."""
+        """Accept or reject a whole group; the choices about its hunks are preserved."""
         rejected = self.rejected_groups - {index} if accepted else self.rejected_groups | {index}
         return replace(self, rejected_groups=rejected)
 
     def with_hunk(self, path: str, index: int, *, accepted: bool) -> ReviewSelection:
-        """One hunk taken or left."""
+        """Accept or reject one hunk."""
         present = self.rejected_hunks.get(path, frozenset())
         rejected = present - {index} if accepted else present | {index}
         return replace(self, rejected_hunks=_with(self.rejected_hunks, path, rejected or None))
 
     def with_file_text(self, path: str, text: str | None) -> ReviewSelection:
-        """The file's whole text as a person wrote it; None takes that back."""
+        """Replace the whole text of a file; None removes the replacement."""
         return replace(self, edited_files=_with(self.edited_files, path, text))
 
     def with_hunk_text(self, path: str, index: int, text: str | None) -> ReviewSelection:
-        """Other words for one hunk; None takes that back."""
+        """Replace the added lines of one hunk; None removes the replacement."""
         hunks = _with(self.edited_hunks.get(path, {}), index, text)
         return replace(self, edited_hunks=_with(self.edited_hunks, path, hunks or None))
 
     def with_agreed_loss(self, path: str, *, agreed: bool) -> ReviewSelection:
-        """A person agrees, or does not any more, that lines of this file are lost."""
+        """Agree to the loss of lines of this file, or withdraw that agreement."""
         losses = self.agreed_losses | {path} if agreed else self.agreed_losses - {path}
         return replace(self, agreed_losses=losses)
 
     def is_edited(self, path: str) -> bool:
-        """Whether a person wrote other words for the file or one of its hunks."""
+        """Return whether a person rewrote the file or one of its hunks."""
         return path in self.edited_files or path in self.edited_hunks
 
 
 class Resolution(Struct, frozen=True):
-    """What a selection leads to: `files` that become other bytes, None for a file that goes; `blocked`: why
-    the rails leave a file (`ReviewedFile.path`) as it is."""
+    """The result of a selection."""
 
     files: Mapping[str, bytes | None]
+    """The new content of each changed path; None for a path without a file afterwards."""
     blocked: Mapping[str, str]
+    """Why the rails leave a file unchanged, by `ReviewedFile.path`."""
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text that `bytes_of` turns back to the same bytes, whatever they are."""
+    """Return bytes as text that `bytes_of` turns back into the same bytes, even if they are not UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
-    """What `text_of` was made from."""
+    """Return the bytes from which `text_of` made the text."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -392,9 +416,12 @@ def build_review(
     followed: Collection[str] = (),
     essence: Callable[[str], str] = str,
 ) -> Review:
-    """The review of a run: texts of the files it changed before and after, and `others`, the context's other
-    memories as they stand now. `followed`: files that only follow the others (an index, links), so that
-    their lines are nobody's loss; `essence`: what of a text must be kept."""
+    """Return the review of a run from the texts of its changed files, `before` and `after`.
+
+    `others` are the context's other memories now. `followed` are files that changed only to keep an index or
+    links valid, so their lines do not count as lost. `essence` returns the content of a text that must be
+    preserved.
+    """
     moved = renamed_files(ops, before, after)
     groups = tuple(
         _reviewed_group(index, group, before, after, moved)
@@ -404,7 +431,7 @@ def build_review(
     elsewhere = others or {}
     for text in (*before.values(), *after.values()):
         for line in text.splitlines():
-            _folded(line)  # here, where nobody waits, rather than at the first click
+            _folded(line)  # fills the cache now, in the background, rather than at the first click
     return Review(
         groups,
         words={
@@ -420,7 +447,7 @@ def build_review(
 
 
 def resolve(review: Review, selection: ReviewSelection) -> Resolution:
-    """Which files the selection changes to what, with the rails applied."""
+    """Return the files that result from the selection, after applying the rails."""
     chosen: dict[str, Mapping[str, str | None]] = {}
     blocked: dict[str, str] = {}
     for group in review.groups:
@@ -432,7 +459,7 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
                 blocked[file.path] = "It is pinned now: pinned memories neither go nor move."
                 effect = {}
             chosen[file.path] = effect
-    # What is kept because of the first rail loses nothing under the second.
+    # A file that the first rail leaves unchanged loses nothing under the second.
     for rail in (_deletes_with_a_loss, _edits_with_a_loss):
         for file, why in rail(review, selection, _lost_lines(review, selection, chosen), chosen):
             blocked[file.path] = why
@@ -446,11 +473,12 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
 
 
 def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes | None]:
-    """What the resolution does about one file, by path; empty where it stays."""
+    """Return the changes of one file in the resolution, by path; empty if it stays unchanged."""
     return {path: resolution.files[path] for path in file.paths if path in resolution.files}
 
 
 def _is_following(group: ReviewedGroup, followed: Collection[str]) -> bool:
+    """Return whether the files of a group changed only to keep an index or links valid."""
     return not group.ops and all(file.path in followed for file in group.files)
 
 
@@ -491,7 +519,7 @@ def _bare_hunk() -> Hunk:
 
 
 def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | None]:
-    """What becomes of one accepted file, by path: only what differs from before."""
+    """Return the new texts of one accepted file, by path; only those that differ from before."""
     rejected = selection.rejected_hunks.get(file.path, frozenset())
     edits = selection.edited_hunks.get(file.path, {})
     accepted = {hunk.index for hunk in file.hunks} - rejected
@@ -502,7 +530,7 @@ def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | N
 
 
 def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whole: str | None) -> str | None:
-    """The chosen text, None for no file."""
+    """Return the selected text; None for no file."""
     if whole is not None:
         return whole
     edited = any(index in edits for index in accepted)
@@ -516,7 +544,7 @@ def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whol
 def _deletes_with_a_loss(
     review: Review, selection: ReviewSelection, lost: Mapping[str, int], chosen: _Effects
 ) -> list[tuple[ReviewedFile, str]]:
-    """Files that go, or move, and would take lines with them that nobody agreed to lose."""
+    """Return the files whose deletion or move would lose lines without agreement, with the reasons."""
     return [
         (file, _would_lose(lost[file.source]))
         for file in review.files
@@ -529,8 +557,10 @@ def _deletes_with_a_loss(
 def _edits_with_a_loss(
     review: Review, selection: ReviewSelection, lost: Mapping[str, int], chosen: _Effects
 ) -> list[tuple[ReviewedFile, str]]:
-    """Every file that loses lines in a scope that would lose too many, but those a person agreed to or wrote
-    by hand."""
+    """Return the files that lose lines in a scope that would lose too many, with the reason for each.
+
+    Files for which a person agreed to the loss, or which a person rewrote, are left out.
+    """
     losing = [
         file
         for file in review.files
@@ -550,8 +580,9 @@ def _edits_with_a_loss(
 
 
 def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[str, ...]:
-    """Collect the description lines that a person rejected by their hunks. A description only says what a
-    note is about, so what is refused in one note needs not stay in another.
+    """Return the description lines that a person rejected with their hunks.
+
+    A description only tells what a note is about, so a line rejected in one note need not stay in another.
     """
     return tuple(
         line
@@ -564,8 +595,11 @@ def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[st
 
 
 def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) -> dict[str, int]:
-    """How many lines each path (its name before) loses to nowhere: the question of `judge_retention`, asked
-    on every click, so what never changes is folded beforehand."""
+    """Return how many lines of each file, by its name before, exist nowhere after the selected changes.
+
+    Gives the answer of `judge_retention`, but is computed on every click, so all that never changes is folded
+    in advance.
+    """
     after: dict[str, str | None] = {file.source: file.before for file in review.files}
     for effect in chosen.values():
         after.update(effect)
@@ -595,27 +629,29 @@ def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> di
     return changed
 
 
-# Taking back a part of a finished run: the selection is what shall stay of it. The rails of a review hold
-# here too. Pure and quick enough for the GUI thread.
-
-
 Fate = Literal["same", "moved", "reworded", "gone", ""]
+"""What a merge did to a line; empty for blank lines, headings and front matter.
+
+- `same`: the other memory had it already
+- `moved`: it was added to the other memory
+- `reworded`: the other memory has a similar line
+- `gone`: it is lost
+"""
 
 
 class MergedLine(Struct, frozen=True):
-    """One line of a memory that is merged into another: it was there already (`same`), it moved there, it is
-    there in other words, or it is gone. Empty for what says nothing: blank lines, titles, front matter."""
+    """One line of a memory that is merged into another."""
 
     text: str
     fate: Fate
     match: str = ""
-    """The line that says the same, where its words differ."""
+    """The line of the result with the same content, if its text differs."""
     marks: WordSpans = ()
-    """Of a reworded line: its words that the other line lacks."""
+    """The words of a reworded line that the other line lacks."""
 
 
 def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
-    """Find where each line of `gone` is once it was merged into `kept`, which gave `result`."""
+    """Return the fate of each line of `gone`, which was merged into `kept` to give `result`."""
     before = {_folded(line): line for line in kept.splitlines()}
     after = {_folded(line): line for line in result.splitlines() if _folded(line)}
     alike = _AlikeLines(after)
@@ -638,15 +674,15 @@ def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
 
 
 LEAST_ALIKE = 0.4
-"""Lines that share less are not marked word by word."""
+"""The least similarity of two lines to mark their differences word by word."""
 _MOST_OF_A_WORD, _MOST_COMPARED, _LEAST_STEPS = 50, 4, 4_000
 
 
 class _AlikeLines:
-    """The lines of a text by their words, to find the one that is most like another line.
+    """The lines of a text by their words, for finding the most similar one.
 
-    A line is compared with the few that share most of its words; words of more than `_MOST_OF_A_WORD` lines
-    do not count for that. So the work is linear in the lines that are looked for.
+    A line is compared only with the few that share most of its words; words in more than `_MOST_OF_A_WORD`
+    lines are ignored. So the work is linear in the number of lines that are searched for.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -658,7 +694,7 @@ class _AlikeLines:
                 self._places[word].append(number)
 
     def most_alike(self, line: str) -> str:
-        """Give the line with most of the same words, if that is half of them at least; else empty."""
+        """Return the most similar line; empty if none is at least half similar."""
         words, shared = line.split(), Counter[int]()
         for word, count in Counter(words).items():
             places = self._places.get(word, ())
@@ -675,7 +711,7 @@ class _AlikeLines:
 
 
 def standing(review: Review, taken: Parts) -> ReviewSelection:
-    """What of the run is in place: all but what was taken back."""
+    """Return the part of a run that is still in effect, as a selection; `taken` were undone already."""
     rejected = {file.path: gone for file in review.files if (gone := hunks_taken(file, taken))}
     selection = ReviewSelection(rejected_hunks=rejected)
     return ReviewSelection(
@@ -684,13 +720,13 @@ def standing(review: Review, taken: Parts) -> ReviewSelection:
 
 
 def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
-    """The hunks of a file that were taken back."""
+    """Return the hunks of a file that were undone."""
     found = taken.get(file.path, frozenset())
     return frozenset(hunk.index for hunk in file.hunks) if found is None else found
 
 
 def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Parts:
-    """What goes back so that the selection is what stays; empty for nothing."""
+    """Return the parts to undo so that only the selection remains; empty for none."""
     blocked = resolve(review, selection).blocked
     parts: dict[str, frozenset[int] | None] = {}
     for group in review.groups:
@@ -710,10 +746,12 @@ def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Pa
 def named_parts(
     run_id: str, review: Review, paths: Collection[str], hunks: Collection[int], taken: Parts
 ) -> tuple[Parts, tuple[str, ...]]:
-    """The parts that a command names (files by either of their names, hunks of one edited file, numbered from
-    1) with what the rails bring back besides, and the paths of the latter. Raises `StoreError` for what the
-    run does not have, or what was taken back already."""
-    # A diff names files without their first slash. A name that two files share means the first.
+    """Return the parts that a command names, with those that the rails add, and the paths of the latter.
+
+    Files are named by either of their names, `hunks` of one edited file are numbered from 1. Raises
+    `StoreError` for parts that the run does not have or that were undone already.
+    """
+    # A diff shows paths without their leading slash. A name that two files share stands for the first.
     files = {
         name: file
         for file in reversed(review.files)
