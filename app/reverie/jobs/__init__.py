@@ -1,1 +1,1 @@
-"""Background model runs over memories: one package a job; they share `runs` and do not see each other."""
+"""Background model runs over memories, one package per job; all use `runs`, none imports another."""

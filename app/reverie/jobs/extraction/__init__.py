@@ -1,1 +1,1 @@
-"""Codex: rollouts become trace summaries, and those a handbook for each directory. By rules or a model."""
+"""Extraction for Codex: rollouts become trace summaries, and those a handbook per directory."""

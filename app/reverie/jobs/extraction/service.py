@@ -1,15 +1,14 @@
-"""The extraction of one Codex home: stage one over the chosen rollouts, a few at a time, then stage two over
-every directory that has new traces.
+"""The extraction of one Codex home: stage one over selected rollouts, then stage two over their directories.
 
-In homes of today each result becomes a note to Codex instead (`CodexHome.extracts_to_notes`), and there is no
+In current homes each result becomes a note to Codex instead (`CodexHome.extracts_to_notes`), and there is no
 stage two: Codex folds notes into its memory itself.
 
-Order: what a killed run left is settled; the selection; the rollouts, of which one that fails stops no other;
-the directories touched, and those whose consolidation did not come to its end before. Nothing else of the
-home is written, its databases never.
+Order: recovery of an interrupted run; the selection; the rollouts, several at a time, where a failed one does
+not stop the others; the directories with new traces, and those whose previous consolidation did not finish.
+Nothing else in the home is written, and its databases never are.
 
-Threading: blocking; any thread but the GUI's. `progress` is called on the thread that runs it. Failure: one
-result whatever happens; only a bug of ours is raised.
+Threading: blocking; any thread but the GUI's. `progress` is called on the thread of the run. Failure: always
+reported in the one result; only bugs are raised.
 """
 
 from __future__ import annotations
@@ -65,26 +64,19 @@ from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some, with_write_protected
 from reverie.values import Struct, field, replace
 
-# The two jobs of an extraction (`runs.run`): a rollout becomes a trace, a directory's traces its handbook.
-#
-# Each has a lease of its own (600 s, renewed while it works, taken over when its owner died), so that only
-# one of two processes does it. The home's lease is held for the moment of writing only, and what is written
-# is planned under it, from the files as they are then. A row in Reverie's own state must be saved too: where
-# that fails, the files are put back.
-#
-# Threading: one event loop; blocking on disk. Failure: never raises for what a person can fix; a bug is
-# recorded and raised.
-
 
 class ExtractDependencies(Struct, frozen=True):
-    """What extraction works on, of one home."""
+    """Services and state for the extraction of one home."""
 
     run: RunDependencies
     state: ExtractState
 
     @property
     def extraction(self) -> Extraction:
-        """What the home has to extract from. Raises `Unavailable` for an agent without threads."""
+        """The home's extraction capability.
+
+        Raises `Unavailable` for an agent without threads.
+        """
         extraction = self.run.home.extraction
         if extraction is None:
             raise Unavailable(
@@ -97,12 +89,12 @@ class ExtractDependencies(Struct, frozen=True):
 
 
 def context_of(cwd: str, bucket: str) -> ScopeContext:
-    """The context of a directory's memory as the first generation keeps it, whatever else is there."""
+    """Return the context of a directory's memory in the first-generation layout, whatever else there is."""
     return ScopeContext(None, cwd, None, store=f"project/{bucket}")
 
 
 def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
-    """Hidden files that a killed process left harm nobody."""
+    """Remove hidden temporary files that killed processes left in `root`; errors are ignored."""
     home, lock_dir = parts.run.home, parts.run.guard.lock_dir
     with contextlib.suppress(UserError), write_locks(home, (root,), lock_dir=lock_dir):
         RootedDirectory(root.directory).sweep(older_than_s=LEFT_OVER_AFTER_S)
@@ -111,38 +103,46 @@ def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
 LEASE_S = 600.0
 KIND: RunKind = "extract"
 READ_ALREADY = "read-already"
-"""Why a directory was left: its traces are those that the last consolidation read."""
+"""Reason of a skipped directory: the last consolidation has read the same traces."""
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
-    """The lease of one rollout: it is extracted by one process at a time."""
+    """Return the name of the lease under which one process extracts a rollout."""
     return f"extract:{home_id}:{thread_id}"
 
 
 def directory_lease_name(home_id: str, bucket: str) -> str:
-    """Held while the traces of a directory are consolidated."""
+    """Return the name of the lease under which one process consolidates a directory's traces."""
     return f"consolidate:{home_id}:{bucket}"
 
 
 class Around(Struct, frozen=True):
-    """What every run of one extraction shares. `limits_for` makes the limits of a run that holds a lease."""
+    """Parameters that all runs of one extraction share."""
 
     parts: ExtractDependencies
     reporter: ExtractionReporter
     limits_for: Callable[[Lease], RunLimits]
+    """Makes the limits of a run that holds the given lease."""
     time_limit_s: float
+    """For each rollout and each directory."""
     trigger: str
     to_notes: bool = False
-    """Each result becomes a note to the agent; no directory has files of its own."""
+    """Whether each result becomes a note to the agent; no directory then has files of its own."""
 
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
-        """Where the memory of a directory lies. Raises `StoreError` where a link stands in its place."""
+        """Return the root of a directory's memory.
+
+        Raises `StoreError` if it is read-only or reached through a link.
+        """
         root = self.parts.run.home.scope_root(context_of(cwd, bucket), Scope.PROJECT)
         _refuse_links(f"The memory of {cwd}", root, root.directory, *root.directory.parents[:2])
         return root
 
     def notes_root(self) -> ScopeRoot:
-        """Where notes to the agent go. Raises `StoreError` where it has no memory that takes them."""
+        """Return the root for notes to the agent.
+
+        Raises `StoreError` if it is read-only or reached through a link.
+        """
         home = self.parts.run.home
         root = home.scope_root(home.context(), Scope.GLOBAL)
         _refuse_links("The memory of Codex", root, root.directory)
@@ -150,7 +150,16 @@ class Around(Struct, frozen=True):
 
 
 class ExtractJob(Job[Thought]):
-    """What both stages have in common. `part`: what the result is about."""
+    """Base class of both stages as jobs (`runs.run`); `part` is the rollout or directory that it works on.
+
+    Each job holds a lease of its own (600 s, renewed while it works, taken over if its owner died), so that
+    only one process does it. The home's lease is held only while writing; the plan is made under it, from the
+    files at that moment. The row in Reverie's own state must be saved too: if that fails, the files are
+    restored.
+
+    Threading: one event loop; blocking on disk. Failure: errors that a person can fix are never raised; a bug
+    is recorded and raised.
+    """
 
     kind = KIND
     before = "before an extraction"
@@ -176,23 +185,23 @@ class ExtractJob(Job[Thought]):
 
     @property
     def source(self) -> str:
-        """What the history says of it."""
+        """The source that the history records: the engine's name."""
         return self.engine
 
     def waits(self, held: Busy) -> None:
-        """Says so."""
+        """Report that the run waits for another one."""
         self._tell("waiting", str(held))
 
     def costs(self) -> Costs:
-        """What the engine used."""
+        """Return the engine's costs."""
         return costs_of(self._account())
 
     def keeps(self, outcome: Outcome) -> bool:
-        """A run that found nothing to write leaves no record."""
+        """Return whether a run that wrote nothing leaves a record: not if it succeeded or was interrupted."""
         return outcome not in (*SUCCEEDED, "interrupted")
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
-        """The trace, with what only the run knows."""
+        """Return the trace with the outcome and the project's path added."""
         return {
             **super().document(trace, record, end),
             "didWriteMemory": record.outcome == "completed",
@@ -200,11 +209,11 @@ class ExtractJob(Job[Thought]):
         }
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:
-        """The run to its end."""
+        """Carry out the run and return its end."""
         return self._part_end(await Run(self._parts.run, self, limits=limits).go())
 
     def _part_end(self, result: RunResult) -> PartEnd:
-        """The result as that of a part of the extraction."""
+        """Convert the result of the run to the end of this part of the extraction."""
         return replace(
             self._part,
             outcome=result.outcome,
@@ -217,7 +226,7 @@ class ExtractJob(Job[Thought]):
         )
 
     def failed(self, error: UserError) -> PartEnd:
-        """It did not even begin."""
+        """Return the end of a part that could not begin because of `error`."""
         stop = stop_of(error, self.time_limit_s)
         return replace(
             self._part,
@@ -229,7 +238,7 @@ class ExtractJob(Job[Thought]):
 
 
 class RolloutRun(ExtractJob[Extracted]):
-    """One rollout, from its lease to its trace."""
+    """Stage one of one rollout, from its lease to its trace."""
 
     attempts = 4
 
@@ -250,7 +259,10 @@ class RolloutRun(ExtractJob[Extracted]):
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
-        """The outcome; `SkippedThread` where somebody else has done it, or is at it."""
+        """Extract the rollout under its lease.
+
+        `SkippedThread` if another process is extracting it or has done so.
+        """
         thread = self._thread
         name = rollout_lease_name(self._parts.run.home_id, thread.id)
         try:
@@ -270,7 +282,7 @@ class RolloutRun(ExtractJob[Extracted]):
             return await self.carried_out(self._around.limits_for(lease))
 
     async def think(self, run: RunContext) -> Extracted | Plan:
-        """Read the rollout, and say what it taught."""
+        """Read the rollout and return what the engine extracted, or a plan without changes."""
         thread = self._thread
         if thread.path is None:
             raise StoreError("The rollout is gone.", reason="no-rollout")
@@ -287,7 +299,7 @@ class RolloutRun(ExtractJob[Extracted]):
         return replace(found, output=normalised(found.output))
 
     def accept(self, thought: Extracted, run: RunContext) -> Plan:
-        """Its trace, in the directory as it is now."""
+        """Plan the trace (or the note) from the files at this moment."""
         thread, output = self._thread, thought.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
@@ -301,8 +313,10 @@ class RolloutRun(ExtractJob[Extracted]):
         return replace(plan, outcome="completed", record={"summary": output.summary})
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """The row that keeps the thread from being extracted again before it goes on. Raises `LeaseLost`
-        where another extraction left one."""
+        """Save the row that prevents another extraction until the thread continues.
+
+        Raises `LeaseLost` if another extraction saved one meanwhile.
+        """
         thread, now, summary = self._thread, self._parts.run.clock(), str(plan.record.get("summary", ""))
         row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
         if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
@@ -312,14 +326,14 @@ class RolloutRun(ExtractJob[Extracted]):
             )
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """One that failed only loses its place to others."""
+        """Record a failure, so that the thread comes after others in the next selection."""
         if end.outcome == "failed":
             with contextlib.suppress(UserError):
                 self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
 
 
 class DirectoryRun(ExtractJob[Staging]):
-    """One directory, from its lease to its handbook."""
+    """Stage two of one directory, from its lease to its handbook."""
 
     def __init__(
         self,
@@ -336,7 +350,10 @@ class DirectoryRun(ExtractJob[Staging]):
         self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:
-        """The outcome; None where somebody else consolidates it."""
+        """Consolidate the directory under its lease; None if there is nothing to report.
+
+        There is nothing to report if another process consolidates it, or if its traces were read already.
+        """
         name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
             text = "Codex itself holds the lock of this directory; Reverie stands down."
@@ -361,7 +378,7 @@ class DirectoryRun(ExtractJob[Staging]):
             return None if end.reason == READ_ALREADY else end
 
     async def think(self, run: RunContext) -> Staging | Plan:
-        """What its traces come to, in a copy."""
+        """Consolidate the directory's traces in a staging copy; return it, or a plan without changes."""
         directory, parts = self._directory, self._parts
         root = self._around.root(directory.cwd, directory.bucket)
         context = context_of(directory.cwd, directory.bucket)
@@ -369,7 +386,7 @@ class DirectoryRun(ExtractJob[Staging]):
         if not any(trace.rel != INDEX for trace in staging.traces):
             return Plan("No traces are left to consolidate.", outcome="unchanged")
         if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
-            # A trace of another process stood there before its row did: the last one has read it already.
+            # Another process wrote a trace before its row, and the last consolidation read it already.
             return Plan("", outcome="completed", reason=READ_ALREADY)
         self._around.reporter.consolidating(
             directory.cwd, sum(trace.rel != INDEX for trace in staging.traces)
@@ -383,7 +400,10 @@ class DirectoryRun(ExtractJob[Staging]):
         return staging
 
     def accept(self, thought: Staging, run: RunContext) -> Plan:
-        """The copy, where nothing changed meanwhile."""
+        """Plan the changes of the staging copy.
+
+        Raises `Conflict` if a trace has changed meanwhile.
+        """
         staging = thought
         self._parts.run.guard.require(staging.root)
         sweep(self._parts, staging.root)
@@ -394,14 +414,14 @@ class DirectoryRun(ExtractJob[Staging]):
         return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """The directory waits no longer."""
+        """Record the consolidation, which removes the directory from the queue."""
         more = {"fingerprint": str(plan.record["fingerprint"])} if plan.record else {}
         outcome: Outcome = plan.outcome or "completed"
         now = self._parts.run.clock()
         self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """One that did not come to pass waits on."""
+        """Record the outcome of a run that did not succeed; its directory stays in the queue."""
         if end.outcome not in SUCCEEDED:
             with contextlib.suppress(UserError):
                 self._parts.state.consolidated(
@@ -420,15 +440,17 @@ class DirectoryRun(ExtractJob[Staging]):
 
 
 def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
-    """Whether the extraction that a row tells of was taken back, and a person asks for another. What they
-    took back does not come again by itself."""
-    with contextlib.suppress(UserError):  # nothing to remember, or the run was tidied away
+    """Return whether a person requests the extraction of a thread again after reverting the one in `row`.
+
+    A launch never repeats a reverted extraction.
+    """
+    with contextlib.suppress(UserError):  # the run has no record, or it was pruned
         return trigger != "launch" and parts.run.runs.load(row.run_id).reverted
     return False
 
 
 def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
-    """What stage one has to write, from the directory as it is now."""
+    """Plan the files of stage one from the directory's files at this moment."""
     files = RootedDirectory(root.directory)
     found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
     before = {entry.rel: files.read(entry.rel) for entry in found}
@@ -441,7 +463,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
     )
     summaries = {row.thread_id: row.summary for row in parts.state.rows().values() if row.summary}
     layout = laid_out(before, new, summaries, pinned)
-    # The traces are what counts: the index is made of them, and an old one harms nobody.
+    # A write-protected index may be out of date: it is derived from the traces.
     kept = [entry.rel for entry in found if entry.rel == INDEX and is_write_protected(entry.mode)]
     left = [str(memory_path(root.scope, rel)) for rel in kept if rel in layout.files]
     changes = [
@@ -449,7 +471,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
         for rel, after in layout.files.items()
         if rel not in kept
     ]
-    # A trace before the index that names it, and deletes last.
+    # Write each trace before the index that names it, and delete last.
     changes.sort(key=lambda each: (each.after is None, each.rel == INDEX, each.rel))
     shown = ", ".join(trace.summary[:80].rstrip(".") for trace in new)
     gone = f" {len(layout.pruned)} older traces pruned." if layout.pruned else ""
@@ -457,7 +479,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 
 
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
-    """One rollout's result as a note to the agent, which folds it into its memory itself."""
+    """Plan the result of one rollout as a note to the agent, which folds it into its memory itself."""
     header, title = new.header, " ".join(new.title.split())
     rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
@@ -467,8 +489,10 @@ def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> 
 
 
 def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
-    """As the agent, which clears no memories that it reaches through a link; and nothing goes into a store
-    that is read-only."""
+    """Raise `StoreError` if `root` is read-only or one of `directories` is a link.
+
+    The agent itself does not clear memories that it reaches through a link.
+    """
     if root.read_only:
         raise StoreError(f"{what} was left alone.", cause=root.read_only, reason="read-only")
     if any(each.is_symlink() for each in directories):
@@ -481,7 +505,7 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 
 
 def _nothing_in(found: Extracted) -> str:
-    """Why a rollout gave nothing, as a sentence."""
+    """Return a sentence that says why a rollout yielded nothing."""
     if found.reading.broken or found.reading.half_written:
         return "Nothing in it could be read; it is looked at again when it changes."
     return "Nothing in it to remember; it is looked at again when it goes on."
@@ -492,7 +516,7 @@ _ROUNDS = 3
 
 
 class Engines(Struct, frozen=True):
-    """What does the thinking: one engine for each rollout and for each directory."""
+    """Constructors of the engines: one engine for each rollout and for each directory."""
 
     name: str
     stage_one: Callable[[], StageOneEngine]
@@ -500,25 +524,29 @@ class Engines(Struct, frozen=True):
 
 
 class ExtractRequest(Struct, frozen=True):
-    """`project_path`: only threads of this directory, None for all. `trigger`: `manual` or `launch`.
-    `time_limit_s`: for each rollout and each directory."""
+    """Parameters of an extraction."""
 
     project_path: str | None = None
+    """Restricts it to threads of this directory; None for all."""
     limits: SelectionLimits = field(default_factory=SelectionLimits)
     concurrency: int = 8
     time_limit_s: float = 300.0
+    """For each rollout and each directory."""
     trigger: str = "manual"
+    """`manual` or `launch`."""
 
 
 class ExtractStatus(Struct, frozen=True):
-    """Where extraction stands for one directory, or for all. `last_at` (UTC ms): when anything was extracted
-    or consolidated last; `last_outcome`: of the last consolidation, empty before the first; `candidates`
-    threads wait; `holder` consolidates now."""
+    """State of the extraction for one directory, or for all."""
 
     last_at: int | None = None
+    """When something was last extracted or consolidated (UTC ms)."""
     last_outcome: str = ""
+    """Outcome of the last consolidation; empty before the first."""
     candidates: int = 0
+    """Number of threads that wait for extraction."""
     holder: LeaseHolder | None = None
+    """The process that is consolidating now."""
 
 
 class ExtractService:
@@ -529,8 +557,11 @@ class ExtractService:
         self._reporter = ExtractionReporter(parts.run.activity, str(parts.run.home.root))
 
     def plan(self, request: ExtractRequest) -> ThreadSelection:
-        """Which threads would be extracted. Reads the beginning of those whose books say too little, and
-        changes nothing. Raises `Unavailable`."""
+        """Select the threads to extract, without changing anything.
+
+        The beginning of a rollout is read if the agent's database lacks facts about its thread. Raises
+        `Unavailable`.
+        """
         extraction = self._parts.extraction
         rows, failures = self._parts.state.rows(), self._parts.state.failures()
 
@@ -572,7 +603,7 @@ class ExtractService:
         return extraction is not None and extraction.extracts_to_notes
 
     def status(self, request: ExtractRequest) -> ExtractStatus:
-        """Where it stands, for a footer."""
+        """Return the state of the extraction for the footer."""
         directories, rows = self._parts.state.directories(), tuple(self._parts.state.rows().values())
         if request.project_path is not None:
             bucket = bucket_of(normalised_cwd(request.project_path))
@@ -602,7 +633,7 @@ class ExtractService:
         cancel: threading.Event | None = None,
         progress: Tell = lambda _progress: None,
     ) -> ExtractResult:
-        """`extract` on an event loop of its own."""
+        """Run `extract` on an event loop of its own."""
         return asyncio.run(
             self.extract(request, engines, cancel=cancel or threading.Event(), progress=progress)
         )
@@ -610,7 +641,7 @@ class ExtractService:
     async def extract(
         self, request: ExtractRequest, engines: Engines, *, cancel: threading.Event, progress: Tell
     ) -> ExtractResult:
-        """Both stages."""
+        """Extract the selected rollouts, then consolidate their directories; return all results."""
         try:
             context = self._parts.run.home.context(project_path=request.project_path)
             self._parts.run.guard.require_context(context)
@@ -646,8 +677,11 @@ class ExtractService:
     async def _directories(
         self, work: _ExtractionWork, touched: Collection[str], cancel: threading.Event
     ) -> tuple[PartEnd, ...]:
-        """Consolidate what waits of `touched`; again where another process added traces meanwhile, which
-        found the directory in our hands and left it to us."""
+        """Consolidate the queued directories of `touched`.
+
+        Up to three rounds: another process may add traces meanwhile and, because the directory is locked by
+        this one, leave their consolidation to it.
+        """
         ends: dict[str, PartEnd] = {}
         for _round in range(_ROUNDS):
             if cancel.is_set():
@@ -663,7 +697,7 @@ class ExtractService:
         return tuple(ends.values())
 
     def _waiting(self, request: ExtractRequest) -> dict[str, DirectoryRow]:
-        """Directories whose last consolidation did not come to its end."""
+        """Return the directories of the request whose last consolidation did not finish."""
         only = None if request.project_path is None else bucket_of(normalised_cwd(request.project_path))
         return {
             bucket: row
@@ -676,7 +710,7 @@ _End = TypeVar("_End")
 
 
 class _ExtractionWork:
-    """The parts of one extraction, a few at a time."""
+    """Runs the parts of one extraction, at most `concurrency` at a time."""
 
     def __init__(
         self, around: Around, engines: Engines, concurrency: int, cancel: threading.Event, progress: Tell
@@ -737,7 +771,7 @@ class _ExtractionWork:
         return tuple(end for end in await self._all(one(row) for row in rows) if end is not None)
 
     async def _all(self, jobs: Iterable[Awaitable[_End]]) -> list[_End]:
-        """Everything, a few at a time. A bug in one is raised after the others came to their end."""
+        """Await all jobs, a few at a time; raise the first bug after all have ended."""
         room = asyncio.Semaphore(self._concurrency)
 
         async def bounded(job: Awaitable[_End]) -> _End:
@@ -752,7 +786,7 @@ class _ExtractionWork:
 
 
 class _Teller:
-    """Progress, with how many of how many."""
+    """Sends progress with the number of finished parts and the total."""
 
     def __init__(self, progress: Tell, total: int) -> None:
         self._progress = progress
@@ -786,7 +820,7 @@ def _says_too_little(thread: Thread) -> bool:
 
 
 def _with_head(thread: Thread) -> Thread:
-    """The thread with what the beginning of its rollout says."""
+    """Return the thread with missing facts added from the beginning of its rollout."""
     head = _EMPTY
     if thread.path is not None:
         try:

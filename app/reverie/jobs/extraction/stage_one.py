@@ -1,8 +1,8 @@
 """Stage one: one rollout becomes a trace text and a short summary (formats/codex.md section 2).
 
-What does the thinking (rules, or a model) is not trusted: `normalised` brings whatever it said into the form
-that the agent's own code would have stored: trimmed, not empty, redacted, of the required shape, within the
-limits. Pure, but for engines.
+The output of an engine (rules or a model) is not trusted: `normalised` brings it into the form that the
+agent's own code would have stored: trimmed, not empty, redacted, of the required shape, within the limits.
+Functions are pure, except for the engines.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 class RolloutSource(Struct, frozen=True):
-    """The rollout of one thread, and what is known of it besides."""
+    """The rollout of one thread, with known facts about it."""
 
     thread_id: str
     path: Path
@@ -71,34 +71,40 @@ class StageOneOutput(Struct, frozen=True):
 
 
 class Extracted(Struct, frozen=True):
-    """What an engine proposes, and how the rollout read: `truncated` where it was cut for a model, `nothing`
-    where there is nothing in it that could be remembered."""
+    """Result of an engine, with statistics of reading the rollout."""
 
     output: StageOneOutput
     reading: ReadStatistics
     truncated: bool = False
+    """Whether the rollout was cut for a model."""
     nothing: bool = False
+    """Whether the rollout contains nothing to remember."""
 
 
 class StageOneEngine(Protocol):
-    """Reads one rollout. `extract` raises the `UserError` family, `Cancelled`, `TimedOut`; `account` may
-    be asked at any time, also after it failed."""
+    """Engine of stage one for one rollout; `account` may be called at any time, also after a failure."""
 
     @property
     def name(self) -> str: ...
 
     def account(self) -> Account:
-        """What was spent so far, and the trace; nothing of either for rules."""
+        """Return the usage so far and the trace; both empty for rules."""
 
     async def extract(
         self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
     ) -> Extracted:
-        """What one rollout taught; `tell` gets a word on how far it is."""
+        """Extract a trace and a summary from one rollout; `tell` receives progress texts.
+
+        Raises the `UserError` family, `Cancelled`, `TimedOut`.
+        """
 
 
 def parse_answer(text: str) -> StageOneOutput:
-    """The answer of a model: the whole text, a JSON fence, any fence, or from the first to the last brace.
-    Raises `StoreError` (reason "answer")."""
+    """Parse a model's answer.
+
+    Candidates are the whole text, a JSON fence, any fence, and the text from the first to the last brace.
+    Raises `StoreError` (reason "answer").
+    """
     for candidate in _candidates(text):
         try:
             value = json.loads(candidate)
@@ -114,7 +120,10 @@ def parse_answer(text: str) -> StageOneOutput:
 
 
 def normalised(proposed: StageOneOutput) -> StageOneOutput:
-    """As it is stored. Raises `StoreError` (reason "empty")."""
+    """Return the output in the form in which it is stored.
+
+    Raises `StoreError` (reason "empty").
+    """
     trace, summary = proposed.trace.strip(), proposed.summary.strip()
     if not trace or not summary:
         raise StoreError(
@@ -129,13 +138,15 @@ def normalised(proposed: StageOneOutput) -> StageOneOutput:
 
 
 def redacted(text: str) -> str:
-    """As the agent redacts, and without anything else that Reverie knows as a secret: a key must not get from
-    a transcript into a file that every later session reads."""
+    """Return `text` without secrets, by the agent's own rules and then by Reverie's.
+
+    A key must not get from a transcript into a file that every later session reads.
+    """
     text = codex_redact(text)
     pieces, position = list[str](), 0
     for secret in find_secrets(text):
         found = text[secret.start : secret.end]
-        # What the rules of the agent put there looks like a password itself, with or without its brackets.
+        # The agent's own replacement text looks like a password, with or without its brackets.
         if REDACTED in found or found.strip("[]") == REDACTED.strip("[]"):
             continue
         pieces += [text[position : secret.start], REDACTED]
@@ -144,12 +155,12 @@ def redacted(text: str) -> str:
 
 
 def is_structured(trace: str) -> bool:
-    """Whether a trace has the required shape."""
+    """Return whether a trace has the required shape."""
     return trace.startswith("#") and all(part in trace for part in _REQUIRED)
 
 
 def structured(trace: str) -> str:
-    """The trace, put into the required shape where it is not of it."""
+    """Return `trace` in the required shape, wrapped in a default structure if it lacks one."""
     if is_structured(trace):
         return trace
     return (
@@ -177,7 +188,7 @@ def _candidates(text: str) -> list[str]:
 
 
 def _sanitised(text: str) -> str:
-    """No file holds half a character, nor a NUL."""
+    """Return `text` with unpaired surrogates and NULs replaced, as files cannot hold them."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
@@ -188,11 +199,6 @@ def _unusable(cause: str) -> StoreError:
         next_step="Look at the trace of the run, or try another model.",
         reason="answer",
     )
-
-
-# Evidence: the response items of a rollout without what the agent added, what a rollback took back, pictures
-# and hidden thinking (formats/codex.md sections 2 and 6). One line in memory at a time; unreadable lines are
-# counted.
 
 
 Item = dict[str, Any]
@@ -208,16 +214,21 @@ _CHECK_EVERY = 256
 
 
 class PromptText(Struct, frozen=True):
-    """A rollout as a model is shown it: a JSON array of items, cut in the middle where it is longer than
-    1,000,000 bytes. `items`: how many there were."""
+    """A rollout as text for a model: a JSON array of items, its middle cut out beyond 1,000,000 bytes."""
 
     text: str
     items: int
+    """Number of items before cutting."""
     truncated: bool
 
 
 def items_of(path: Path, reading: ReadStatistics, check: Callable[[], None] = lambda: None) -> Iterator[Item]:
-    """The items that count, in order, each with its own `timestamp` (UTC ms) under `_at` where it has one."""
+    """Yield the relevant items of a rollout in order, each with its `timestamp` (UTC ms) under `_at`.
+
+    `_at` is missing if the record has no time. Left out are text that the agent added, turns undone by a
+    rollback, pictures and hidden thinking (formats/codex.md sections 2 and 6). One line is in memory at a
+    time; unreadable lines are counted in `reading`. `check` is called every 256 records and may raise.
+    """
     plan = planned(RolloutHistory((Segment(path),)))
     for number, record in enumerate(records(path, reading)):
         if number % _CHECK_EVERY == 0:
@@ -230,7 +241,10 @@ def items_of(path: Path, reading: ReadStatistics, check: Callable[[], None] = la
 
 
 def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda text: text) -> PromptText:
-    """The items as JSON. `hide` takes secrets out of every text, before JSON escapes make them unknowable."""
+    """Return the items as JSON for a model.
+
+    `hide` removes secrets from every text, before JSON escapes make them unrecognisable.
+    """
     head, tail, left_out = _ends(items)
     kept = HeadTail(ROLLOUT_BYTES, ROLLOUT_MARKER, head_share=3)
     count = 0
@@ -253,8 +267,11 @@ def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda te
 
 
 def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
-    """The first and the last items as JSON, each as many as could be shown, and how many lay between.
-    Looking for secrets in what nobody is shown would take most of the time."""
+    """Return the first and the last items as JSON, and the number of items left out between them.
+
+    Each end holds as many as could be shown: searching the omitted ones for secrets would take most of the
+    time.
+    """
     head, tail, left_out = list[str](), deque[str](), 0
     head_size = tail_size = 0
     for item in items:
@@ -273,7 +290,7 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
 
 
 def said(role: str, text: str) -> Item:
-    """A message item."""
+    """Return a message item."""
     kind = "output_text" if role == "assistant" else "input_text"
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
@@ -314,7 +331,10 @@ def _response_item(payload: Item) -> Item | None:
 
 
 def _decoded(value: Any) -> Any:
-    """JSON inside a text as what it says: escaped twice, nobody finds a secret in it, nor reads it well."""
+    """Return JSON text decoded, other values unchanged.
+
+    In JSON that is escaped twice no secret is recognised, and it is hard to read.
+    """
     if isinstance(value, str) and value.startswith(("{", "[")):
         try:
             return json.loads(value)
@@ -324,7 +344,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _without_pictures(value: Any) -> Any:
-    """The value with data URLs, which are nothing to read, told by their kind."""
+    """Return `value` with long data URLs replaced by "[data]"."""
     if isinstance(value, str):
         return "[data]" if value.startswith("data:") and len(value) > 200 else value
     if isinstance(value, list):
@@ -334,18 +354,13 @@ def _without_pictures(value: Any) -> Any:
     return value
 
 
-# The rules: outcomes by evidence only. `success` needs approval or a check that passed after the last change;
-# the assistant's own word is not enough. Secrets are removed before a text is cut or split: half a secret is
-# not recognised.
-
-
 Outcome = Literal["success", "partial", "fail", "uncertain"]
 Statements = Callable[[str], Iterator[str]]
 
 _TASKS, _STEPS, _LINE_CHARS, _PREFERENCES = 20, 12, 160, 20
 _TITLE_CHARS = 100
 _LOOKED_AT_CHARS = 8_000
-"""How much of a text is looked at for its one line."""
+"""Number of characters of a text that are searched for its one line."""
 _SHELLS = ("shell", "exec", "bash", "local_shell", "container.exec", "exec_command", "unified_exec")
 _PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _EXIT = re.compile(
@@ -359,21 +374,26 @@ _CHECK, _APPROVED, _REJECTED, _GO_ON = (
 
 
 class _CommandStep(Struct):
-    """One command. `code` None: nothing says how it ended. `tail`: the end of what it printed."""
+    """One command that the agent ran."""
 
     command: str
     code: int | None = None
+    """Exit code; None if the rollout does not record it."""
     tail: str = ""
+    """The end of the output."""
     last_line: str = ""
     after_change: bool = False
 
     def finish(self) -> None:
-        """Bring both to one line; once, and only for what is told: looking for secrets takes its time."""
+        """Shorten command and output to one redacted line each.
+
+        Called once, and only for steps in the trace, because searching for secrets takes time.
+        """
         self.command, self.last_line = _line(self.command), _last_line(self.tail)
 
 
 class _Task(Struct):
-    """One request, and what was done about it."""
+    """One request with the work done for it."""
 
     request: str
     steps: list[_CommandStep] = field(default_factory=list)
@@ -384,7 +404,7 @@ class _Task(Struct):
     answered: bool = False
 
     def add(self, text: str) -> None:
-        """Something more that was said about it."""
+        """Add a further message about the request; only the last 12 are stored."""
         self.more = [*self.more, text[:_LOOKED_AT_CHARS]][-_STEPS:]
 
     def finish(self) -> None:
@@ -393,6 +413,11 @@ class _Task(Struct):
             step.finish()
 
     def outcome(self) -> Outcome:
+        """Return the outcome by evidence.
+
+        `success` needs approval or a check that passed after the last change; the assistant's own claim is
+        not enough.
+        """
         if self.verdict == "approved":
             return "success"
         if self.verdict == "rejected":
@@ -400,7 +425,7 @@ class _Task(Struct):
         ended = [step for step in self.steps if step.code is not None]
         checks = [step for step in ended if _CHECK.search(step.command)]
         if checks and checks[-1].code == 0 and not self.aborted:
-            # Done after the last change, or there was none: the check stands.
+            # The check is valid if it ran after the last change or nothing was changed.
             return "success" if checks[-1].after_change or not self.files else "partial"
         if ended and all(step.code != 0 for step in ended) and not self.files:
             return "fail"
@@ -412,7 +437,7 @@ class _Task(Struct):
 
 
 class _RolloutReader:
-    """Takes the items of a rollout in; what it holds is bounded."""
+    """Collects tasks and preferences from the items of a rollout, within bounded memory."""
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
@@ -439,7 +464,7 @@ class _RolloutReader:
             return
         self.requests += 1
         if len(self.preferences) < _PREFERENCES and next(self._statements(text), None) is not None:
-            # Looking for secrets takes longer than looking for statements.
+            # Search for statements first: it is faster than the search for secrets.
             for statement in self._statements(redacted(text)):
                 if len(self.preferences) < _PREFERENCES:
                     self.preferences[_line(statement)] = None
@@ -473,7 +498,7 @@ class _RolloutReader:
         step = _CommandStep(command[:_LOOKED_AT_CHARS], after_change=bool(task.files))
         task.steps.append(step)
         if len(task.steps) > 2 * _STEPS:
-            # The first ones tell how it was begun, the last ones how it ended.
+            # Keep the first and the last steps: the beginning and the end of the work.
             del task.steps[_STEPS]
         self._open[str(item.get("call_id"))] = step
         if len(self._open) > 200:
@@ -491,8 +516,10 @@ class _RolloutReader:
 
 
 class RulesStageOne:
-    """Implements `jobs.extraction.stage_one.StageOneEngine` without a model. `statements`: the sentences of a
-    message in which a person says outright how things are to be."""
+    """Rules engine of stage one; implements `StageOneEngine` without a model.
+
+    `statements` yields the sentences of a message in which a person explicitly states preferences.
+    """
 
     name = "rules"
 
@@ -513,7 +540,10 @@ class RulesStageOne:
 
 
 def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
-    """Return the trace and its summary; both empty where each of the trace's sections would be."""
+    """Return the trace and its summary by rules; both empty if every section of the trace would be empty.
+
+    Secrets are removed before a text is cut or split, because half a secret is not recognised.
+    """
     reader = _RolloutReader(statements)
     for item in items:
         reader.take(item)
@@ -558,7 +588,7 @@ def _task_lines(task: _Task) -> list[str]:
 
 
 def _failures(steps: list[_CommandStep]) -> Iterator[str]:
-    """Each command that failed, with what followed: the same one working later, or the next one."""
+    """Yield a line for each failed command, with its later success or else the next command."""
     for place, step in enumerate(steps):
         if not step.code:
             continue
@@ -583,7 +613,7 @@ def _summary(title: str, tasks: list[_Task]) -> str:
 
 
 def _command(arguments: Any) -> str:
-    """The command line of a shell call, as a person would type it."""
+    """Return the command line of a shell call as a person would type it."""
     if isinstance(arguments, str):
         return arguments
     if not isinstance(arguments, dict):
@@ -597,7 +627,7 @@ def _command(arguments: Any) -> str:
 
 
 def _result(output: Any) -> tuple[int | None, str]:
-    """The exit code, where something says it, and the end of what was printed."""
+    """Return the exit code, None if unknown, and the end of the output."""
     failed: int | None = None
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
@@ -610,8 +640,10 @@ def _result(output: Any) -> tuple[int | None, str]:
 
 
 def _end_of(text: str) -> str:
-    """The last characters of `text`, without what would stand behind a cut `password=` and not be recognised
-    as a secret: two lines, or a word where it is one long line."""
+    """Return the last characters of `text`, without the first two lines (or the first word) of a cut.
+
+    A secret behind a cut `password=` would not be recognised.
+    """
     if len(text) <= _LOOKED_AT_CHARS:
         return text
     end = text[-_LOOKED_AT_CHARS:]
@@ -636,10 +668,6 @@ def _line(text: str) -> str:
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
 
 
-# Preferences in the middle of a request ("..., and please always run the tests"). The clause counts, not the
-# request around it. Time is linear in the text.
-
-
 _LONGEST = 500
 _LEAST_WORDS = 4
 _BEGINS, _BEFORE, _MOMENT = (
@@ -650,10 +678,14 @@ _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}
 
 
 def preference_in(sentence: str) -> str | None:
-    """The clause of a person's sentence that says how things are to be from now on; None for none."""
+    """Return the clause of a person's sentence that states a lasting preference; None if there is none.
+
+    It may be in the middle of a request ("..., and please always run the tests"); only the clause is
+    returned. Time is linear in the text.
+    """
     if len(sentence) > _LONGEST:
         return None
-    # As long as what it hides, so that a place in one is the place in the other.
+    # The mask has the length of the quotation, so that positions are the same in both texts.
     plain = _QUOTED.sub(lambda found: "…" * len(found[0]), sentence)
     for found in _BEGINS.finditer(plain):
         end = _ENDS.search(plain, found.end())
@@ -666,31 +698,22 @@ def preference_in(sentence: str) -> str | None:
     return None
 
 
-# A model, through the one agent loop, without tools: the answer is a JSON object, held to a schema where the
-# service can be, and asked for once more where it is none. No secret leaves (a vault stands before the
-# model); what is stored holds none either, placeholders included. Every ending but a plain one fails the
-# run. What was spent and the trace are kept in each case.
-#
-# Rollouts are read on a thread. `Cancelled`, `TimedOut` and `LeaseLost` come from `StopCheck.check`, which
-# the loop asks every 50 ms.
-#
-# The prompts are `resources/prompts/rollout-*.md`. Text of rollouts and memories is put between marks with a
-# random part, so it cannot close them.
-
-
 class PromptEvidence(TextMarks, frozen=True):
-    """The marks around text of a rollout or a memory."""
+    """Marks around text of a rollout or a memory in a prompt.
+
+    They have a random part, so that the text cannot close them.
+    """
 
     kind = "evidence"
 
 
 def trace_system(marks: PromptEvidence) -> str:
-    """The instructions of stage one."""
+    """Return the system prompt of stage one (`resources/prompts/rollout-trace.md`)."""
     return f"{prompt_words('rollout-trace').strip()}\n\n{marks.explained('The record')}\n"
 
 
 def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
-    """The rollout of one thread. `title` is as it may be shown."""
+    """Return the user message of stage one: one rollout between marks; `title` must be without secrets."""
     cut = " Its middle was left out." if prompt.truncated else ""
     messages = "\n".join(
         line
@@ -706,7 +729,7 @@ def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: Pro
 
 
 def trace_reminder() -> str:
-    """The reminder for a model that answered stage one in the wrong form."""
+    """Return the reminder for a model that answered stage one in the wrong form."""
     return prompt_words("rollout-trace-reminder").strip()
 
 
@@ -715,7 +738,12 @@ _TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
 class ModelStage(ModelWork):
-    """One run of the loop with its account."""
+    """Base class of the model engines of both stages.
+
+    A vault hides secrets from the model. `Cancelled`, `TimedOut` and `LeaseLost` come from `StopCheck.check`,
+    which the loop calls every 50 ms. Any end of the loop other than a completed one fails the run; usage and
+    trace are recorded in either case.
+    """
 
     def __init__(self, asking: ModelClient) -> None:
         super().__init__(asking)
@@ -723,7 +751,12 @@ class ModelStage(ModelWork):
 
 
 class ModelStageOne(ModelStage):
-    """Implements `StageOneEngine`."""
+    """Model engine of stage one; implements `StageOneEngine`.
+
+    It runs the agent loop without tools. The answer is a JSON object, enforced by a schema if the service
+    supports one, and requested once more if it cannot be parsed. The result holds no secrets and no
+    placeholders for them. Rollouts are read on a thread.
+    """
 
     kind = "extract"
 
@@ -762,17 +795,20 @@ class ModelStageOne(ModelStage):
         if result.outcome != "completed":
             raise no_end(result.outcome, TRACE_STEPS)
         answer = parse_answer(result.text)
-        # What a placeholder stands for is a secret, which no memory holds.
+        # A placeholder stands for a secret, and memories hold no secrets.
         output = StageOneOutput(_TOKEN.sub(REDACTED, answer.trace), _TOKEN.sub(REDACTED, answer.summary))
         return Extracted(output, reading, prompt.truncated)
 
     def _hidden(self, text: str) -> str:
-        """Nothing of a rollout is given back, so what only the agent's own redaction knows goes for good."""
+        """Return `text` without secrets: those of the agent's redaction for good, others behind placeholders.
+
+        Nothing from a rollout is restored later, so the irreversible redaction is safe.
+        """
         return self._vault.hide(codex_redact(text))
 
 
 def reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
-    """An observer of the loop that tells what goes on."""
+    """Return an observer of the loop that sends retries and tool calls to `tell`."""
 
     def on_event(event: AgentEvent) -> None:
         if event.kind == "retry":

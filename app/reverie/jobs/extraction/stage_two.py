@@ -1,10 +1,10 @@
-"""Stage two: the traces of one directory become its handbook, `MEMORY.md`, and skills (formats/codex.md
-section 2).
+"""Stage two: the traces of one directory become its handbook, `MEMORY.md`, and skills.
 
-The work is done on a staging copy without `MEMORY.md`, `consolidated.md` and `skills/`; success swaps all
-three at once, failure leaves them as they were. Rails, enforced by `StageTwoGuard`: only those files may be
-written; what phase one made changes only by added cross-references, and is never deleted or renamed; what is
-pinned or write-protected stays. Nothing here writes to the home. Not thread-safe: one run, one staging.
+Rules: formats/codex.md section 2. The work is done on a staging copy without `MEMORY.md`, `consolidated.md`
+and `skills/`; success replaces all three at once, failure leaves them unchanged. `StageTwoGuard` enforces the
+rails: only those files may be written; files of phase one change only by added cross-references and are never
+deleted or renamed; pinned and write-protected files stay. Nothing here writes to the home. Not thread-safe:
+one run, one staging.
 """
 
 from __future__ import annotations
@@ -59,23 +59,28 @@ class DirectoryTrace(Struct, frozen=True):
 
 
 class StageTwoEngine(Protocol):
-    """Writes one directory's handbook on the staging copy; returns a sentence. Raises the `UserError`
-    family, `Cancelled`, `TimedOut`; `account` may be asked at any time."""
+    """Engine of stage two for one directory; `account` may be called at any time."""
 
     @property
     def name(self) -> str: ...
 
     def account(self) -> Account:
-        """What was spent so far, and the trace; nothing of either for rules."""
+        """Return the usage so far and the trace; both empty for rules."""
 
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
     ) -> str:
-        """Write the handbook and skills through the guard; `tell` gets a word on how far it is."""
+        """Write the handbook and skills through the guard; return a summary. `tell` receives progress texts.
+
+        Raises the `UserError` family, `Cancelled`, `TimedOut`.
+        """
 
 
 class _AllEditable:
-    """The home as the staging copy needs it: what the agent makes anew is changed here, under our guard."""
+    """A home in which every file is editable: the staging copy also changes files that the agent generates.
+
+    `StageTwoGuard` restricts the changes instead.
+    """
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -103,8 +108,9 @@ class Staging:
             if usage.get(home.usage_key(root, entry.rel) or "", MemoryUsage()).pinned
         }
         self.write_protected: list[str] = []
-        """What stays in the copy as it is, because nobody may write it; the copy refuses to change it."""
+        """Names of write-protected files; they stay in the copy, which refuses to change them."""
         self.previous = self._taken(HANDBOOK)
+        """Text of the handbook before the run; None if there was none."""
         self._taken(OLD_HANDBOOK)
         self._with_skills = self._files.savepoint()
         for entry in self._files.walk().entries:
@@ -119,28 +125,28 @@ class Staging:
         self.guard = StageTwoGuard(self, Guard(MemoryCommands(store, count_reads=False), rails))
 
     def is_protected(self, path: MemoryPath) -> bool:
-        """Pinned itself, or with something pinned below it."""
+        """Return whether `path` or anything below it is pinned."""
         return any(rel == path.rel or rel.startswith(f"{path.rel}/") for rel in self._pinned)
 
     def keep_skills(self) -> None:
-        """Take the skills into the copy as they are; before anything is written."""
+        """Restore the skills in the copy; call it before anything is written."""
         self._files.rollback(self._with_skills)
 
     def exists(self, rel: str) -> bool:
-        """Whether `rel`, which may be anything, names a file or directory of the copy."""
+        """Return whether `rel`, which may be any text, names a file or directory of the copy."""
         try:
             return self._files.entry(rel) is not None
         except UserError:
             return False
 
     def text(self, rel: str) -> str | None:
-        """A file of the copy; None for none."""
+        """Return the text of a file in the copy, None if it does not exist."""
         if self._files.entry(rel) is None:
             return None
         return self._files.read(rel).decode("utf-8", "replace")
 
     def fingerprint(self) -> str:
-        """What tells the copy from another: its traces and its handbook, or the one there was before."""
+        """Return a hash of the traces and of the handbook (the previous one if there is no new one)."""
         digest = hashlib.sha256()
         for rel in sorted(trace.rel for trace in self.traces):
             digest.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
@@ -148,8 +154,10 @@ class Staging:
         return digest.hexdigest()
 
     def require_current(self) -> None:
-        """Raises `Conflict` where a trace that was read is gone or another by now, as after its run was taken
-        back: a handbook of it would bring it back."""
+        """Raise `Conflict` if a trace was changed or deleted on disk since the copy was made.
+
+        A trace is deleted, for example, by a revert of its run; a handbook made from it would bring it back.
+        """
         files = RootedDirectory(self.root.directory)
         for rel, text in self._before.items():
             if rel == INDEX:
@@ -161,13 +169,15 @@ class Staging:
                 )
 
     def undoing(self) -> Callable[[], None]:
-        """What takes back everything from here on."""
+        """Return a function that undoes every change made to the copy after this call."""
         savepoint = self._files.savepoint()
         return lambda: self._files.rollback(savepoint)
 
     def changes(self) -> tuple[FileChange, ...]:
-        """What the copy amounts to, writes before deletes. Raises `StoreError` where there is no handbook, or
-        something was changed that may not be."""
+        """Return the changes of the copy, writes before deletes.
+
+        Raises `StoreError` if there is no handbook or a file was changed against the rules.
+        """
         if not (self.text(HANDBOOK) or "").strip():
             raise StoreError(
                 f"{HANDBOOK} was not written.",
@@ -184,7 +194,7 @@ class Staging:
         return tuple(sorted(planned, key=lambda each: each.after is None))
 
     def emptied(self) -> tuple[tuple[ScopeRoot, str], ...]:
-        """Directories of skills that should vanish once they are empty, deepest first."""
+        """Return the directories of skills to remove once they are empty, deepest first."""
         found = [
             entry.rel
             for entry in RootedDirectory(self.root.directory).walk().entries
@@ -193,7 +203,7 @@ class Staging:
         return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
 
     def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
-        """Why a file may not change so, as a sentence; empty if it may."""
+        """Return a sentence that says why this change of a file is not allowed; empty if it is."""
         if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
             return ""
         if not is_phase_one(rel):
@@ -203,13 +213,15 @@ class Staging:
         return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
 
     def before(self, rel: str) -> bytes | None:
-        """A phase-one file as the run found it."""
+        """Return a phase-one file as it was before the run; None if there was none."""
         text = self._before.get(rel)
         return None if text is None else text.encode()
 
     def _taken(self, rel: str) -> str | None:
-        """Take a file out of the copy, unless it is pinned or write-protected; its text. Without a handbook
-        that may be written there is nothing to do: it raises `StoreError`."""
+        """Return the text of a file, and remove it from the copy unless it is pinned or write-protected.
+
+        The handbook is always removed; raises `StoreError` if it is write-protected.
+        """
         entry = self._files.entry(rel)
         if entry is None or entry.kind != "file":
             return None
@@ -229,7 +241,7 @@ class Staging:
 
 
 class StageTwoGuard:
-    """The only way from an engine to the staging copy."""
+    """The interface of an engine to the staging copy; it refuses changes against the rules."""
 
     def __init__(self, staging: Staging, guard: Guard) -> None:
         self._staging = staging
@@ -237,18 +249,21 @@ class StageTwoGuard:
 
     @property
     def rails(self) -> Rails:
+        """The limits of the run."""
         return self._guard.rails
 
     @property
     def remaining(self) -> int:
+        """Number of changes that are left of the budget."""
         return self._guard.remaining
 
     @property
     def ops(self) -> tuple[dict[str, Any], ...]:
+        """The changes so far."""
         return self._guard.ops
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Answer one request, or refuse it and say why."""
+        """Execute one request and return its answer, or an error that says why it is refused."""
         if str(request.get("command")) not in MUTATING:
             return self._guard.execute(request, reason=reason)
         try:
@@ -273,7 +288,7 @@ class StageTwoGuard:
     def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
         for path in paths:
             if path.scope is not Scope.PROJECT:
-                continue  # the rails say so, in their own words
+                continue  # the rails refuse it, with a message of their own
             if path.is_scope_root:
                 return "The whole memory of the directory is out of bounds."
             if is_phase_one(path.rel) or path.rel == TRACES:
@@ -293,13 +308,15 @@ class StageTwoGuard:
 
 
 def is_phase_one(rel: str) -> bool:
-    """Whether phase one makes this file."""
+    """Return whether phase one makes this file: the index or a trace."""
     return rel == INDEX or rel.startswith(f"{TRACES}/")
 
 
 def references_problem(before: str, after: str, staging: Staging) -> str:
-    """Why `after` is not `before` with cross-references added, as a sentence; empty if it is. A
-    cross-reference is a line `See also: ...` that names a file of the directory, below the header."""
+    """Return a sentence that says why `after` is not `before` with cross-references added; empty if it is.
+
+    A cross-reference is a line `See also: ...` below the header that names a file of the directory.
+    """
     added = _added_lines(before, after)
     if added is None:
         return "Lines that phase one wrote may not be changed or removed; only cross-references may be added."
@@ -316,7 +333,10 @@ def references_problem(before: str, after: str, staging: Staging) -> str:
 
 
 def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
-    """The lines of `after` besides those of `before`, with their numbers; None where one is missing."""
+    """Return the lines that `after` adds to `before`, with their numbers.
+
+    None if a line of `before` is missing or in another place.
+    """
     wanted = before.split("\n")
     position = 0
     added = []
@@ -326,10 +346,6 @@ def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
         else:
             added.append((number, line))
     return added if position == len(wanted) else None
-
-
-# The rules: newest first, each statement once. Older statements of the handbook stay, so that what old traces
-# taught survives their pruning; so do a person's own sections. Merging twice changes nothing.
 
 
 _TITLE = "# Memory"
@@ -354,7 +370,7 @@ _OTHER_LABELS = ("Trace context:", "Key steps:", "Outcome:")
 
 
 class RulesMerge:
-    """Implements `jobs.extraction.stage_two.StageTwoEngine` without a model."""
+    """Rules engine of stage two; implements `StageTwoEngine` without a model."""
 
     name = "rules"
 
@@ -376,8 +392,12 @@ class RulesMerge:
 
 
 def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
-    """Return the handbook. Everything of `previous` stays: what stands before its sections, other sections,
-    and in sections of ours what is no statement."""
+    """Return the handbook: statements of the traces, newest first, each once, merged into `previous`.
+
+    Everything in `previous` is preserved: text before its sections, a person's own sections, text in
+    generated sections that is not a statement, and older statements, so that knowledge from old traces
+    survives their pruning. Merging twice changes nothing.
+    """
     sections: dict[str, list[str]] = {heading: [] for heading in _OURS}
     files = [trace for trace in traces if trace.rel != INDEX]
     for trace in sorted(files, key=lambda each: (-_when(each), each.rel)):
@@ -390,7 +410,7 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
         if heading in sections:
             text, statements = _text_and_statements(lines)
             texts[heading] += text
-            # What a trace that is still there says counts as it says it now.
+            # Tasks of existing traces are taken from the traces, in their present wording.
             sections[heading] += [
                 each for each in statements if heading != _TASKS or not any(rel in each for rel in current)
             ]
@@ -411,8 +431,10 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
 
 
 def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divide a section into the text before its statements and the statements, each with the lines that
-    belong to it."""
+    """Divide a section into the text before its statements and the statements.
+
+    A statement includes its continuation lines.
+    """
     text, statements = list[str](), list[str]()
     for line in lines:
         if line.startswith("- "):
@@ -425,7 +447,7 @@ def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
-    """The bullet lines of a trace, by the heading they belong under."""
+    """Return the bullet lines of a trace, by the heading of the handbook that they belong under."""
     found: dict[str, list[str]] = {heading: [] for heading in _OURS}
     heading = ""
     for line in body_of(trace.text.encode()).splitlines():
@@ -452,7 +474,7 @@ def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
 
 
 def _sections(text: str) -> Iterable[tuple[str, list[str]]]:
-    """Yield the headings of the second level with their lines; what stands before the first has none."""
+    """Yield each second-level heading with its lines; text before the first one has an empty heading."""
     heading, lines = "", list[str]()
     for line in text.splitlines():
         if line.startswith("## "):
@@ -464,7 +486,7 @@ def _sections(text: str) -> Iterable[tuple[str, list[str]]]:
 
 
 def _stripped(lines: Sequence[str]) -> list[str]:
-    """Without the blank lines at the end."""
+    """Return the lines without blank lines at the end."""
     kept = list(lines)
     while kept and not kept[-1].strip():
         kept.pop()
@@ -482,15 +504,11 @@ def _when(trace: DirectoryTrace) -> int:
     return parse_header(trace.text.encode()).updated_at or 0
 
 
-# A model with the memory commands, behind the guard of the staging copy. The rails in the prompt are rendered
-# from the guard's own values. The rest is as in stage one.
-
-
 HANDBOOK_STEPS = 48
 
 
 def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEvidence) -> str:
-    """The instructions of stage two, with the limits as the guard has them."""
+    """Return the system prompt of stage two, with the limits rendered from the guard's own values."""
     rails = (
         "Limits of this run, which the tool enforces:\n"
         f"- Written may be /memories/project/{HANDBOOK} and files in /memories/project/{SKILLS}/; "
@@ -504,7 +522,7 @@ def consolidation_system(guard: StageTwoGuard, staging: Staging, marks: PromptEv
 
 
 def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
-    """The index in full, and what traces there are."""
+    """Return the user message of stage two: the full index and the names and sizes of the traces."""
     index = next((trace.text for trace in staging.traces if trace.rel == INDEX), "")
     files = [
         f"/memories/project/{trace.rel} ({len(trace.text.encode()):,} bytes)"
@@ -516,12 +534,12 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
 
 
 def tool_words() -> str:
-    """What a model is told of its tool."""
+    """Return the description of the memory tool for a model."""
     return " ".join(prompt_words("rollout-tool").split())
 
 
 class ModelStageTwo(ModelStage):
-    """Implements `StageTwoEngine`."""
+    """Model engine of stage two; implements `StageTwoEngine` with the memory commands behind the guard."""
 
     kind = "consolidate"
 

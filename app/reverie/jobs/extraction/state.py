@@ -1,9 +1,13 @@
-"""What Reverie knows of extraction in one Codex home: a row per thread, and which directories wait for their
-consolidation. In a database of Reverie's own, never in the agent's.
+"""Layout, state, selection and reporting of the extraction in one Codex home.
 
-The files in the home are the truth; a row only keeps a thread from being extracted again, and tells its
-summary. So a lost database costs work and no memory. Every call opens its own connection: any thread, any
+The state is one row per extracted thread and one per directory, in a database of Reverie's own, never in the
+agent's. The files in the home are the truth; a row only prevents a second extraction of its thread and stores
+its summary, so a lost database costs work and no memory. Every call opens its own connection: any thread, any
 process. Failure: `Busy`, `Unavailable`.
+
+The functions on the layout of `memory/` are pure (formats/codex.md section 2): stage one makes a trace per
+thread and the index of the newest ones. A trace whose name gives no thread is ignored and stays. Traces that
+the agent itself wrote are treated like Reverie's own; their age is in their header.
 """
 
 from __future__ import annotations
@@ -33,18 +37,6 @@ from reverie.text.redact import redact
 from reverie.text.summaries import some
 from reverie.values import Struct, astuple, field
 
-# The files of one directory's memory that stage one makes: a trace per thread, and the index of the newest
-# (formats/codex.md section 2).
-#
-# Pure: from what lies in `memory/` now to what shall lie there. A trace whose name gives no thread is
-# nobody's here and stays. Traces that the agent itself wrote count like Reverie's own: their header tells
-# when.
-
-
-# Cutting text to bytes the way Codex does: the marker counts, no character is split (formats/codex.md
-# section 2). Pure; `HeadTail` keeps only what it may show, however much it is fed.
-
-
 TRACE_BYTES = 300_000
 TRACE_MARKER = "\n\n[... TRACE MEMORY TRUNCATED ...]\n\n"
 SUMMARY_BYTES = 1_200
@@ -54,22 +46,26 @@ ROLLOUT_MARKER = "\n\n[... ROLLOUT TRUNCATED FOR MEMORY EXTRACTION ...]\n\n"
 
 
 def cut_trace(text: str) -> str:
-    """Return at most 300,000 bytes: the first and the last half."""
+    """Cut a trace to at most 300,000 bytes: its first and last half of that, with a marker between them."""
     kept = HeadTail(TRACE_BYTES, TRACE_MARKER, head_share=2)
     kept.feed(text.encode("utf-8", "replace"))
     return kept.text()
 
 
 def cut_summary(text: str) -> str:
-    """Return at most 1,200 bytes: the first and the last half."""
+    """Cut a summary to at most 1,200 bytes: its first and last half of that, with a marker between them."""
     kept = HeadTail(SUMMARY_BYTES, SUMMARY_MARKER, head_share=2)
     kept.feed(text.encode("utf-8", "replace"))
     return kept.text()
 
 
 class HeadTail:
-    """The first part (one `head_share`-th) and the last of what it is fed, with `marker` between them where
-    something was left out; at most `limit` bytes."""
+    """Cutter of a byte stream to its head and tail, with `marker` between them, at most `limit` bytes in all.
+
+    It cuts as Codex does: the marker counts towards the limit, and no character is split (formats/codex.md
+    section 2). The head gets one `head_share`-th of the space. Memory is bounded by `limit`, however much is
+    fed.
+    """
 
     def __init__(self, limit: int, marker: str, *, head_share: int) -> None:
         self._limit = limit
@@ -80,13 +76,15 @@ class HeadTail:
         self._whole = bytearray()
         self._tail = bytearray()
         self.total = 0
+        """Bytes fed or skipped so far."""
 
     @property
     def truncated(self) -> bool:
+        """Whether something was left out."""
         return self.total > self._limit
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes; only head and tail are kept."""
+        """Append bytes; only head and tail are stored."""
         self.total += len(data)
         room = self._limit - len(self._whole)
         if room > 0:
@@ -100,11 +98,11 @@ class HeadTail:
                 del self._tail[: -self._tail_bytes - 4]
 
     def skip(self, size: int) -> None:
-        """So many bytes were left out before they came here; what follows fills the tail by itself."""
+        """Count `size` bytes that the caller left out; bytes fed later fill the tail."""
         self.total += size
 
     def text(self) -> str:
-        """All of it, or head and tail with the marker between them."""
+        """Return the whole text, or head and tail with the marker between them."""
         if not self.truncated:
             return bytes(self._whole).decode("utf-8", "replace")
         return (
@@ -115,7 +113,7 @@ class HeadTail:
 
 
 def _head(data: bytes, size: int) -> str:
-    """The longest beginning of at most `size` bytes that splits no character."""
+    """Return the longest beginning of at most `size` bytes that splits no character."""
     size = min(size, len(data))
     while size and size < len(data) and data[size] & 0xC0 == 0x80:
         size -= 1
@@ -123,7 +121,7 @@ def _head(data: bytes, size: int) -> str:
 
 
 def _tail(data: bytes) -> str:
-    """The longest end that begins with a whole character."""
+    """Return the longest end that begins with a whole character."""
     start = 0
     while start < len(data) and data[start] & 0xC0 == 0x80:
         start += 1
@@ -140,12 +138,13 @@ _LINE = re.compile(r"^- (?P<summary>.*) \(trace: `(?P<thread>[^`]+)`\)$")
 
 
 class TraceHeader(Struct, frozen=True):
-    """The lines before a trace's text. `updated_at` UTC ms; None where it does not say."""
+    """The lines before a trace's text."""
 
     thread_id: str
     cwd: str
     rollout_path: str
     updated_at: int | None = None
+    """UTC ms; None if the header does not contain it."""
 
 
 class NewTrace(Struct, frozen=True):
@@ -158,11 +157,12 @@ class NewTrace(Struct, frozen=True):
 
     @property
     def rel(self) -> str:
+        """Path below `memory/`."""
         return f"{TRACES}/{trace_name(self.header.thread_id, self.title)}"
 
 
 class KeptTrace(Struct, frozen=True):
-    """One line of the index and where its trace lies."""
+    """One line of the index, with the path of its trace."""
 
     thread_id: str
     rel: str
@@ -171,12 +171,14 @@ class KeptTrace(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """What shall lie in `memory/`: bytes by name, None for what goes. Only what differs. `kept`, newest
-    first, are the lines of the index."""
+    """The changes to `memory/`."""
 
     files: Mapping[str, bytes | None]
+    """New content by name, only where it differs; None deletes the file."""
     kept: tuple[KeptTrace, ...]
+    """The lines of the index, newest first."""
     pruned: tuple[str, ...]
+    """Names of the traces that are deleted."""
 
 
 def laid_out(
@@ -185,10 +187,11 @@ def laid_out(
     summaries: Mapping[str, str],
     pinned: frozenset[str] = frozenset(),
 ) -> Layout:
-    """Add `new` to the directory, prune it to the ten newest threads, rebuild the index.
+    """Add `new` to the directory, prune it to the ten newest threads and rebuild the index.
 
-    `before`: every trace file and the index, by name below `memory/`. `summaries`: what is known of other
-    threads' summaries; else the index as it stands tells, else the trace itself. What is `pinned` never goes.
+    `before` holds every trace file and the index, by name below `memory/`. `summaries` holds known summaries
+    of other threads; missing ones are read from the old index, else from the trace. Files in `pinned` are
+    never deleted.
     """
     files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
     known = {**_index_summaries(before.get(INDEX, b"")), **summaries}
@@ -215,7 +218,7 @@ def laid_out(
 
 
 def trace_bytes(trace: NewTrace) -> bytes:
-    """The file of one trace, exactly."""
+    """Return the exact content of a trace file."""
     header = trace.header
     lines = [
         f"thread_id: {_one_line(header.thread_id)}",
@@ -228,7 +231,7 @@ def trace_bytes(trace: NewTrace) -> bytes:
 
 
 def index_text(kept: Iterable[KeptTrace]) -> str:
-    """`memory_summary.md`, exactly."""
+    """Return the exact content of `memory_summary.md`."""
     lines = [f"- {each.summary} (trace: `{each.thread_id}`)" for each in kept]
     if not lines:
         return "# Memory Summary\n\nNo memory traces yet.\n"
@@ -237,7 +240,7 @@ def index_text(kept: Iterable[KeptTrace]) -> str:
 
 
 def parse_header(data: bytes) -> TraceHeader:
-    """The header of a trace file; what it does not say is empty."""
+    """Parse the header of a trace file; missing fields are empty."""
     head = data[:8192].decode("utf-8", "surrogateescape").partition("\n\n")[0]
     found: dict[str, str] = {}
     for line in head.splitlines():
@@ -253,19 +256,19 @@ def parse_header(data: bytes) -> TraceHeader:
 
 
 def body_of(data: bytes) -> str:
-    """The text of a trace file without its header."""
+    """Return the text of a trace file without its header."""
     text = data.decode("utf-8", "replace")
     head, _blank, rest = text.partition("\n\n")
     return rest if head.startswith("thread_id:") else text
 
 
 def rfc3339(ms: int) -> str:
-    """UTC, whole seconds, with the offset spelt out."""
+    """Return a time (UTC ms) in RFC 3339: whole seconds, with the offset `+00:00`."""
     return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
 def parse_rfc3339(text: str) -> int | None:
-    """UTC ms; None for text without an offset, or that is no time."""
+    """Parse a time to UTC ms; None for invalid text or one without an offset."""
     try:
         found = datetime.fromisoformat(text)
         return int(found.timestamp() * 1000) if found.tzinfo is not None else None
@@ -284,7 +287,7 @@ def _kept(rel: str, data: bytes, known: Mapping[str, str]) -> KeptTrace:
 
 
 def _index_summaries(index: bytes) -> dict[str, str]:
-    """The summaries in the index as it stands."""
+    """Return the summaries in the index, by thread."""
     found = (_LINE.match(line) for line in index.decode("utf-8", "replace").splitlines())
     return {match["thread"]: match["summary"] for match in found if match}
 
@@ -329,69 +332,77 @@ CREATE TABLE IF NOT EXISTS failures (
 
 
 class ThreadRow(Struct, frozen=True):
-    """One extracted thread. Times UTC ms; `source_updated_at`: of the rollout that was read. `summary` empty:
-    there was nothing to remember, and there is no trace."""
+    """One extracted thread; times are UTC ms."""
 
     thread_id: str
     bucket: str
     cwd: str
     summary: str
+    """Empty if there was nothing to remember; there is then no trace."""
     source_updated_at: int
+    """Time of the rollout that was read."""
     generated_at: int
     run_id: str
 
 
 class DirectoryRow(Struct, frozen=True):
-    """One working directory. `revision` counts its new traces, `done_revision` those that its last
-    consolidation knew of, which ended at `consolidated_at` (UTC ms) with `outcome`."""
+    """One working directory."""
 
     bucket: str
     cwd: str
     revision: int
+    """Number of new traces so far."""
     done_revision: int
+    """The `revision` that the last finished consolidation covered."""
     consolidated_at: int | None
+    """End of the last consolidation, UTC ms."""
     outcome: str
+    """Outcome of the last consolidation."""
 
     @property
     def waiting(self) -> bool:
+        """Whether it has traces that no finished consolidation covers."""
         return self.revision > self.done_revision
 
 
 class ExtractState:
-    """The rows of one home. Nothing is created before the first row."""
+    """The rows of one home; nothing is created before the first row."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
 
     def rows(self) -> Mapping[str, ThreadRow]:
-        """Every extracted thread, by its id."""
+        """Return every extracted thread by its id."""
         found = self._selected(
             "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
         )
         return {row[0]: ThreadRow(*row) for row in found}
 
     def directories(self) -> Mapping[str, DirectoryRow]:
-        """Every directory that was touched, by its bucket."""
+        """Return every directory with extracted traces by its bucket."""
         found = self._selected(
             "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
         )
         return {row[0]: DirectoryRow(*row) for row in found}
 
     def failures(self) -> Mapping[str, int]:
-        """Threads whose extraction failed last, and when (UTC ms) their rollout had last changed then."""
+        """Return the threads whose last extraction failed, with the time (UTC ms) of their rollout then."""
         return dict(self._selected("SELECT thread_id, source_updated_at FROM failures"))
 
     def failed(self, thread_id: str, source_updated_at: int) -> None:
-        """Keep that the extraction of a thread failed, until it succeeds."""
+        """Record that the extraction of a thread failed; `put` removes the record."""
         with self._connected(create=True) as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?)", (thread_id, source_updated_at)
             )
 
     def put(self, row: ThreadRow, *, after: str | None) -> bool:
-        """Keep a row; if there is a trace, its directory waits from now on. `after`: the run of the row that
-        was there (None: there was none). Where another one stands there by now, it stays, and False is
-        returned: this process was suspended, and another extraction came first."""
+        """Save the row of a thread and, if it has a trace, queue its directory for consolidation.
+
+        `after` is the run of the row that is replaced, None if there was no row. If the row is now of another
+        run, nothing is saved and False is returned: another extraction came first while this process was
+        suspended.
+        """
         with self._connected(create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             found = connection.execute("SELECT run_id FROM traces WHERE thread_id = ?", (row.thread_id,))
@@ -399,7 +410,7 @@ class ExtractState:
                 connection.execute("ROLLBACK")
                 return False
             connection.execute("DELETE FROM failures WHERE thread_id = ?", (row.thread_id,))
-            # The fields of the row stand in the order of the columns.
+            # The fields of the row are in the order of the columns.
             connection.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(row))
             if row.summary:
                 connection.execute(
@@ -411,15 +422,18 @@ class ExtractState:
         return True
 
     def fingerprint(self, bucket: str) -> str:
-        """What the last consolidation of a directory left, as it was given; empty for none."""
+        """Return the stored fingerprint of the directory's last consolidation; empty if there is none."""
         found = self._selected("SELECT fingerprint FROM consolidations WHERE bucket = ?", bucket)
         return str(found[0][0]) if found else ""
 
     def consolidated(
         self, directory: DirectoryRow, *, at: int, outcome: str, done: bool, fingerprint: str = ""
     ) -> None:
-        """Note how the consolidation of a directory ended; `done`: what it knew of waits no more.
-        `fingerprint`: of what it left; empty: as before."""
+        """Record the end of a directory's consolidation.
+
+        `done` takes the traces up to `directory.revision` out of the queue. An empty `fingerprint` leaves the
+        stored one.
+        """
         with self._connected(create=True) as connection:
             if fingerprint:
                 connection.execute(
@@ -432,7 +446,7 @@ class ExtractState:
             )
 
     def _selected(self, question: str, *values: str) -> list[Any]:
-        """The rows that a SELECT finds; none before there is a database."""
+        """Return the rows of a SELECT; none if the database does not exist."""
         if not own_is_there(self._database):
             return []
         with self._connected(create=False) as connection:
@@ -451,7 +465,7 @@ class ExtractState:
                 isolation_level=None,
             )
             try:
-                # Not only when it is made: a process may die between the file and its tables.
+                # Also for an existing file: a process may have died before it created the tables.
                 connection.executescript(_SCHEMA)
                 yield connection
             finally:
@@ -474,10 +488,6 @@ def _in_words(error: sqlite3.Error, database: Path) -> UserError:
         database,
     )
     return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)
-
-
-# Selection: the newest threads that went on since their memory was made (formats/codex.md section 2). A
-# rollout that changed a moment ago is still being written and is left for the next time.
 
 
 INTERACTIVE = frozenset({"cli", "vscode", "atlas", "chatgpt"})
@@ -505,27 +515,29 @@ SKIP_WORDS: Mapping[SkipReason, str] = {
 
 
 class SelectionLimits(Struct, frozen=True):
-    """How many threads at once, and how long (ms) a rollout must have been left alone."""
+    """Limits of a selection: number of threads, and time (ms) for which a rollout must be unchanged."""
 
     rollouts: int = 8
     idle_ms: int = 120_000
 
 
 class SkippedThread(Struct, frozen=True):
-    """A thread that is not extracted, and why."""
+    """A thread that is not extracted, and the reason."""
 
     thread: Thread
     reason: SkipReason
 
 
 class ThreadSelection(Struct, frozen=True):
-    """`chosen` are to be extracted, newest first; `skipped` says why the others are not."""
+    """Result of a selection."""
 
     chosen: tuple[Thread, ...]
+    """Threads to extract, newest first."""
     skipped: tuple[SkippedThread, ...]
+    """The other threads with their reasons."""
 
     def counts(self) -> dict[str, int]:
-        """How many were left out, by reason."""
+        """Return the number of skipped threads by reason."""
         return dict(Counter(each.reason for each in self.skipped))
 
 
@@ -537,10 +549,14 @@ def select(
     failed: Collection[str] = (),
     by_agent: Collection[str] = (),
 ) -> ThreadSelection:
-    """Choose among `threads`. `stored`: when the rollout that a thread's memory was made from had last
-    changed (UTC ms), None for a thread without one. `failed`: threads that did not go on since their
-    extraction failed; they come after the others, so that some that always fail keep nobody out.
-    `by_agent`: threads that the agent will extract itself."""
+    """Select the newest threads that have continued since their memory was made (formats/codex.md section 2).
+
+    A rollout that changed within the last `limits.idle_ms` is still being written and is left for the next
+    time. `stored` returns the time (UTC ms) of the rollout from which a thread's memory was made, None for a
+    thread without memory. `failed` threads have not continued since their extraction failed; they come last,
+    so that threads that always fail do not block others. `by_agent` are threads that the agent will extract
+    itself.
+    """
     wanted: list[Thread] = []
     skipped: list[SkippedThread] = []
     looked_at = 0
@@ -563,7 +579,7 @@ def select(
 
 
 def led_by_person(source: str) -> bool:
-    """Whether a thread of this source is one that people have; old rollouts do not say."""
+    """Return whether a person led a thread of this `source`; an empty one, in old rollouts, counts too."""
     return not source or source in INTERACTIVE
 
 
@@ -584,15 +600,10 @@ def _not_now(thread: Thread, stored: int | None, limits: SelectionLimits, now_ms
         return "no-rollout"
     if stored is not None and stored >= thread.updated_at:
         return "up-to-date"
-    # Both ways: a rollout from a clock that goes ahead is not for ever in use.
+    # The absolute difference: a rollout from a clock that is ahead must not stay active for ever.
     if abs(now_ms - thread.updated_at) < limits.idle_ms:
         return "active"
     return None
-
-
-# Progress and result of an extraction: values for windows, commands and tests, and its entries in Activity.
-#
-# Threading: any. Failure: an Activity that cannot be written is logged; nothing is raised.
 
 
 Stage = Literal[
@@ -601,20 +612,23 @@ Stage = Literal[
 
 
 class ExtractProgress(Struct, frozen=True):
-    """One rollout (`kind`; `id` is the thread) or one directory (`id` is its bucket) came to a stage. `text`
-    is a sentence where there is something to say; `done` of `total` of its kind have come to their end."""
+    """Progress of one rollout or one directory."""
 
     kind: Literal["rollout", "directory"]
     id: str
+    """Id of the thread, or bucket of the directory."""
     title: str
     project_path: str
     stage: Stage
     text: str = ""
+    """A sentence of detail; may be empty."""
     done: int = 0
+    """Number of parts of this kind that have ended, of `total`."""
     total: int = 0
 
     @property
     def ended(self) -> bool:
+        """Whether this is the last stage of the part."""
         return self.stage in ("persisted", "consolidated", "failed", "skipped", "cancelled")
 
 
@@ -622,7 +636,7 @@ Tell = Callable[[ExtractProgress], None]
 
 
 class PartEnd(Struct, frozen=True):
-    """How one rollout, or the consolidation of one directory, ended."""
+    """End of one rollout or of one directory's consolidation."""
 
     kind: Literal["rollout", "directory"]
     id: str
@@ -639,10 +653,11 @@ class PartEnd(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
+        """Whether the part ended well."""
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
-        """One part of what `reverie extract --json` prints."""
+        """Return the fields of one part in the output of `reverie extract --json`."""
         name = "threadId" if self.kind == "rollout" else "bucket"
         return {
             name: self.id,
@@ -658,7 +673,7 @@ class PartEnd(Struct, frozen=True):
 
 
 class ExtractResult(Struct, frozen=True):
-    """How an extraction ended, part by part."""
+    """Result of an extraction with its parts."""
 
     outcome: Outcome
     summary: str
@@ -672,10 +687,11 @@ class ExtractResult(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
+        """Whether the extraction ended well."""
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
-        """What `reverie extract --json` says."""
+        """Return the output of `reverie extract --json`."""
         return {
             "outcome": self.outcome,
             "reason": self.reason,
@@ -691,20 +707,21 @@ class ExtractResult(Struct, frozen=True):
         }
 
 
-# Every decision of an extraction is an entry in Activity (`extract.<event>`) and a line in the log.
-
-
 _log = logging.getLogger("reverie.rollouts")
 
 
 class ExtractionReporter:
-    """Speaks for the extraction of one home."""
+    """Reporter of one home's extraction.
+
+    Every decision is an entry in Activity (`extract.<event>`) and a line in the log. Threading: any. Failure:
+    an Activity that cannot be written is logged; nothing is raised.
+    """
 
     def __init__(self, activity: Activity, home_root: str) -> None:
         self._add = partial(activity.add, home=home_root, workspace_id=None)
 
     def candidates(self, selection: ThreadSelection, engine: str) -> None:
-        """Which threads were chosen, and why the others were not."""
+        """Report the selection: the chosen threads and why the others were left out."""
         count, counts = len(selection.chosen), selection.counts()
         left = sum(counts.values())
         words = "; ".join(
@@ -716,16 +733,16 @@ class ExtractionReporter:
         self._say("candidates", text, details=details)
 
     def stood_down(self, refusal: ReadOnlyStore) -> None:
-        """Nothing is extracted, because the store is read-only."""
+        """Report that nothing is extracted because the store is read-only."""
         self._say("skipped", str(refusal), details={"reason": refusal.reason})
 
     def skipped(self, skipped: SkippedThread) -> None:
-        """A chosen thread that was left out after all."""
+        """Report a chosen thread that was left out after all."""
         text = f"{skipped.thread.title or skipped.thread.id}: left out, {SKIP_WORDS[skipped.reason]}."
         self._say("skipped", text, details={"threadId": skipped.thread.id, "reason": skipped.reason})
 
     def read(self, thread_id: str, reading: ReadStatistics, *, truncated: bool) -> None:
-        """What a rollout was like to read, where that is worth telling."""
+        """Report a rollout with unreadable or unknown lines, or one that was cut; else nothing."""
         if reading.broken or reading.unknown or reading.half_written:
             text = (
                 f"{thread_id}: {reading.broken} lines could not be read, {reading.unknown} were of an "
@@ -738,7 +755,7 @@ class ExtractionReporter:
             self._say("truncated", text, details={"threadId": thread_id})
 
     def ended(self, end: PartEnd) -> None:
-        """A rollout was persisted or failed, a consolidation came to its end."""
+        """Report the end of a rollout or of a consolidation."""
         if end.kind == "rollout":
             event = "persisted" if end.outcome == "completed" else str(end.outcome)
         else:
@@ -749,18 +766,18 @@ class ExtractionReporter:
         self._say(event, text, level=level, run_id=end.run_id or None, details=details)
 
     def directories(self, cwds: tuple[str, ...]) -> None:
-        """Which directories get a new handbook; nothing for none."""
+        """Report the directories that are to be consolidated, if any."""
         if cwds:
             count = some(len(cwds), "directory")
             self._say("directories", f"{count} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
-        """Stage two of one directory begins."""
+        """Report the beginning of stage two in one directory."""
         text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
         self._say("consolidation-started", text, details={"projectPath": cwd, "traces": traces})
 
     def held_elsewhere(self, cwd: str, text: str) -> None:
-        """Another process is at work on this directory. `text` says who."""
+        """Report that another process works on this directory; `text` names it."""
         self._say("lease-held", f"{cwd}: {text}", details={"projectPath": cwd})
 
     def _say(

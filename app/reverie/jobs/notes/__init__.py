@@ -1,1 +1,1 @@
-"""Claude Code: session notes by thresholds, by rules or a model. `service` is the door."""
+"""Session notes of Claude Code: schedule, engines and runs. Import `service` from outside."""

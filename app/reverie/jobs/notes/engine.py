@@ -1,7 +1,9 @@
-"""Who thinks in an update of session notes: a model, or the embedded rules. Both change only the draft. The
-model sees everything through a vault, so no secret leaves.
+"""One update of session notes: sections, draft, input, and the two engines, a model and the built-in rules.
 
-Threading: one run, one event loop. Failure: an `EngineResult` tells it.
+An engine changes nothing but the draft. A model sees everything through a vault, so no secret leaves the
+machine. The functions on sections are pure (formats/claude-code.md section 3).
+
+Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 """
 
 from __future__ import annotations
@@ -34,13 +36,6 @@ from reverie.text.redact import find_secrets, redact
 from reverie.text.summaries import between_words, some, utf16_length
 from reverie.values import Struct, replace
 
-# The sections of session notes: how they are found, what breaks them, how long they may be
-# (formats/claude-code.md section 3).
-#
-# A section begins at any line that begins with `# `, inside a code fence too: that is how the agent reads it.
-# Pure functions.
-
-
 SECTION_TOKENS = 2_000
 TOTAL_TOKENS = 12_000
 
@@ -48,43 +43,54 @@ ProblemKind = Literal["empty", "missing", "order", "description", "long-section"
 
 
 class Section(Struct, frozen=True):
-    """One section. `description` is its italic line, empty where it has none; `body` what follows; `start`
-    and `end` are offsets of the body in the text, `line` counts from 0."""
+    """One section of the notes."""
 
     name: str
     description: str
+    """The italic line below the header; empty if there is none."""
     body: str
+    """The text after header and description."""
     start: int
+    """Offset of the body in the text."""
     end: int
+    """Offset of the end of the body."""
     line: int
+    """Line of the header, counted from 0."""
 
     @property
     def tokens(self) -> int:
+        """Estimated tokens of description and body."""
         return rough_tokens(f"{self.description}\n{self.body}".strip())
 
 
 class NotesProblem(Struct, frozen=True):
-    """What a person may want to mend. `section` empty: the whole file; `tokens`: how many there are;
-    `line` (from 1): where to look, for a missing section where it should stand."""
+    """A problem in the notes that a person may want to fix."""
 
     kind: ProblemKind
     section: str = ""
+    """Header of the section; empty for the whole file."""
     tokens: int = 0
+    """Estimated number of tokens, for a length problem."""
     line: int = 1
+    """Line (from 1) of the problem, or after which a missing section belongs."""
 
     @property
     def most(self) -> int:
-        """How many tokens the agent reads of it."""
+        """Number of tokens that the agent reads."""
         return TOTAL_TOKENS if self.kind == "long-file" else SECTION_TOKENS
 
 
 def rough_tokens(text: str) -> int:
-    """As the agent estimates: a quarter of the UTF-16 length, rounded half up."""
+    """Return the agent's estimate of tokens: a quarter of the UTF-16 length, rounded half up."""
     return (utf16_length(text) + 2) // 4
 
 
 def parse_sections(text: str) -> tuple[Section, ...]:
-    """Every section in order; what stands before the first belongs to none."""
+    """Return every section in order, without the text before the first one.
+
+    A section begins at any line that begins with `# `, also inside a code fence, because the agent reads it
+    that way.
+    """
     found: list[Section] = []
     name = description = ""
     begin = line_begin = 0
@@ -111,13 +117,15 @@ def parse_sections(text: str) -> tuple[Section, ...]:
 
 
 def structure_of(text: str) -> tuple[tuple[str, str], ...]:
-    """Headers with their descriptions: what an update must not touch."""
+    """Return the headers with their descriptions, which an update must not change."""
     return tuple((section.name, section.description) for section in parse_sections(text))
 
 
 def structure_break(before: str, after: str) -> str:
-    """What an update broke, as a sentence for people and models; empty where headers and descriptions are
-    what and where they were."""
+    """Return a sentence, for people and models, that says how an update changed headers or descriptions.
+
+    Empty if they are unchanged and in the same order.
+    """
     old, new = structure_of(before), structure_of(after)
     if old == new:
         if old and _preamble(before) != _preamble(after):
@@ -137,18 +145,18 @@ def structure_break(before: str, after: str) -> str:
 
 
 def _headers(text: str) -> list[str]:
-    """The headers to the last space."""
+    """Return the headers with their trailing spaces."""
     return re.findall(r"^\ufeff?(# [^\r\n]*)", text, re.MULTILINE)
 
 
 def _preamble(text: str) -> str:
-    """What stands above the first header, which belongs to no section; blank space aside."""
+    """Return the text above the first header, without surrounding white space."""
     match = re.search(r"^\ufeff?# ", text, re.MULTILINE)
     return text[: match.start() if match else 0].strip()
 
 
 def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
-    """What is wrong with notes made of `template`, for people to mend; nothing is refused for it."""
+    """Return the problems in notes made from `template`, for a person to fix; none blocks an update."""
     if not text.strip():
         return (NotesProblem("empty"),)
     wanted, there = parse_sections(template), parse_sections(text)
@@ -175,7 +183,7 @@ def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
 
 
 def over_limits(text: str) -> tuple[NotesProblem, ...]:
-    """What is too long: the whole file first, then sections, the largest first."""
+    """Return the length problems: the whole file first, then sections, the longest first."""
     total = rough_tokens(text)
     long = sorted(
         (section for section in parse_sections(text) if section.tokens > SECTION_TOKENS),
@@ -189,7 +197,7 @@ def over_limits(text: str) -> tuple[NotesProblem, ...]:
 
 
 def reminder_of(text: str) -> str:
-    """For a model: what is too long; empty where nothing is."""
+    """Return a message to a model about texts that are too long; empty if there are none."""
     lines = []
     for problem in over_limits(text):
         if problem.kind == "long-file":
@@ -206,24 +214,24 @@ def reminder_of(text: str) -> str:
 
 
 def is_template(text: str, template: str) -> bool:
-    """Whether nothing was noted yet: the notes are the template still."""
+    """Return whether the notes still equal the template."""
     return text.strip() == template.strip()
-
-
-# The template: the names of its sections are the agent's, the text of the lines is ours. A person's own
-# template replaces it, unless it is empty or cannot be read.
 
 
 _OWN_BYTES = 256 << 10
 
 
 def default_template() -> str:
-    """It begins with a line break, as the agent's does."""
+    """Return the built-in template.
+
+    The section names are the agent's, the text of the lines is Reverie's. It begins with a line break, as the
+    agent's template does.
+    """
     return "\n" + prompt_words("notes-template").strip() + "\n"
 
 
 def own_text(path: Path) -> str | None:
-    """A person's own template or prompt; None where there is none that can be used."""
+    """Return a person's own template or prompt; None if it is missing, empty or unreadable."""
     with contextlib.suppress(UserError, UnicodeDecodeError):
         files = RootedDirectory(path.parent)
         if files.entry(path.name) is not None:
@@ -233,22 +241,18 @@ def own_text(path: Path) -> str | None:
 
 
 def current_template(own: Path) -> str:
-    """What new notes begin with: the text in `own`, else the default."""
+    """Return the template for new notes: the text in `own`, else the default."""
     return own_text(own) or default_template()
 
 
-# The draft and its only tool: exact replacements of text in one file. Any other path is refused, and the
-# refusal is in the trace.
-
-
 MOST_TOKENS = 2 * TOTAL_TOKENS
-"""No edit may make the notes longer than this; what is above the limits is only reported."""
+"""Limit of the notes' length for edits; between `TOTAL_TOKENS` and this a length is only reported."""
 EDIT = "Edit"
 _SHOWN_CHARS = 200
 
 
 class NotesDraft(FileDraft):
-    """The notes as a run sees and leaves them. `template` is what a new file begins with."""
+    """Draft of the notes; a new file begins with `template`."""
 
     def __init__(self, read: Callable[[], bytes | None], template: str) -> None:
         self._template = template
@@ -256,7 +260,7 @@ class NotesDraft(FileDraft):
 
     @property
     def broken(self) -> str:
-        """What the edits broke of the structure, as a sentence; empty for nothing."""
+        """How the edits changed the structure, as a sentence; empty if they did not."""
         return structure_break(self._base, self._text)
 
     def _decoded(self, data: bytes | None) -> str:
@@ -296,7 +300,10 @@ class NotesDraft(FileDraft):
 
 
 def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
-    """The one tool. `path`: the only file it edits."""
+    """Return the model's only tool, exact replacement in the file `path`.
+
+    Any other path is refused, and the trace records the refusal.
+    """
 
     def call(arguments: Mapping[str, Any]) -> ToolOutcome:
         named = str(arguments["file_path"])
@@ -320,7 +327,10 @@ def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
 
 
 def replaced(text: str, *, old: str, new: str, everywhere: bool = False) -> str:
-    """`text` after one edit; what is put in is literal. Raises `StoreError`."""
+    """Return `text` after one edit; `new` is inserted literally.
+
+    Raises `StoreError`.
+    """
     if not old:
         raise _refused("An empty old_string replaces nothing.", "Name the text to be replaced exactly.")
     old, new = in_newline_style(text, old, new)
@@ -340,23 +350,26 @@ def _refused(cause: str, next_step: str) -> StoreError:
 
 
 class NotesTask(Struct, frozen=True):
-    """One run. `path`: the notes, as the tool must name them; `messages`: the newest of the conversation;
-    `prompt`: a person's own instructions, None for the built-in ones; `deadline` is on `time.monotonic`'s
-    clock; `ours`: the keys of the lines that earlier runs by rules wrote (`own_lines`)."""
+    """Input of one run for an engine."""
 
     run_id: str
     session_id: str
     title: str
     path: str
+    """Path of the notes as the tool must name it."""
     messages: tuple[Message, ...]
+    """The newest messages of the conversation."""
     prompt: str | None
+    """A person's own instructions; None for the built-in ones."""
     timeout_ms: int
     deadline: float
+    """On the clock of `time.monotonic`."""
     ours: frozenset[str] = frozenset()
+    """Keys of the lines that earlier runs by rules wrote (`own_lines`)."""
 
 
 def _head(task: NotesTask, existing: str) -> TraceHead:
-    """What the trace of a run says of it. `existing`: the notes before, without secrets."""
+    """Return the head of the run's trace; `existing` is the notes before the run, without secrets."""
     return TraceHead(
         run_id=task.run_id,
         kind="notes",
@@ -368,17 +381,17 @@ def _head(task: NotesTask, existing: str) -> TraceHead:
 
 
 class NotesEngine(Protocol):
-    """One run's engine. `name` is `rules` or `PROVIDER:MODEL`. Faults of a model are in the `EngineResult`;
-    only bugs are raised."""
+    """Engine of one run.
+
+    `name` is `rules` or `PROVIDER:MODEL`. Failures of a model are reported in the `EngineResult`; only bugs
+    are raised.
+    """
 
     @property
     def name(self) -> str: ...
 
     async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
-        """Edit the draft until it is done, or `cancelled()` says so."""
-
-
-# Material: the newest messages of the main thread within a bound, never more of them in memory.
+        """Edit the draft until done or until `cancelled()` is true."""
 
 
 MAX_CHARS = 160_000
@@ -387,7 +400,10 @@ TOOL_CHARS = 2_000
 
 
 def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[Message, ...]:
-    """The newest messages that count, oldest first; at least the last one."""
+    """Return the newest messages of the main thread within `max_chars`, oldest first; at least the last one.
+
+    Older messages are dropped while iterating, so that memory is bounded.
+    """
     kept: deque[Message] = deque()
     size = 0
     for message in messages:
@@ -401,7 +417,7 @@ def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[
 
 
 def as_json(messages: Iterable[Message]) -> str:
-    """The messages for a model, each text cut to what it may hold."""
+    """Return the messages as JSON for a model, each text cut to its limit."""
     return json.dumps([_shown(message) for message in messages], ensure_ascii=False, separators=(",", ":"))
 
 
@@ -427,11 +443,6 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{between_words(text[:most], text)}… [cut]"
 
 
-# The rules: five sections filled from the transcript. Lines that earlier runs by rules wrote are known by
-# their keys, never by their form, since a person may write a line of the same form. They are updated, and the
-# oldest of them go when a section is full; every other line stays. A line with a secret is left out.
-
-
 _LINE_CHARS = 240
 _ROOM_TOKENS = SECTION_TOKENS - 200
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -443,19 +454,24 @@ _IsOurs = Callable[[str], bool]
 
 
 class Findings(Struct, frozen=True):
-    """What the rules found: lines for each section, `files` path -> how often it was changed. `title`: the
-    session's."""
+    """Findings of the rules: the session's title and lines for each section."""
 
     title: str = ""
     state: tuple[str, ...] = ()
     files: Mapping[str, int] | None = None
+    """Number of changes by path."""
     errors: tuple[str, ...] = ()
     work: tuple[str, ...] = ()
 
 
 class RulesNotes:
-    """Implements `jobs.notes.engine.NotesEngine`. `corrections` gives what a person put right in a
-    message."""
+    """Rules engine of session notes; implements `NotesEngine`.
+
+    It fills five sections from the transcript. Lines of earlier runs by rules are recognised by their keys,
+    never by their form, since a person may write a line of the same form. They are updated, and the oldest of
+    them are deleted when a section is full; every other line stays. Lines with a secret are left out.
+    `corrections` returns a person's corrections in a message.
+    """
 
     name = "rules"
 
@@ -481,7 +497,7 @@ class RulesNotes:
     def _trace(
         self, task: NotesTask, draft: NotesDraft, refused: StoreError | None, *, changed: bool
     ) -> Mapping[str, Any]:
-        """What the rules did, in the shape of a model's trace: one edit."""
+        """Return a trace of the rules in the shape of a model's trace: one edit."""
         trace = Trace(redact, clock=self._clock)
         trace.begin(self.name, "", ())
         if changed or refused is not None:
@@ -497,7 +513,7 @@ class RulesNotes:
 
 
 def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[str]]) -> Findings:
-    """What there is to note in a conversation, oldest first."""
+    """Return the findings in a conversation whose messages are ordered oldest first."""
     files: dict[str, int] = {}
     errors: list[str] = []
     asked: list[Message] = []
@@ -534,13 +550,15 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
 
 
 def line_key(section: str, line: str) -> str:
-    """Return the key by which a line of ours is remembered; it does not tell the text."""
+    """Return the key by which a line of the rules is recognised; the text cannot be recovered from it."""
     return sha256(f"{section}\n{line}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def own_lines(before: str, after: str, ours: Collection[str]) -> frozenset[str]:
-    """Return the keys of the lines in `after` that runs by rules wrote: those of `ours` that still stand, and
-    those that this run added to `before`."""
+    """Return the keys of the lines in `after` that runs by rules wrote.
+
+    These are the keys in `ours` that are still present, and the lines that this run added to `before`.
+    """
     old = _line_keys(before)
     return frozenset(key for key in _line_keys(after) if key not in old or key in ours)
 
@@ -555,14 +573,16 @@ def _line_keys(text: str) -> set[str]:
 
 
 def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
-    """Return the notes with the findings in their sections, in the notes' own line ends. `ours`: the keys of
-    the lines that earlier runs wrote."""
+    """Return the notes with the findings in their sections, in the notes' own line ends.
+
+    `ours` are the keys of the lines that earlier runs wrote.
+    """
     newline = "\r\n" if "\r\n" in text else "\n"
     left = set(ours)
     name = ""
 
     def own(line: str) -> bool:
-        # A second line that reads the same is a person's copy.
+        # A second line with the same text is a person's copy.
         key = line_key(f"# {name}", line)
         known = key in left
         left.discard(key)
@@ -597,8 +617,11 @@ def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
 
 
 def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
-    """Return the lines with the counts that the transcript shows now or that were noted before, whichever is
-    more. A path about which a person wrote such a line is left to the person."""
+    """Return the lines with the number of changes of each file.
+
+    A count is that of the transcript or of the previous notes, whichever is larger. A path for which a person
+    wrote a line of this form is left to the person.
+    """
     if not files:
         return lines
     counts: dict[str, int] = {}
@@ -619,21 +642,20 @@ def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
 
 
 def _replaced(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return `new` in place of our lines, in which a line that a person wrote the same way is not
-    repeated."""
+    """Return the person's lines followed by `new` in place of the rules' lines, without duplicates."""
     kept = [line for line in lines if not is_ours(line)]
     return [*kept, *(line for line in new if line not in kept)]
 
 
 def _added(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return the lines followed by those of `new` that do not stand there."""
+    """Return the lines followed by those of `new` that are not among them."""
     known = set(lines)
     fresh = [line for line in dict.fromkeys(new) if line not in known]
     return _within(lines, fresh, is_ours) if fresh else lines
 
 
 def _within(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return `lines` followed by `new` without the oldest of ours, so that they fit into a section."""
+    """Return `lines` followed by `new`, less the rules' oldest lines, so that they fit into a section."""
     every = [(line, is_ours(line)) for line in lines] + [(line, True) for line in new]
     excess = rough_tokens("\n".join(line for line, _ in every)) - _ROOM_TOKENS
     kept: list[str] = []
@@ -666,7 +688,7 @@ def _call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _short(text: str, most: int = _LINE_CHARS) -> str:
-    """The first line that says something, without what would break a line of notes."""
+    """Return the first non-blank line, with white space collapsed, cut to `most` characters."""
     line = next((" ".join(part.split()) for part in text.splitlines() if part.strip()), "")
     return line if len(line) <= most else f"{line[:most].rstrip()}…"
 
@@ -679,15 +701,11 @@ def _time(timestamp: int | None) -> str:
     return datetime.fromtimestamp((timestamp or 0) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-# The prompt: our rules, then notes and conversation between marks that nothing in them can close. A person's
-# own prompt replaces the instructions, never the rules.
-
-
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def system_prompt(mark: str) -> str:
-    """The rules that hold whatever the instructions say."""
+    """Return the rules of the update, which neither instructions nor a person's own prompt replace."""
     rules = with_values(
         prompt_words("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
     )
@@ -698,7 +716,11 @@ def system_prompt(mark: str) -> str:
 
 
 def user_message(task: NotesTask, notes: str, mark: str) -> str:
-    """Instructions, the notes as they are, the conversation, and what is too long."""
+    """Return the message with instructions, notes, conversation and texts that are too long.
+
+    Notes and conversation are between marks that nothing in them can close, because `mark` is random. A
+    person's own prompt replaces the instructions.
+    """
     instructions = task.prompt or prompt_words("notes")
     values = {"currentNotes": between("session-notes", notes, mark), "notesPath": task.path}
     parts = [with_values(instructions, values).strip()]
@@ -711,7 +733,7 @@ def user_message(task: NotesTask, notes: str, mark: str) -> str:
 
 
 def reminder(broken: str, too_long: str) -> str:
-    """What is said once more after the model is done; empty where there is nothing to say."""
+    """Return the message after a model's first attempt; empty if there is nothing to correct."""
     parts = []
     if broken:
         parts.append(f"{broken} {prompt_words('notes-reminder').strip()}")
@@ -721,12 +743,8 @@ def reminder(broken: str, too_long: str) -> str:
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
-    """`text` with each `{{name}}` that is known replaced, in one pass."""
+    """Return `text` with each known `{{name}}` replaced, in one pass."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
-
-
-# A model as an engine: the agent loop with a single tool, and one reminder if it broke or overfilled the
-# notes.
 
 
 MAX_STEPS = 12
@@ -735,7 +753,11 @@ MAX_OUTPUT_TOKENS = 16_000
 
 
 class ModelNotes:
-    """Implements `jobs.notes.engine.NotesEngine`."""
+    """Model engine of session notes; implements `NotesEngine`.
+
+    It runs the agent loop with a single tool, and sends one reminder if the model broke or overfilled the
+    notes.
+    """
 
     def __init__(self, asking: ModelClient) -> None:
         self._asking = asking

@@ -1,15 +1,15 @@
-"""The session notes of one home: when an update is due, one at a time per session, and what is said of it.
+"""The session notes of one home: when an update is due, one update at a time per session, and its reports.
 
-`on_change` is called when a transcript has grown; `update_now` is a person asking: it knows no thresholds,
-and moves only what a success moves. What a run does is `NotesJob`. A gate is one entry in
-Activity for each session until another one closes; the numbers of a run (tokens with those from the cache,
-the thresholds in force) are in its entry, its record and the log.
+The host calls `on_change` when a transcript has grown. `update_now` serves a person's request: it ignores the
+thresholds, and changes only the counters that a success changes. `NotesJob` is the run itself. A gate is one
+entry in Activity per session until the gate changes; the numbers of a run (tokens including cached ones, the
+thresholds in force) are in its entry, its record and the log.
 
-When the notes are no longer as Reverie left them, and no person changed them in it, somebody else keeps them:
-one update is left out, and that is said.
+If the notes differ from what Reverie wrote last and no person changed them in Reverie, another program
+maintains them: one update is skipped, and that is reported.
 
-Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: what a person
-can fix is in the outcome.
+Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: errors that a
+person can fix are in the outcome.
 """
 
 from __future__ import annotations
@@ -77,20 +77,11 @@ if TYPE_CHECKING:
     from reverie.settings import NotesSettings
 
 
-# One update of session notes, as a job on the one Run (`runs.run`): the engine's work on a draft, a check.
-#
-# An update that broke the sections, or did not come to its end, is thrown away. A new file is created
-# exclusively with mode 0600 in a directory with mode 0700.
-#
-# Threading and failure: see `runs.run`.
-
-
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 
 
 class NotesRequest(Struct, frozen=True):
-    """What is to be done. `trigger`: `thresholds` or `manual`; `details` are kept in the record; `ours`: see
-    `NotesTask`."""
+    """Parameters of one update."""
 
     session_id: str
     title: str
@@ -98,13 +89,21 @@ class NotesRequest(Struct, frozen=True):
     place: NotesPlace
     messages: tuple[Message, ...]
     trigger: str
+    """`thresholds` or `manual`."""
     time_limit_s: float
     details: Mapping[str, Any] = field(default_factory=dict)
+    """Stored in the run's record."""
     ours: frozenset[str] = frozenset()
+    """See `NotesTask`."""
 
 
 class NotesJob(Job[NotesDraft]):
-    """One update of session notes, of which nothing else of this session is at work."""
+    """One update of session notes as a job (`runs.run`): runs the engine on a draft and checks the result.
+
+    The caller makes sure that no other update of the session is active. An update that breaks the sections
+    or does not finish is discarded. A new file is created exclusively with mode 0600 in a directory with mode
+    0700. Threading and failure: see `runs.run`.
+    """
 
     kind = "notes"
     before = "before the session notes"
@@ -135,19 +134,22 @@ class NotesJob(Job[NotesDraft]):
         self.details = dict(request.details)
 
     def written(self, result: RunResult) -> str | None:
-        """The hash of the notes as the run left them; None where it wrote nothing."""
+        """Return the hash of the notes that the run wrote; None if it wrote nothing."""
         return sha256_of_bytes(self._written) if result.applied else None
 
     def own_lines(self, result: RunResult) -> frozenset[str]:
-        """The keys of the lines in the notes that runs by rules wrote, this run included."""
+        """Return the keys of the lines in the notes that runs by rules wrote, this run included."""
         return self._ours if result.applied else self._request.ours
 
     def ready(self) -> None:
-        """Raises `EscapesRoot`."""
+        """Check that the notes are inside the home.
+
+        Raises `EscapesRoot`.
+        """
         refuse_outside(self._parts.home, self._request.place)
 
     async def think(self, run: RunContext) -> NotesDraft | Plan:
-        """The engine's edits of a draft."""
+        """Run the engine on a new draft; return the draft, or a plan without changes."""
         draft = NotesDraft(self._read, current_template(self._request.place.template))
         end = self._end = await self._engine.update(self._task(run), draft, run.limits.cancelled)
         if run.limits.cancelled() or end.outcome == "cancelled":
@@ -161,9 +163,12 @@ class NotesJob(Job[NotesDraft]):
         return draft if self._still_wanted() else SWITCHED_OFF
 
     def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
-        """The notes with the edits on what stands there now, unless they break the sections."""
+        """Return a plan that writes the draft on top of the file's present content.
+
+        Raises `StoreError` if the edits break the sections.
+        """
         draft, home, place = thought, self._parts.home, self._request.place
-        if not self._still_wanted():  # it may have waited long for another run
+        if not self._still_wanted():  # the run may have waited long for another one
             return SWITCHED_OFF
         draft.refresh()
         if not draft.changed:
@@ -180,7 +185,7 @@ class NotesJob(Job[NotesDraft]):
         if is_new:
             make_private(home, place)
         self._written = draft.after
-        # The lines of a model are nobody's to remove; only the rules know theirs again.
+        # Only the rules recognise and remove their own lines; those of a model stay like a person's.
         before = draft.base if self.engine == RulesNotes.name else draft.text
         self._ours = own_lines(before, draft.text, self._request.ours)
         too_long = over_limits(draft.text)
@@ -189,11 +194,11 @@ class NotesJob(Job[NotesDraft]):
         return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
     def costs(self) -> Costs:
-        """What the engine used."""
+        """Return the engine's costs."""
         return costs_of(self._end.account)
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """The trace, with what only the run knows."""
+        """Return the trace with paths and outcome added."""
         wrote = bool(end.changed)
         attempts = trace.get("attempts", [])
         if not wrote:
@@ -230,7 +235,7 @@ class NotesJob(Job[NotesDraft]):
 
 
 def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """The attempt with the check of its sections that failed."""
+    """Return the attempt with the failed check of its sections added as a tool call."""
     check = {
         "attemptIndex": attempt.get("attemptIndex", 1),
         "toolName": "check of the sections",
@@ -243,7 +248,7 @@ def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
 
 
 def refuse_outside(home: Home, place: NotesPlace) -> None:
-    """Raises `EscapesRoot` where a link leads the notes of a session out of the home."""
+    """Raise `EscapesRoot` if a link leads the notes of a session out of the home."""
     root, directory = real_path(home.root), real_path(place.root.directory)
     if not directory.startswith(root.rstrip(os.sep) + os.sep):
         raise EscapesRoot(
@@ -254,10 +259,13 @@ def refuse_outside(home: Home, place: NotesPlace) -> None:
 
 
 def make_private(home: Home, place: NotesPlace) -> None:
-    """Make what is missing of the directory of the notes, for their owner only. Raises `UserError`."""
+    """Create the missing directories above the notes, with mode 0700.
+
+    Raises `UserError`.
+    """
     root = real_path(home.root)
     if not place.root.directory.is_relative_to(home.root):
-        return  # the store makes it, and refuses what leads elsewhere
+        return  # the store creates it, and refuses paths that lead elsewhere
     names = place.root.directory.relative_to(home.root).parts + tuple(place.rel.split("/")[:-1])
     try:
         with contextlib.ExitStack() as opened:
@@ -275,23 +283,21 @@ def make_private(home: Home, place: NotesPlace) -> None:
         raise user_error_from_os(error, "The directory of the session notes could not be made.") from error
 
 
-# Thresholds (formats/claude-code.md section 3), pure. The context must have grown; besides that, either
-# enough tools were called since the last trigger or the model just finished its answer. A trigger moves the
-# point from which tool calls count; only a success records the tokens.
-
-
 ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
 
 
 class Thresholds(Struct, frozen=True):
-    """Tokens of context at which notes begin, growth between two updates, tool calls that make one due."""
+    """Thresholds that make an update due (formats/claude-code.md section 3)."""
 
     start_tokens: int = 10_000
+    """Tokens of context at which notes begin."""
     growth_tokens: int = 5_000
+    """Growth of the context between two updates, in tokens."""
     tool_calls: int = 3
+    """Tool calls that make an update due."""
 
     def overridden(self, *, start_tokens: int = 0, growth_tokens: int = 0, tool_calls: int = 0) -> Thresholds:
-        """Each value counts only if it is above 0."""
+        """Return thresholds with each value replaced that is above 0."""
         return Thresholds(
             start_tokens if start_tokens > 0 else self.start_tokens,
             growth_tokens if growth_tokens > 0 else self.growth_tokens,
@@ -299,7 +305,7 @@ class Thresholds(Struct, frozen=True):
         )
 
     def as_json(self) -> dict[str, int]:
-        """By the agent's own names, as its runs log them."""
+        """Return the values under the agent's own names, as its runs log them."""
         return {
             "minimumMessageTokensToInit": self.start_tokens,
             "minimumTokensBetweenUpdate": self.growth_tokens,
@@ -308,36 +314,46 @@ class Thresholds(Struct, frozen=True):
 
 
 class SessionCounters(Struct, frozen=True):
-    """What is kept of one session. `begun`: it once was large enough. `tokens`: the context at the last
-    update. `counting_from`: tool calls count after this message, None from the first one on. `summarised`: up
-    to this message the notes are complete, as far as that can be told."""
+    """Counters of one session."""
 
     begun: bool = False
+    """Whether the session was ever large enough."""
     tokens: int = 0
+    """Tokens of context at the last update."""
     counting_from: str | None = None
+    """Message after which tool calls count; None to count all."""
     summarised: str | None = None
+    """Message up to which the notes are complete, as far as that is known."""
 
 
 class Measured(Struct, frozen=True):
-    """A session at one moment. `tool_calls`: since `SessionCounters.counting_from`; `at_break`: the last
-    answer asks for no tools."""
+    """Measures of a session at one moment."""
 
     messages: int
     context_tokens: int
     tool_calls: int
+    """Number since `SessionCounters.counting_from`."""
     at_break: bool
+    """Whether the last answer requests no tools."""
     last_uuid: str = ""
 
 
 class UpdateDecision(Struct, frozen=True):
-    """`gate` None: an update is due. `counters` are to be kept either way."""
+    """Result of `decide`."""
 
     counters: SessionCounters
+    """The counters to store, whether an update is due or not."""
     gate: ThresholdGate | None
+    """Why no update is due; None if one is."""
 
 
 def decide(counters: SessionCounters, seen: Measured, thresholds: Thresholds) -> UpdateDecision:
-    """Whether an update is due now."""
+    """Decide whether an update is due.
+
+    The context must have grown, and either enough tools were called since the last trigger or the model has
+    just finished its answer. A trigger moves the message from which tool calls count; only a success records
+    the tokens.
+    """
     if not seen.messages:
         return UpdateDecision(counters, "no-messages")
     if not counters.begun:
@@ -352,44 +368,49 @@ def decide(counters: SessionCounters, seen: Measured, thresholds: Thresholds) ->
 
 
 def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
-    """After an update of the notes with what was `seen`, by hand or not. In the middle of the model's work
-    nobody can tell up to where they are complete."""
+    """Return the counters after a successful update from the state `seen`.
+
+    If the model was in the middle of its work, it is unknown up to which message the notes are complete, and
+    `summarised` does not change.
+    """
     summarised = seen.last_uuid if seen.at_break and seen.last_uuid else counters.summarised
     return replace(counters, tokens=seen.context_tokens, summarised=summarised)
-
-
-# State per session, in Reverie's own directory because the agent keeps none on disk. Read item by item: what
-# is damaged counts as missing.
 
 
 _SESSIONS = 2_000
 
 
 class NotesState(Struct, frozen=True):
-    """One session. `written`: the hash of the notes as Reverie last wrote or saw them, None before;
-    `seen_uuid`: the last message that an update has seen; `run_id`, `updated_at` (UTC ms): of that update;
-    `ours`: the keys of the lines that runs by rules wrote (`jobs.notes.engine.own_lines`)."""
+    """Stored state of one session."""
 
     counters: SessionCounters = field(default_factory=SessionCounters)
     written: str | None = None
+    """Hash of the notes as Reverie last wrote or saw them; None before it did."""
     seen_uuid: str = ""
+    """The last message that an update has seen."""
     run_id: str = ""
+    """Run of that update."""
     updated_at: int | None = None
+    """Time of that update, UTC ms."""
     ours: frozenset[str] = frozenset()
+    """Keys of the lines that runs by rules wrote (`jobs.notes.engine.own_lines`)."""
 
 
 class NotesBook:
-    """The states of all sessions of one home; those changed last are kept."""
+    """States of all sessions of one home, in Reverie's own directory, as the agent stores none on disk.
+
+    Only the 2,000 sessions changed last are stored. Damaged items are read as missing.
+    """
 
     def __init__(self, sidecar: Sidecar) -> None:
         self._sidecar = sidecar
 
     def of(self, session_id: str) -> NotesState:
-        """What is known of one session; a fresh state where nothing is."""
+        """Return the state of one session; an empty one if none is stored."""
         return _state(as_object(self._sidecar.read().data.get("sessions")).get(session_id))
 
     def change(self, session_id: str, make: Callable[[NotesState], NotesState]) -> NotesState:
-        """Replace one state; `make` may be called more than once."""
+        """Replace one state and return the new one; `make` may be called more than once."""
         made: list[NotesState] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -434,9 +455,6 @@ def _data(state: NotesState) -> dict[str, Any]:
     }
 
 
-# What a look at a session, or a person's wish, came to: values for hosts, commands and the window.
-
-
 Gate = Literal[
     "disabled",
     "unknown-session",
@@ -455,15 +473,16 @@ Gate = Literal[
     "model-unavailable",
     "error",
 ]
-"""Why no run came of it, in the order of the checks."""
+"""Why no run started, in the order of the checks."""
 
 
 class NotesOutcome(Struct, frozen=True):
-    """`gate` None: a run came of it, and `outcome` says how it ended. `text` is a sentence for people;
-    `path` the notes, where they are there."""
+    """Result of a changed transcript or of a person's request."""
 
     gate: Gate | None
+    """Why no run started; None if one did, and `outcome` is its end."""
     text: str
+    """A sentence for people."""
     session_id: str
     outcome: Outcome | None = None
     run_id: str = ""
@@ -471,17 +490,20 @@ class NotesOutcome(Struct, frozen=True):
     reason: str = ""
     next_step: str = ""
     path: Path | None = None
+    """The notes, if they exist."""
 
     @property
     def ran(self) -> bool:
+        """Whether a run started."""
         return self.gate is None
 
     @property
     def succeeded(self) -> bool:
+        """Whether the run ended well or nothing was new."""
         return self.outcome in SUCCEEDED or self.gate == "nothing-new"
 
     def as_json(self) -> dict[str, Any]:
-        """What `reverie notes --json` says (design.md section 5)."""
+        """Return the output of `reverie notes --json` (design.md section 5)."""
         if not self.succeeded:
             refused = self.gate in ("unknown-layout", "not-in-use")
             return {"success": False, "error": self.text, **({"reason": self.reason} if refused else {})}
@@ -489,27 +511,32 @@ class NotesOutcome(Struct, frozen=True):
 
 
 class NotesStanding(Struct, frozen=True):
-    """The notes of one session as they stand. `path` None: this agent keeps none for it. `exists`: there is a
-    file, `is_template` nothing was noted in it yet; `tokens` of `limit_tokens`; `problems` for a person to
-    mend. `gate` and `sentence`: what stands between now and the next update, None and empty where one is due.
-    `noted_tokens` and `updated_at` (UTC ms): of the last update by Reverie."""
+    """Present state of one session's notes."""
 
     session_id: str
     path: Path | None = None
+    """None if the agent has no notes for the session."""
     exists: bool = False
+    """Whether the file exists."""
     is_template: bool = False
+    """Whether the file exists and nothing was noted in it yet."""
     tokens: int = 0
     limit_tokens: int = 0
     problems: tuple[NotesProblem, ...] = ()
+    """For a person to fix."""
     running: bool = False
     gate: Gate | None = None
+    """Why no update is due now; None if one is."""
     sentence: str = ""
+    """The same as a sentence; empty if one is due."""
     noted_tokens: int = 0
+    """Tokens of context at the last update by Reverie."""
     updated_at: int | None = None
+    """Time of the last update by Reverie, UTC ms."""
 
 
 def gate_words(gate: Gate, thresholds: Thresholds) -> str:
-    """Why there is no update now, without numbers that change from answer to answer."""
+    """Return the reason why there is no update now, without numbers that change from answer to answer."""
     return {
         "disabled": "Session notes are off. Turn them on in Settings.",
         "no-messages": "Nothing was said in this session yet.",
@@ -527,26 +554,30 @@ def gate_words(gate: Gate, thresholds: Thresholds) -> str:
 _log = logging.getLogger("reverie.notes")
 
 WAIT_S = 15.0
-"""How long a person waits for a run that is at work, as the agent does."""
+"""Seconds for which a person's request waits for an active run, as in the agent."""
 _POLL_S = 0.1
 IDLE_MS = 3_600_000
-"""A session in which nobody said anything for so long is not in use."""
+"""Time without messages after which a session is not in use."""
 
 
 class NotesDependencies(Struct, frozen=True):
-    """What the notes of one home work with. `settings` is read anew each time. `engine_for` chooses what
-    updates, and raises `UserError` where a model that a person named cannot be asked. `is_ours`: whether
-    a person or a run in Reverie gave the file the content with this hash."""
+    """Services and settings of one home's notes."""
 
     run: RunDependencies
     book: NotesBook
     settings: Callable[[], NotesSettings]
+    """Called again for each check."""
     engine_for: Callable[[ScopeContext], NotesEngine]
+    """Chooses the engine.
+
+    Raises `UserError` if a model that a person chose cannot be used.
+    """
     is_ours: Callable[[Path, str], bool]
+    """Returns whether a person or a run in Reverie gave the file the content with this hash."""
 
 
 class _Looked(Struct, frozen=True):
-    """One session, looked at."""
+    """State of one session as read before a decision."""
 
     session_id: str
     place: NotesPlace
@@ -556,7 +587,7 @@ class _Looked(Struct, frozen=True):
 
 
 def notes_lease_name(home_id: str, session_id: str) -> str:
-    """Held while an update of this session is at work."""
+    """Return the name of the lease that an update of this session holds."""
     return f"notes:{home_id}:{session_id}"
 
 
@@ -572,9 +603,9 @@ class NotesService:
         self._lock = threading.Lock()
 
     def on_change(self, session_id: str) -> NotesOutcome:
-        """The transcript has grown, or may have."""
+        """Check whether an update is due after a possible change of the transcript, and run it."""
         if not self._parts.settings().enabled:
-            # The same for every session, so it is said once for the home.
+            # The same for every session, so report it once for the home.
             outcome = self._gate("disabled", "", gate_words("disabled", Thresholds()))
             return replace(outcome, session_id=session_id)
         try:
@@ -590,7 +621,7 @@ class NotesService:
                 self._keep(session_id, looked.state, decision.counters)
                 return self._gate(decision.gate, session_id, gate_words(decision.gate, looked.thresholds))
             with self._lease(session_id, wait_s=0.0):
-                # Another process may have updated the notes since they were looked at.
+                # Another process may have updated the notes since the first check.
                 looked = replace(looked, state=self._parts.book.of(session_id))
                 decision = decide(looked.state.counters, looked.seen, looked.thresholds)
                 if decision.gate is not None:
@@ -610,8 +641,11 @@ class NotesService:
             return self._gate("error", session_id, str(error), level="warning")
 
     def update_now(self, session_id: str, *, force: bool = False) -> NotesOutcome:
-        """An update because a person asks. Without `force` there is none where nothing was said since the
-        last one."""
+        """Update the notes at a person's request.
+
+        Without `force` nothing happens if there are no new messages and the notes are unchanged since the
+        last update.
+        """
         try:
             looked = self._look(session_id)
             if isinstance(looked, NotesOutcome):
@@ -634,8 +668,10 @@ class NotesService:
             return self._gate("error", session_id, str(error), level="warning", next_step=error.next_step)
 
     def standing(self, session_id: str) -> NotesStanding:
-        """The notes as they stand. Changes nothing; reads what is new in the transcript. Raises
-        `UserError`."""
+        """Return the present state of the notes, without changing anything.
+
+        Reads new rows of the transcript. Raises `UserError`.
+        """
         place = self._place(session_id)
         if place is None:
             return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
@@ -665,12 +701,10 @@ class NotesService:
             updated_at=state.updated_at,
         )
 
-    # Looking
-
     @property
     def _notes(self) -> AgentNotes:
         notes = self._parts.run.home.notes
-        assert notes is not None  # who has a `NotesPlace` has it from there
+        assert notes is not None  # every `NotesPlace` comes from it
         return notes
 
     def _place(self, session_id: str) -> NotesPlace | None:
@@ -692,7 +726,7 @@ class NotesService:
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
     def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
-        with self._lock:  # two may look at one session: a scan belongs to one at a time
+        with self._lock:  # a scan is not thread-safe, and two threads may check one session
             scan = self._scans.get(session_id)
             if scan is None:
                 scan = self._scans[session_id] = self._notes.session_scan(place)
@@ -708,8 +742,10 @@ class NotesService:
         return self._gate("idle", looked.session_id, gate_words("idle", looked.thresholds))
 
     def _advanced_by_others(self, looked: _Looked) -> bool:
-        """Whether the notes changed since Reverie last wrote or saw them; from now on they are seen. Notes
-        that are gone are nobody's advance."""
+        """Return whether another program changed the notes since Reverie last wrote or saw them.
+
+        Marks the present notes as seen. Deleted notes do not count as changed.
+        """
         current, written = self._sha256(looked.place), looked.state.written
         if current is None or written is None or current == written:
             return False
@@ -729,7 +765,10 @@ class NotesService:
 
     @contextlib.contextmanager
     def _lease(self, session_id: str, *, wait_s: float) -> Any:
-        """Alone with the updates of one session, in all processes. Raises `LeaseHeld`."""
+        """Hold the lease on updates of one session, in all processes.
+
+        Raises `LeaseHeld` if it is still taken after `wait_s`.
+        """
         name = notes_lease_name(self._parts.run.home_id, session_id)
         until = time.monotonic() + wait_s
         lease: Lease | None = None
@@ -741,8 +780,6 @@ class NotesService:
                     raise
         with lease:
             yield lease
-
-    # Running
 
     def _run(self, looked: _Looked, trigger: str) -> NotesOutcome:
         home, session_id = self._parts.run.home, looked.session_id
@@ -789,7 +826,7 @@ class NotesService:
 
         def change(state: NotesState) -> NotesState:
             if state.run_id != looked.state.run_id:
-                return state  # another update came after ours, while this process was suspended
+                return state  # another update came after this one, while this process was suspended
             return replace(
                 state,
                 counters=succeeded(state.counters, looked.seen),
@@ -801,8 +838,6 @@ class NotesService:
             )
 
         self._parts.book.change(looked.session_id, change)
-
-    # Saying
 
     def _ended(
         self,
@@ -843,7 +878,7 @@ class NotesService:
     def _gate(
         self, gate: Gate, session_id: str, text: str, *, level: str = "info", next_step: str = ""
     ) -> NotesOutcome:
-        """Reported once for each session until another gate closes."""
+        """Report a gate, once per session until another gate closes, and return it as an outcome."""
         if self._last_gates.get(session_id) != gate or level != "info":
             self._last_gates[session_id] = gate
             _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)
