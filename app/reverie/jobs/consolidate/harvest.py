@@ -1,12 +1,20 @@
-"""The harvest: after a compaction, what was said in the compacted epoch becomes an inbox of memory candidates
-(formats/mux.md sections 9 and 11).
+"""The harvest: collects memory candidates from a compacted transcript in an inbox (formats/mux.md 9 and 11).
 
-A job on the one Run (`runs.run`): which boundary and whether it may be harvested, the `pending` harvest
-record, the extractor chunk by chunk, then the inbox in one transaction, once every chunk came through. The
-dream that follows is not started here: `follow_up` returns its request.
+A job on the common run (`runs.run`). It chooses the compaction, checks whether it may be harvested, saves the
+`pending` harvest record, lets an extractor read the transcript chunk by chunk, and writes the inbox in one
+transaction once every chunk has succeeded. The consolidation that comes next is not started here: `follow_up`
+returns its request.
 
-Threading: blocking; any thread but the GUI's. Failure: exactly one outcome, never raises for what a person
-can fix; a bug is recorded and raised.
+An `Extractor` (rules, or a model) sees one chunk at a time and proposes candidates, which are never trusted.
+A candidate is accepted only with evidence from that very chunk, enough confidence and no trace of a secret.
+Anything that `text.redact` recognises as a secret is refused in addition to the agent's own filter: a harvest
+must not copy a key from a transcript into a file that every later session reads.
+
+The harvest record becomes `completed` after the transaction's commit point, because a harvest done twice does
+no harm and a lost one does.
+
+Threading: blocking; any thread but the GUI's. Failure: a harvest ends in exactly one outcome and never raises
+for a problem that a person can fix; a bug is recorded and raised.
 """
 
 from __future__ import annotations
@@ -55,32 +63,25 @@ from reverie.text.redact import find_secrets
 from reverie.text.summaries import between_words, cut_utf16, some, utf16_length
 from reverie.values import Struct, field, replace
 
-# From turns to an inbox: chunks for the extractor, checks of what it proposes, and the inbox's text
-# (formats/mux.md section 11).
-#
-# An `Extractor` (rules, or a model) sees one chunk at a time and proposes candidates; nothing it says is
-# trusted. A candidate is accepted only with evidence from the very chunk, enough confidence and no trace of
-# a secret. Beyond the agent's own filter, anything `text.redact` knows as a secret is refused as well:
-# harvesting must not copy a key from a transcript into a file that every later session reads.
-#
-# Pure, except for extractors.
-
-
 CHUNK_CHARS = 40_000
+"""The largest size of a chunk, in UTF-16 units."""
 MESSAGE_CHARS = 8_000
+"""The length to which a message is cut, in UTF-16 units."""
 TEXT_CHARS = 1_000
+"""The largest length of a candidate's text, in UTF-16 units."""
 LEAST_CONFIDENCE = 0.8
+"""The least confidence of an accepted candidate."""
 
 Category = Literal["preference", "project", "environment", "workflow", "other"]
 SkipReason = Literal["malformed", "confidence", "evidence", "secret", "duplicate"]
 
-# The agent's own words, by which it refuses a candidate.
+# The agent's own filter for candidates.
 _SECRET = re.compile(r"api[_-]?key|secret|token|password|sk-[A-Za-z0-9_-]{12,}", re.IGNORECASE)
 _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class Said(Struct, frozen=True):
-    """One message as an extractor sees it; a long one is cut."""
+    """One message of the transcript as an extractor sees it, cut if it is long."""
 
     id: str
     role: str
@@ -88,48 +89,56 @@ class Said(Struct, frozen=True):
 
 
 class Chunk(Struct, frozen=True):
-    """A part of the compacted epoch that an extractor sees at once."""
+    """A part of the compacted transcript that an extractor sees at once."""
 
     messages: tuple[Said, ...]
 
     @property
     def ids(self) -> frozenset[str]:
+        """The ids of the messages."""
         return frozenset(message.id for message in self.messages)
 
 
 class InboxCandidate(Struct, frozen=True):
-    """One memory worth keeping, with the ids of the messages that show it."""
+    """A proposed memory."""
 
     category: Category
     text: str
     evidence: tuple[str, ...]
+    """Ids of the messages that support it."""
     confidence: float
+    """0 to 1."""
     rationale: str
 
 
 class Extractor(Protocol):
-    """What does a harvest's thinking, one per harvest. `extract` proposes candidates for one chunk: JSON
-    objects with the names of `InboxCandidate`. It raises the `UserError` family; nothing is written then.
-    `account` may be asked at any time, also after it failed, and is about all chunks."""
+    """The part of a harvest that finds candidates; one instance per harvest."""
 
     name: str
 
     def account(self) -> Account:
-        """What was spent so far, and the trace; nothing of either for rules."""
+        """Return the costs and the trace of all chunks so far, also after a failure.
+
+        Both are empty for rules.
+        """
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
-        """Candidates of one chunk, unchecked."""
+        """Return the candidates found in one chunk, unchecked.
+
+        They are JSON objects with the field names of `InboxCandidate`. Raises the `UserError` family; nothing
+        is written then.
+        """
 
 
 class Checked(Struct):
-    """The verdict on everything proposed so far. Duplicates are known across chunks."""
+    """The accepted and the refused candidates so far; duplicates are found across chunks."""
 
     accepted: list[InboxCandidate] = field(default_factory=list)
     skipped: list[SkipReason] = field(default_factory=list)
     _known: set[tuple[str, str, tuple[str, ...]]] = field(default_factory=set)
 
     def add(self, proposed: Iterable[Any], chunk: Chunk) -> None:
-        """Judge what was proposed for `chunk`."""
+        """Accept or refuse the candidates proposed for `chunk`."""
         for item in proposed:
             candidate = parse_candidate(item)
             reason = "malformed" if candidate is None else self._refusal(candidate, chunk)
@@ -140,6 +149,7 @@ class Checked(Struct):
                 self.accepted.append(candidate)
 
     def _refusal(self, candidate: InboxCandidate, chunk: Chunk) -> SkipReason | None:
+        """Return why a candidate is refused; None if it is accepted."""
         if candidate.confidence < LEAST_CONFIDENCE:
             return "confidence"
         if not chunk.ids.issuperset(candidate.evidence):
@@ -150,7 +160,7 @@ class Checked(Struct):
 
 
 def parse_candidate(item: Any) -> InboxCandidate | None:
-    """A proposed JSON object as a candidate, None for one that is not of the agreed form."""
+    """Return a proposed JSON object as a candidate; None if it does not have the agreed form."""
     if not isinstance(item, Mapping):
         return None
     category: Any = item.get("category")
@@ -164,14 +174,17 @@ def parse_candidate(item: Any) -> InboxCandidate | None:
         return None
     if not all(isinstance(message_id, str) and message_id for message_id in evidence):
         return None
-    # One line, so that the inbox stays readable by the rules that later take it apart.
+    # One line, because the rules that later read the inbox expect that.
     return InboxCandidate(
         category, text, tuple(dict.fromkeys(evidence)), float(confidence), " ".join(rationale.split())
     )
 
 
 def chunks(turns: Iterable[Turn]) -> Iterator[Chunk]:
-    """What people and the model said, in chunks of at most 40,000 characters, each message cut to 8,000."""
+    """Return the messages of people and the model, in chunks of limited size.
+
+    A chunk has at most `CHUNK_CHARS`, and each message is cut to `MESSAGE_CHARS`.
+    """
     messages: list[Said] = []
     used = 0
     for turn in turns:
@@ -189,12 +202,12 @@ def chunks(turns: Iterable[Turn]) -> Iterator[Chunk]:
 
 
 def inbox_rel(boundary: Boundary) -> str:
-    """Where the inbox of a compaction lies below the workspace scope."""
+    """Return the path of a compaction's inbox, relative to the workspace scope."""
     return f"harvest/{_OUTSIDE_A_NAME.sub('_', boundary.summary_message_id)}.md"
 
 
 def inbox_text(boundary: Boundary, candidates: Sequence[InboxCandidate]) -> str:
-    """The inbox file, exactly as the agent writes it."""
+    """Return the text of the inbox file, exactly as the agent would write it."""
     blocks = [
         f"---\ndescription: Harvested memory candidates for compaction {boundary.epoch}\n---",
         f"# Harvest inbox: compaction {boundary.epoch}",
@@ -214,7 +227,10 @@ def inbox_text(boundary: Boundary, candidates: Sequence[InboxCandidate]) -> str:
 def fitting(
     boundary: Boundary, candidates: Sequence[InboxCandidate], *, file_bytes: int
 ) -> list[InboxCandidate]:
-    """As many candidates as the inbox file can hold, the most confident first, in their order."""
+    """Return as many candidates as fit into the inbox file, in their present order.
+
+    If not all fit, the most confident are preferred.
+    """
     empty = _size(inbox_text(boundary, ()))
     room = file_bytes - empty
     kept: set[int] = set()
@@ -227,12 +243,13 @@ def fitting(
 
 
 def _identity(candidate: InboxCandidate) -> tuple[str, str, tuple[str, ...]]:
+    """Return a value that is equal for duplicates."""
     folded = " ".join(candidate.text.lower().split())
     return candidate.category, folded, tuple(sorted(candidate.evidence))
 
 
 def _text(value: Any) -> str | None:
-    """1 to 1000 characters of valid text without the spaces around it."""
+    """Return text without surrounding spaces; None unless it is valid and has 1 to 1,000 characters."""
     if not isinstance(value, str):
         return None
     text = value.strip()
@@ -248,13 +265,8 @@ def _size(text: str) -> int:
 
 
 def _number(value: float) -> str:
-    """As JavaScript writes it."""
+    """Return the number in the spelling of JavaScript."""
     return str(int(value)) if value == int(value) else repr(value)
-
-
-# The rules as an extractor: what a person said outright ("remember ...", "always ...", "we use ..."). A wrong
-# memory costs more than a missing one, so questions, conditions, quotes and requests for the task in hand are
-# left out. Time is linear in the text: no pattern nests repetition.
 
 
 _LONGEST = 500
@@ -262,14 +274,16 @@ _LEAST_WORDS = 3
 
 
 class _Statement(Struct, frozen=True):
-    """One way to say that something shall hold: `pattern` is looked for in the plain sentence, `veto` takes
-    it back. `lasting`: said so explicitly that words of the moment do not make it a request."""
+    """One phrasing by which people state lasting facts or preferences."""
 
     name: str
     pattern: re.Pattern[str]
+    """Matches a sentence without its quotes."""
     confidence: float
     veto: re.Pattern[str] | None = None
+    """Excludes sentences that `pattern` matches."""
     lasting: bool = False
+    """Whether the phrasing is so explicit that words such as "now" do not make the sentence a request."""
     category: Category | None = None
 
 
@@ -293,7 +307,7 @@ def _statement(row: Mapping[str, Any]) -> _Statement:
 
 
 _STATEMENTS = tuple(map(_statement, _TABLE["statements"]))
-# Said of the task in hand, not for good.
+# Signs that a sentence concerns only the present task, not later ones.
 _MOMENT, _CONDITION, _DOUBT = (_words(_TABLE["sentences"][name]) for name in ("moment", "condition", "doubt"))
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -307,12 +321,16 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
 
 
 class RulesExtractor:
-    """The embedded, offline extractor."""
+    """The embedded, offline extractor: finds explicit statements ("remember …", "always …", "we use …").
+
+    A wrong memory costs more than a missing one, so questions, conditions, quotes and requests for the
+    present task are left out. The time is linear in the text: no pattern nests repetition.
+    """
 
     name = "rules"
 
     def account(self) -> Account:
-        """Rules ask no model."""
+        """Return an empty account, since rules cost nothing."""
         return Account()
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
@@ -329,7 +347,7 @@ class RulesExtractor:
 
 
 def candidates_in(text: str) -> Iterator[dict[str, Any]]:
-    """The explicit statements of one message, without their evidence."""
+    """Return the explicit statements of one message as candidates without evidence."""
     for sentence in sentences(text):
         statement = _statement_in(sentence)
         if statement is not None and len(sentence) <= TEXT_CHARS:
@@ -342,7 +360,7 @@ def candidates_in(text: str) -> Iterator[dict[str, Any]]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences a person typed: without code blocks, quotes, logs and tables."""
+    """Return the sentences that a person typed, without code blocks, quotes, logs and tables."""
     in_code = False
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -357,9 +375,10 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _statement_in(sentence: str) -> _Statement | None:
+    """Return the phrasing that a sentence uses; None if it states nothing lasting."""
     if len(sentence) > _LONGEST or sentence.rstrip("\"”')").endswith(("?", "？", ":")):
         return None
-    # What stands in quotes is somebody else's word, or a name.
+    # Text in quotes was not written by the person, or is a name.
     plain = " ".join(_QUOTED.sub(" … ", sentence).split())
     if len(plain.split()) < _LEAST_WORDS or _CONDITION.search(plain):
         return None
@@ -385,32 +404,36 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split()).rstrip(".!")
 
 
-# A model as an extractor: it can only propose, and its proposals are checked like anybody's. An answer that
-# proposes nothing without saying so fails the harvest, so that nothing is written by mistake.
-
-
 MAX_STEPS = 6
-# More than anybody could want from one chunk; a model that floods is told to stop.
+# More than one chunk can sensibly contain; further proposals get an error as answer.
 _MOST_PROPOSED = 100
 _REMINDER = "Call the tool `propose` with what you found; with an empty list if there is nothing."
 
 
 class ModelExtractor(ModelWork):
-    """Implements `jobs.consolidate.harvest.Extractor`. The provider is opened once per chunk."""
+    """The extractor that asks a model; implements `Extractor`.
+
+    The model can only propose; its proposals are checked like those of the rules. A model that ends without
+    calling the tool, even with an empty list, fails the harvest, so that an empty result is never a mistake.
+    The provider is opened once per chunk.
+    """
 
     kind = "harvest"
 
     def __init__(self, asking: ModelClient, *, workspace_name: str = "") -> None:
         super().__init__(asking, workspace_name=workspace_name)
-        # One vault, so that a secret has the same mark in every chunk.
+        # One vault for all chunks, so that a secret has the same placeholder in each.
         self._vault = Vault()
 
     def _document(self, head: TraceHead) -> Mapping[str, Any]:
-        """The traces of all chunks, as the attempts of one."""
+        """Return the traces of all chunks as one document."""
         return _joined([trace.to_document(head) for trace in self._traces])
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
-        """Ask, and hand on what was proposed. Raises `ModelRunFailed`, `ProviderError`."""
+        """Return the candidates that the model proposes for one chunk, unchecked.
+
+        Raises `ModelRunFailed`, `ProviderError`.
+        """
         limits.check()
         fence, proposals = Fence.random(), _Proposals()
         result = await self._ask(
@@ -429,7 +452,7 @@ class ModelExtractor(ModelWork):
 
 
 class _Proposals:
-    """What the model proposed so far."""
+    """The candidates that the model has proposed so far."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -445,7 +468,7 @@ class _Proposals:
         return ToolOutcome("Noted. If that is all, answer with the single word done.")
 
     def reminder(self, _text: str) -> str | None:
-        """Said once to a model that ends without having called the tool."""
+        """Return a reminder to call the tool, once, if the model ends without having called it; else None."""
         if self.said or self._reminded:
             return None
         self._reminded = True
@@ -461,7 +484,7 @@ def _system(fence: Fence) -> str:
 
 
 def _task(chunk: Chunk, fence: Fence, vault: Vault) -> str:
-    # As JSON no message can pretend to be another one. Secrets go first: escaped they look different.
+    # As JSON no message can imitate another one. Secrets are hidden before, since escaping changes them.
     lines = [
         json.dumps(
             {"id": message.id, "role": message.role, "text": vault.hide(message.text)}, ensure_ascii=False
@@ -472,7 +495,7 @@ def _task(chunk: Chunk, fence: Fence, vault: Vault) -> str:
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One document for all chunks: the first one's prompt, every attempt numbered through."""
+    """Return one trace document for all chunks, with the attempts of all and the prompt of the last one."""
     attempts: list[dict[str, Any]] = []
     for document in documents:
         for attempt in document["attempts"]:
@@ -483,29 +506,27 @@ def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**last, "runStartedAt": documents[0]["runStartedAt"], "attempts": attempts}
 
 
-# The harvest record becomes `completed` after the transaction's commit point: a harvest that is done twice
-# does no harm, one that is lost does.
-
-
 class HarvestRequest(Struct, frozen=True):
-    """Which workspace, and which of its compactions: None for the newest."""
+    """The workspace to harvest, and which of its compactions."""
 
     context: ScopeContext
     boundary_key: str | None = None
+    """The id of the compaction's summary message; None for the newest compaction."""
 
 
 class HarvestSource(Struct, frozen=True):
-    """What is harvested: one compaction of one transcript, and the record of the attempt before."""
+    """One compaction of one transcript, to be harvested."""
 
     context: ScopeContext
     workspace_id: str
     transcript: Transcript
     boundary: Boundary
     previous: Mapping[str, Any] | None
+    """The record of the attempt before; None for the first attempt."""
 
 
 class HarvestJob(Job[Checked]):
-    """One harvest: chunks through the extractor, checks, the inbox."""
+    """One harvest as a job: reads chunks with the extractor, checks the candidates, writes the inbox."""
 
     kind = "harvest"
     before = "before a harvest"
@@ -537,7 +558,7 @@ class HarvestJob(Job[Checked]):
 
     @property
     def source_read(self) -> HarvestSource:
-        """What is harvested. Known from `ready` on."""
+        """The compaction to harvest; known after `ready`."""
         assert self._source is not None, "asked before it was ready"
         return self._source
 
@@ -547,11 +568,11 @@ class HarvestJob(Job[Checked]):
         return str(memory_path(Scope.WORKSPACE, inbox_rel(self.source_read.boundary)))
 
     def require(self) -> None:
-        """Raises `ReadOnlyStore`."""
+        """Raise `ReadOnlyStore` if a store of the context must not be written."""
         self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
-        """Which compaction, and whether it may be harvested."""
+        """Choose the compaction; raise if there is none or it must not be harvested."""
         source = self._source = self._source_of(self._request)
         self._pending = pending(
             source.workspace_id, source.boundary, source.previous, now=self._parts.clock()
@@ -559,14 +580,14 @@ class HarvestJob(Job[Checked]):
         self.details = {"boundaryKey": source.boundary.summary_message_id}
 
     def begun(self, record: RunRecord) -> None:
-        """Nobody else starts it from here on."""
+        """Save the `pending` harvest record, so that no other process starts this harvest."""
         self._save(self._pending, after=self.source_read.previous)
         self.say("started", f"Harvest of compaction {self.source_read.boundary.epoch} started.", record)
 
     async def think(self, run: RunContext) -> Checked | Plan:
-        """Read what was said, part by part."""
+        """Read the compacted part of the transcript chunk by chunk, and return the candidates."""
         boundary, checked = self.source_read.boundary, Checked()
-        # The row of the boundary itself is the agent's summary, not what was said.
+        # The row of the boundary itself is the agent's summary, not part of the conversation.
         turns = self.source_read.transcript.turns(boundary.previous_sequence, boundary.sequence - 1)
         for number, chunk in enumerate(chunks(turns), start=1):
             run.limits.check()
@@ -576,7 +597,7 @@ class HarvestJob(Job[Checked]):
         return checked
 
     def accept(self, thought: Checked, run: RunContext) -> Plan:
-        """The inbox as it becomes; an old one goes where nothing was found."""
+        """Return the new inbox as a plan; without candidates, an old inbox is deleted."""
         boundary = self.source_read.boundary
         kept = fitting(boundary, thought.accepted, file_bytes=self._parts.home.caps.file_bytes)
         self._kept = len(kept)
@@ -595,11 +616,11 @@ class HarvestJob(Job[Checked]):
         return Plan(summary, (change,), ops, usage_before=usage_before, usage_after=usage_after)
 
     def costs(self) -> Costs:
-        """What the extractor used."""
+        """Return the costs of the extractor so far."""
         return costs_of(self._extractor.account())
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any]:
-        """Save the harvest record."""
+        """Save the harvest record as completed or failed, and return it."""
         now = self._parts.clock()
         if end.outcome in SUCCEEDED:
             usage, _cost = spent(self._extractor.account())
@@ -615,7 +636,7 @@ class HarvestJob(Job[Checked]):
         return done
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """An entry in Activity."""
+        """Add an entry to Activity."""
         self._parts.activity.add(
             f"harvest.{event}",
             level=level,
@@ -627,12 +648,15 @@ class HarvestJob(Job[Checked]):
         )
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Told in Activity."""
+        """Add an entry to Activity that the harvest was skipped, and return the result."""
         return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
 
     def result(self, run: RunResult) -> RunResult:
-        """The run, with `boundaryKey` and `inbox` (its memory path, None where there is none) as details, and
-        the harvest record as it is in place."""
+        """Return the run's result, completed by the harvest record and by details.
+
+        The details are `boundaryKey` and `inbox`, which is the inbox's memory path, or None if there is no
+        inbox.
+        """
         if self._source is None or not run.run_id:
             return run
         there = any(op["applied"] and op["command"] != "delete" for op in run.ops)
@@ -644,6 +668,10 @@ class HarvestJob(Job[Checked]):
         return replace(run, record=run.record or self._pending, details=details)
 
     def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
+        """Return the change of the inbox file; None if it stays the same.
+
+        Raises `StoreError` if the inbox cannot have its name.
+        """
         boundary = self.source_read.boundary
         root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
         rel = inbox_rel(boundary)
@@ -657,7 +685,10 @@ class HarvestJob(Job[Checked]):
         return None if before == after else FileChange(root, rel, before, after)
 
     def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
-        """Save the harvest record. Raises `LeaseLost` where that of another harvest stands there by now."""
+        """Save the harvest record.
+
+        Raises `LeaseLost` if another harvest of the same compaction has saved one since.
+        """
         if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
                 "Another process harvested this compaction first.",
@@ -679,7 +710,7 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
 
 
 class HarvestService:
-    """Harvests of one home."""
+    """Runs harvests of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -693,14 +724,19 @@ class HarvestService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """One harvest, on an event loop of its own: for threads and commands that have none. Refused
-        (`skipped`) with the reason while a dream is at work on this home, and where there is nothing to
-        harvest."""
+        """Run one harvest on an event loop of its own, and return its result.
+
+        For callers without an event loop. The result is `skipped`, with the reason, while a consolidation of
+        this home is running and if there is nothing to harvest.
+        """
         job = HarvestJob(self._parts, self.log, request, self._source, extractor)
         return job.result(asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go()))
 
     def _source(self, request: HarvestRequest) -> HarvestSource:
-        """What is to be harvested. Raises with the reason why nothing is."""
+        """Return the compaction to harvest.
+
+        Raises `UserError` with the reason if there is none, or it must not be harvested.
+        """
         workspace_id = request.context.workspace_id
         writer = self._parts.home.writer
         if workspace_id is None:
@@ -730,15 +766,19 @@ class HarvestService:
 
 
 def dream_follows(harvest: RunResult) -> bool:
-    """Whether a consolidation goes on from here, as the agent's own does: also after a harvest that failed,
-    was done already, or has no attempts left."""
+    """Return whether a consolidation comes after this harvest, as it does for the agent's own.
+
+    That is also the case if the harvest failed, was done already, or has no attempts left.
+    """
     done = harvest.outcome == "skipped" and harvest.reason in ("harvested", "attempts-used-up")
     return harvest.succeeded or harvest.outcome == "failed" or done
 
 
 def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:
-    """The dream after a harvest: without debounce, and the final pass if its workspace was archived
-    meanwhile."""
+    """Return the request for the consolidation after a harvest, without debounce.
+
+    If the workspace was archived meanwhile, it is the final pass.
+    """
     archived = any(
         workspace.archived
         for workspace in home.contents().workspaces()
@@ -749,7 +789,10 @@ def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:
 
 
 def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
-    """The compaction asked for, the newest without a key."""
+    """Return the compaction with this key, or the newest if `key` is None.
+
+    Raises `StoreError`.
+    """
     found = [item for item in boundaries if key is None or item.summary_message_id == key]
     if not found:
         raise StoreError(

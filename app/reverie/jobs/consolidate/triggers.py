@@ -1,19 +1,20 @@
-"""What starts a dream by itself: the launch sweep, an archived workspace, a compaction (formats/mux.md
-sections 10 and 11).
+"""Background triggers of consolidations: the launch sweep, a compaction, an archived workspace.
 
-Nothing runs until a person switched it on for this home, nor beyond the day's budget of runs and tokens, nor
-where somebody else (the agent itself) has covered the same ground since we last looked. Each gate that stops
-a trigger says so in Activity; a gate that keeps saying the same is one entry there.
+Rules: formats/mux.md sections 10 and 11. Nothing runs unless a person has turned background runs on for this
+home, nor beyond the daily budget of runs and tokens, nor if another program (the agent itself) has covered
+the same memories since Reverie last checked. Each gate that stops a trigger adds an entry to Activity, or
+raises the counter of the last entry if that is equal.
 
-- launch: harvests that failed or were abandoned are tried again, then the sweep.
-- compaction: harvest, then a dream without debounce; the final pass if the workspace was archived meanwhile.
-- archive: the final pass, not made twice.
+- launch: harvests that failed or were abandoned are attempted again, then the sweep runs.
+- compaction: a harvest, then a consolidation without debounce; the final pass if the workspace was archived
+  meanwhile.
+- archive: the final pass, at most once.
 
-Compaction and archive wait for a run that is at work on the home, since nobody says those two again.
+Compaction and archive wait for a run in progress on the home, because they are not triggered a second time. A
+trigger for something that is already in progress does nothing (`coalesced`).
 
-A trigger that is under way for the same thing is not started again (`coalesced`). Threading: every function
-blocks until its runs are done; call them from threads that may, not the GUI's. Failure: what a person can
-mend is in the result and in Activity; a bug is raised.
+Threading: every function blocks until its runs are done, so never on the GUI thread. Failure: a problem that
+a person can fix is in the result and in Activity; a bug is raised.
 """
 
 from __future__ import annotations
@@ -43,17 +44,15 @@ from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRe
 from reverie.runs.record import Progress, RunRecord, RunResult, started_of
 from reverie.values import Struct, field, replace
 
-# The launch sweep (formats/mux.md section 10): a workspace qualifies by writes newer than what covers them.
-# After each success the anchors advance, so siblings are not run for the same writes. `plan_sweep` is pure
-# and shows the order as if each run succeeded; `SweepService` asks the same `judge` again before each run.
-
-
 IDLE_MS = DAY_MS
+"""A workspace used more recently than this is left out."""
 SWEEP_CAP = 3
+"""The largest number of workspaces that one sweep consolidates."""
 
 SkipReason = Literal[
     "active", "archived", "unlisted", "cap", "nothing-new", "project-debounced", "debounced", "stopped"
 ]
+"""Why a sweep leaves out a workspace."""
 
 SKIP_WORDS: Mapping[str, str] = {
     "active": "used within the last 24 hours",
@@ -65,30 +64,33 @@ SKIP_WORDS: Mapping[str, str] = {
     "debounced": f"consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
     "stopped": "the sweep was stopped before it",
 }
+"""The text that people see for each reason."""
 
 
 class SweepWorkspace(Struct, frozen=True):
-    """One workspace as the sweep sees it: last use (UTC ms), and which usage keys are its own and its
-    project's."""
+    """The facts about one workspace that the sweep considers."""
 
     id: str
     recency: int
+    """The last use (UTC ms)."""
     archived: bool = False
     listed: bool = True
     project_path: str | None = None
     own_keys: str | None = None
+    """The prefix of the usage keys of the workspace's memories; None without such memories."""
     project_keys: str | None = None
+    """The prefix of the usage keys of its project's memories; None without such memories."""
 
 
 class WriteTimes:
-    """When anything was last written, by the beginning of its usage key."""
+    """The times of the last writes, to be searched by a prefix of the usage key."""
 
     def __init__(self, last_writes: Mapping[str, int | None]) -> None:
         self._keys = sorted(last_writes)
         self._times = [last_writes[key] or 0 for key in self._keys]
 
     def newest(self, prefix: str | None) -> int:
-        """UTC ms; 0 for never, and for no prefix."""
+        """Return the newest write below the prefix (UTC ms); 0 for never, and for None."""
         if prefix is None:
             return 0
         newest, at = 0, bisect_left(self._keys, prefix)
@@ -99,21 +101,28 @@ class WriteTimes:
 
 
 class Anchors(Struct, frozen=True):
-    """Up to when each workspace, each project and global memory are covered (UTC ms; absent: never)."""
+    """The times of the last consolidation of each workspace, each project and of global memory.
+
+    UTC ms; never consolidated if absent.
+    """
 
     workspaces: Mapping[str, float] = field(default_factory=dict)
     projects: Mapping[str, float] = field(default_factory=dict)
     newest: float = 0
+    """The time for global memory: that of the newest workspace record."""
 
     @classmethod
     def of(cls, coverage: Coverage) -> Anchors:
-        """Nothing is inferred: an old sidecar without project records covers no project."""
+        """Return the anchors for a coverage sidecar.
+
+        Nothing is inferred: an old sidecar without project records covers no project.
+        """
         workspaces = {key: record["lastRunAt"] for key, record in coverage.workspaces.items()}
         projects = {key: record["lastRunAt"] for key, record in coverage.projects.items()}
         return cls(workspaces, projects, max(workspaces.values(), default=0))
 
     def after_run(self, workspace: SweepWorkspace, at: int) -> Anchors:
-        """The anchors once a run on `workspace` has succeeded."""
+        """Return the anchors after a successful run on `workspace` at the time `at`."""
         projects = dict(self.projects)
         if workspace.project_path is not None:
             projects[workspace.project_path] = at
@@ -121,20 +130,20 @@ class Anchors(Struct, frozen=True):
 
 
 class SkippedWorkspace(Struct, frozen=True):
-    """A workspace that the sweep leaves out, and why."""
+    """A workspace that the sweep leaves out, with the reason."""
 
     workspace_id: str
     reason: SkipReason
 
 
 class Sweep(Struct, frozen=True):
-    """Which workspaces in which order, and why not the others."""
+    """The workspaces of a sweep in their order, and those left out."""
 
     order: tuple[str, ...]
     skipped: tuple[SkippedWorkspace, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The stable shape of `reverie sweep` (design.md section 5)."""
+        """Return the stable JSON shape that `reverie sweep` prints (design.md section 5)."""
         return {
             "order": list(self.order),
             "skipped": [{"workspaceId": item.workspace_id, "reason": item.reason} for item in self.skipped],
@@ -150,7 +159,11 @@ def judge(
     now: int,
     room: bool = True,
 ) -> SkipReason | None:
-    """Why this workspace is not run, or None: it is. `room`: the cap is not reached yet."""
+    """Return why the sweep leaves out this workspace; None if it is to be consolidated.
+
+    A workspace qualifies by writes newer than its anchors (formats/mux.md section 10). `global_keys` is the
+    prefix of the usage keys of global memory; `room` is False once the cap is reached.
+    """
     if not workspace.listed:
         return "unlisted"
     if now - workspace.recency < IDLE_MS:
@@ -183,7 +196,10 @@ def plan_sweep(
     now: int,
     cap: int = SWEEP_CAP,
 ) -> Sweep:
-    """The sweep as it goes if each of its runs succeeds, `workspaces` in the agent's own order."""
+    """Return the sweep that takes place if each of its runs succeeds; `workspaces` are in the agent's order.
+
+    After each run the anchors advance, so that no other workspace is run for the same writes. Pure.
+    """
     order: list[str] = []
     skipped: list[SkippedWorkspace] = []
     for workspace in workspaces:
@@ -197,24 +213,25 @@ def plan_sweep(
 
 
 class SweptRun(Struct, frozen=True):
-    """One run of a sweep and how it ended."""
+    """One run of a sweep with its result."""
 
     workspace_id: str
     result: RunResult
 
 
 class SweepResult(Struct, frozen=True):
-    """What a sweep did. `sweep.order` holds every workspace that was tried; `runs` what came of each."""
+    """The result of a sweep; `sweep.order` has every workspace that was tried."""
 
     sweep: Sweep
     runs: tuple[SweptRun, ...] = ()
 
     @property
     def succeeded(self) -> bool:
+        """Whether every run succeeded."""
         return all(run.result.succeeded for run in self.runs)
 
     def as_json(self) -> dict[str, Any]:
-        """The stable shape of `reverie sweep` (design.md section 5)."""
+        """Return the stable JSON shape that `reverie sweep` prints (design.md section 5)."""
         runs = [
             {
                 "workspaceId": run.workspace_id,
@@ -229,7 +246,7 @@ class SweepResult(Struct, frozen=True):
 
 
 class SweepService:
-    """The launch sweep of one home."""
+    """Runs the launch sweep of one home."""
 
     def __init__(self, parts: DreamDependencies, dreams: DreamService) -> None:
         self._parts = parts
@@ -237,7 +254,7 @@ class SweepService:
         self._dreams = dreams
 
     def plan(self) -> Sweep:
-        """What `run` would do now; changes nothing."""
+        """Return the sweep that `run` would make now; changes nothing."""
         return plan_sweep(
             self._workspaces(),
             Anchors.of(self._parts.coverage.load()),
@@ -254,11 +271,15 @@ class SweepService:
         progress: Callable[[Progress], None] = lambda _progress: None,
         may_run: Callable[[str], bool] = lambda _workspace_id: True,
     ) -> SweepResult:
-        """One workspace after another. A run that is refused (another dream is at work) uses up no place of
-        the cap, one that fails does; `may_run` (a budget) is asked before each, and may end the sweep."""
+        """Consolidate the workspaces that qualify, one after the other.
+
+        Each workspace is judged again before its run. A run that is refused, because another one is in
+        progress, does not count against the cap; one that fails does. `may_run` is called before each run (a
+        budget) and ends the sweep by returning False.
+        """
         cancel = cancel or threading.Event()
         self._dreams.require_writable("launch")
-        # A write time that the agent overwrote would make a workspace look untouched.
+        # If the agent has overwritten a write time, its workspace would seem unchanged.
         self._parts.usage.reapply_lost()
         global_keys = self._keys(self._home.context(), Scope.GLOBAL)
         anchors, writes = Anchors.of(self._parts.coverage.load()), self._writes()
@@ -276,7 +297,7 @@ class SweepService:
                 skipped.append(SkippedWorkspace(workspace.id, reason or "stopped"))
                 continue
             runs.append(SweptRun(workspace.id, self._one(workspace.id, engine_for, cancel, progress)))
-            # What the run covered, and what others did meanwhile.
+            # The run has moved the anchors, and others may have written meanwhile.
             anchors, writes = Anchors.of(self._parts.coverage.load()), self._writes()
         return SweepResult(Sweep(tuple(run.workspace_id for run in runs), tuple(skipped)), tuple(runs))
 
@@ -311,12 +332,16 @@ class SweepService:
         return tuple(found)
 
     def _context(self, workspace: Workspace) -> ScopeContext:
-        """The context of a listed workspace, without reading the list again for each of thousands."""
+        """Return the context of a listed workspace without reading the list again.
+
+        There may be thousands of workspaces.
+        """
         project = workspace.memory_project
         context = self._home.context(workspace_id=workspace.id, project_path=project, project_given=True)
         return replace(context, dreams_as=workspace.dreams_as)
 
     def _keys(self, context: ScopeContext, scope: Scope) -> str | None:
+        """Return the prefix of the usage keys of a scope; None if the context does not have that scope."""
         try:
             return self._home.scope_root(context, scope).usage_prefix
         except ScopeUnavailable:
@@ -331,10 +356,11 @@ _LONGEST_STEP_S = 30.0
 _LONGEST_WAIT_S = 3600.0
 
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
+"""Why a trigger did not run, or stopped."""
 
 
 class Budget(Struct, frozen=True):
-    """What may run by itself in one home, in any 24 hours; 0 allows nothing."""
+    """The background runs that one home allows in any 24 hours; 0 allows none."""
 
     enabled: bool = False
     runs_per_day: int = 0
@@ -342,30 +368,34 @@ class Budget(Struct, frozen=True):
 
 
 class Triggered(Struct, frozen=True):
-    """What a trigger came to. `gate`: why nothing (more) was run, with `text` as a sentence; None: it ran."""
+    """The result of a trigger."""
 
     gate: Gate | None = None
+    """Why nothing, or nothing more, was run; None if it ran."""
     text: str = ""
+    """A sentence about the gate or the result."""
     dreams: tuple[RunResult, ...] = ()
     harvests: tuple[RunResult, ...] = ()
     sweep: SweepResult | None = None
 
 
 class TriggerDependencies(Struct, frozen=True):
-    """What triggers work with, of one home. `engine_for` and `extractor_for` may raise `UserError`;
-    `seen` is Reverie's own note of the coverage it has looked at. `wait` waits so many seconds, and says
-    whether to stop."""
+    """The services that the triggers of one home need."""
 
     run: DreamDependencies
     dreams: DreamService
     harvests: HarvestService
     sweeps: SweepService
     seen: Sidecar
+    """Reverie's own file with the newest coverage of other programs that it has seen."""
     budget: Callable[[], Budget]
     engine_for: Callable[[ScopeContext, Trigger], Engine]
+    """Returns the engine for a context and trigger; may raise `UserError`."""
     extractor_for: Callable[[ScopeContext], Extractor]
+    """Returns the extractor for a context; may raise `UserError`."""
     cancel: threading.Event
     wait: Callable[[float], bool]
+    """Waits for a number of seconds; returns True to stop."""
 
 
 class Triggers:
@@ -377,16 +407,19 @@ class Triggers:
         self._lock = threading.Lock()
 
     def on_launch(self) -> Triggered:
-        """Harvests that are due again, then the sweep."""
+        """Attempt the harvests that are due again, then run the sweep."""
         return self._guarded("launch", None, self._launch)
 
     def on_compaction(self, workspace_id: str) -> Triggered:
-        """Harvest the newest compaction of a workspace, then dream, whether or not there was anything left to
-        harvest."""
+        """Harvest the newest compaction of a workspace, then consolidate.
+
+        The consolidation takes place even if nothing was left to harvest, but not if the harvest was refused
+        for another reason.
+        """
         return self._guarded("compaction", workspace_id, lambda: self._compacted(workspace_id, None))
 
     def on_archived(self, workspace_id: str) -> Triggered:
-        """The final pass over a workspace."""
+        """Run the final pass over an archived workspace."""
         return self._guarded("archive", workspace_id, lambda: self._archived(workspace_id))
 
     # The triggers behind their gates
@@ -452,26 +485,29 @@ class Triggers:
         return done[0] if done else Triggered(None, dream.summary, (dream,))
 
     def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
-        """Do it, after the run that is at work on this home if there is one; until then `is_over` may end the
-        waiting. Each attempt leaves an entry in Activity, so none is made while that run is still going."""
+        """Return the result of `act`; call it again while another run is in progress, for up to an hour.
+
+        `is_over` may end the waiting. Each attempt adds an entry to Activity, so none is made while the other
+        run is known to be in progress.
+        """
         result, waited, step = act(), 0.0, _WAIT_STEP_S
         while result.outcome == "skipped" and result.reason == "busy" and waited < _LONGEST_WAIT_S:
             waited += step
             if self._parts.wait(step) or is_over():
                 break
             if not self._is_at_work():
-                # What keeps it from running may be the agent, which cannot be seen from here.
+                # The agent itself may hold the home, which only a new attempt can find out.
                 step = min(2 * step, _LONGEST_STEP_S)
                 result = act()
         return result
 
     def _is_at_work(self) -> bool:
-        """Whether a run of Reverie's is at work on this home, in any process."""
+        """Return whether a run of Reverie is in progress on this home, in any process."""
         run = self._parts.run
         try:
             return run.leases.holder(run.lease_name) is not None
         except UserError:
-            return False  # a run would say what is wrong
+            return False  # The next attempt reports the problem.
 
     def _dream(self, context: ScopeContext, trigger: Trigger) -> RunResult:
         engine = self._parts.engine_for(context, trigger)
@@ -484,12 +520,14 @@ class Triggers:
         return result
 
     def _covered_since(self, workspace_id: str, asked_at: int) -> bool:
+        """Return whether the final pass over the workspace was made at `asked_at` or later."""
         record = self._parts.run.coverage.load().workspaces.get(workspace_id)
         return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
 
     # Gates
 
     def _guarded(self, name: Trigger, workspace_id: str | None, act: Callable[[], Triggered]) -> Triggered:
+        """Call `act` unless a gate stops it; turn a `UserError` into a result and an entry in Activity."""
         with self._alone(name, workspace_id) as first:
             if not first:
                 return Triggered("coalesced", "The same is under way already.")
@@ -501,7 +539,7 @@ class Triggers:
 
     @contextmanager
     def _alone(self, name: str, workspace_id: str | None) -> Iterator[bool]:
-        """Whether this trigger is the only one of its kind; the others are done with the first."""
+        """Yield whether no other trigger of this name is in progress for the workspace."""
         key = (name, workspace_id or "")
         with self._lock:
             first = key not in self._under_way
@@ -514,10 +552,10 @@ class Triggers:
                     self._under_way.discard(key)
 
     def _gate(self, name: Trigger, workspace_id: str | None) -> Triggered | None:
-        """Why this trigger does not run, said in Activity; None: it may."""
+        """Return the result of a trigger that must not run, with an entry in Activity; None if it may run."""
         if not self._parts.budget().enabled:
             text = "Background runs are off for this home. Turn them on in Settings."
-            # One gate for all triggers and workspaces: it is said once.
+            # The same name for all triggers and workspaces, so that Activity has only one entry.
             return self._say("background", None, "off", text)
         refused = self._over_budget()
         if refused is not None:
@@ -528,6 +566,7 @@ class Triggers:
         return None
 
     def _over_budget(self) -> tuple[Gate, str] | None:
+        """Return the gate and its text if the daily budget is used up; None if not."""
         budget = self._parts.budget()
         spent = [run for run in self._recent_runs() if counts(run)]
         if len(spent) >= budget.runs_per_day:
@@ -541,7 +580,10 @@ class Triggers:
         return None
 
     def _recent_runs(self) -> Iterator[RunRecord]:
-        """Runs of the last 24 hours; ids begin with their time, so older records are not even read."""
+        """Return the runs of the last 24 hours.
+
+        Ids begin with their time, so older records are not read.
+        """
         since = self._parts.run.clock() - DAY_MS
         for run_id in self._parts.run.runs.ids():
             if started_of(run_id) <= since:
@@ -549,14 +591,14 @@ class Triggers:
             try:
                 yield self._parts.run.runs.load(run_id)
             except UserError:
-                continue  # the list of runs names a damaged record
+                continue  # The list of runs reports damaged records.
 
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
-        """Whether somebody else's coverage record is newer than what we had seen of it at our last run here.
+        """Return whether another program has consolidated since our last check.
 
-        What we never looked at counts only while it is younger than the debounce, so that a home its agent
-        once tidied is not left alone for ever. Looking moves the mark: the next trigger runs again unless
-        they went on.
+        A record that was never checked counts only while it is younger than the debounce time, so that a home
+        is not ignored for ever because its agent consolidated it once. The call also marks the record as
+        seen: the next trigger runs unless another record has been added.
         """
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)
@@ -568,7 +610,10 @@ class Triggers:
         return True
 
     def _newest_foreign(self, workspace_id: str | None) -> float:
-        """When somebody else last covered the workspace, or anything; 0: never."""
+        """Return the time of the last consolidation by another program; 0 for never.
+
+        This is about one workspace, or about all if `workspace_id` is None.
+        """
         records = self._parts.run.coverage.load().workspaces
         found = records.items() if workspace_id is None else [(workspace_id, records.get(workspace_id))]
         ours = set(self._parts.run.runs.ids())
@@ -583,7 +628,7 @@ class Triggers:
         )
 
     def _look(self, name: Trigger, workspace_id: str | None) -> None:
-        """Note what others have covered by now."""
+        """Mark the present consolidations of other programs as seen."""
         key, newest = _seen_key(name, workspace_id), self._newest_foreign(workspace_id)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -607,16 +652,16 @@ class Triggers:
 
 
 def counts(run: RunRecord) -> bool:
-    """Whether a run is one of the background's: not by hand, and not for show."""
+    """Return whether a run counts against the background budget: not started by hand, and not a dry run."""
     return run.kind in ("dream", "harvest") and run.trigger != "manual" and not run.dry_run
 
 
 def tokens_of(run: RunRecord) -> int:
-    """The tokens a run used, as far as the service reported them."""
+    """Return the number of tokens that a run used, as far as the provider reported it."""
     usage: Mapping[str, int] = run.usage or {}
     return usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
 
 
 def _seen_key(name: Trigger, workspace_id: str | None) -> str:
-    """Compaction and archive look at the same record of a workspace, and each has its own mark."""
+    """Return the key of a mark in the file of seen coverage; each trigger has marks of its own."""
     return name if workspace_id is None else f"{name}:{workspace_id}"
