@@ -232,3 +232,10 @@ def test_labels_and_tool_tips_show_the_beginning_of_what_nobody_reads_to_the_end
         assert took(use) < FAST_S
         assert len(label.accessibleName() or label.text()) == LONGEST_SENTENCE
     assert len(as_tooltip(LONG)) < LONGEST_SENTENCE
+
+
+def test_the_colours_of_a_page_are_one_edit(qapp: object) -> None:
+    """Each edit by itself lays out its line again."""
+    owner, theme = QObject(), theme_of(QPalette())
+    few, many = (rendered("`a` " * count, theme, QFont(), owner) for count in (10, 1_000))
+    assert few.revision() == many.revision()

@@ -144,8 +144,9 @@ def _with_alternatives(markdown: str) -> str:
 
 def _colour(document: QTextDocument, theme: Theme) -> None:
     """Colour code and quotes as in the source; Qt's own colours ignore the dark scheme."""
-    block = document.begin()
-    cursor = QTextCursor(document)
+    block, cursor = document.begin(), QTextCursor(document)
+    # As one edit: otherwise each move of the cursor would lay out its line again, however long.
+    cursor.beginEditBlock()
     while block.isValid():
         form = block.blockFormat()
         is_code = form.hasProperty(QTextFormat.Property.BlockCodeFence) or form.hasProperty(
@@ -174,6 +175,7 @@ def _colour(document: QTextDocument, theme: Theme) -> None:
                 cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
                 cursor.mergeCharFormat(change)
         block = block.next()
+    cursor.endEditBlock()
 
 
 def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) -> None:
