@@ -1,8 +1,10 @@
-"""The duplicate finder, a page beside the trees: groups of memories that say the same, two of a group side by
-side, and the way to a merge by hand.
+"""The duplicate finder: a page beside the trees that lists groups of memories with the same content.
 
-Finding runs on a lane of its own, so that nothing else waits for it, tells how far it is and can be stopped.
-Threading: GUI thread; an answer that nobody waits for any more is dropped.
+The page compares two memories of a group side by side, and opens the dialog for merging them by hand.
+
+Threading: GUI thread. The search runs on a lane of its own, so that no other job waits for it; it reports
+progress and can be stopped. Outdated results are dropped. Failure: shown above the list, or above the text of
+the merge dialog.
 """
 
 from __future__ import annotations
@@ -61,33 +63,34 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# Two texts beside each other, line by line, with the words that differ. Pure and without Qt.
-
-
-# A page with two texts: narrower, nobody can compare them, and the trees give way to it.
+# Two texts cannot be compared in a narrower page, so the trees shrink instead.
 NARROWEST = 320
-# Lines less alike than this are not taken for two wordings of one.
+# Two lines less similar than this are marked as wholly different, not word by word.
 _ALIKE = 0.3
 
 Spans = tuple[tuple[int, int], ...]
+"""Start and end of each part of a line, in characters."""
 _MOST_ROWS, _LONGEST_ROW, _MOST_TINTED, _MOST_SPANS = 2_000, 1_000, 500, 50
-"""Rows, characters of a row, and marks that are drawn: more of them would block the window."""
+"""Limits of rows, characters and marks per row, and marks that are drawn: more would block the window."""
 
 
 class AlignedSide(Struct, frozen=True):
-    """One side of a row. `number` counts from 1; 0: nothing stands there. `spans`: what differs in `text`."""
+    """One side of a row in the comparison of two texts."""
 
     text: str = ""
     number: int = 0
+    """The line number, from 1; 0 if this side has no line here."""
     spans: Spans = ()
+    """The parts of `text` that differ from the other side."""
 
 
 class AlignedRow(Struct, frozen=True):
-    """One line of the comparison; `same`: both sides say it."""
+    """One row in the comparison of two texts."""
 
     left: AlignedSide
     right: AlignedSide
     same: bool
+    """Whether both sides have this line."""
 
 
 def aligned(
@@ -97,8 +100,11 @@ def aligned(
     *,
     at: tuple[int, int] = (0, 0),
 ) -> tuple[AlignedRow, ...]:
-    """The rows of both texts; `at`: lines of the two, from 1, that are to stand beside each other. `check`
-    may raise to stop."""
+    """Align two texts line by line, and return the rows with the words that differ. Pure.
+
+    `at` names a line of each text, from 1, that must be in the same row; (0, 0) for none. `check` is called
+    between parts and may raise to stop.
+    """
     one, other = _lines(left), _lines(right)
     if not (0 < at[0] <= len(one) and 0 < at[1] <= len(other)):
         return tuple(_rows(one, other, check))
@@ -113,7 +119,7 @@ def aligned(
 
 
 def _moved(row: AlignedRow, left: int, right: int) -> AlignedRow:
-    """The row with the numbers that it has behind so many lines of each side."""
+    """Return the row with `left` and `right` added to the line numbers of its sides."""
 
     def side(of: AlignedSide, by: int) -> AlignedSide:
         return replace(of, number=of.number + by) if of.number else of
@@ -177,7 +183,7 @@ def _changed(
 
 
 def word_marks(left: str, right: str) -> tuple[Spans, Spans]:
-    """Find the parts of two lines that differ, by word; the whole lines where they have little in common."""
+    """Return the parts of two lines that differ, by word; the whole lines if they have little in common."""
     spans = word_spans(left, right, alike=_ALIKE)
     if left != right and not any(spans):
         return ((0, len(left)),), ((0, len(right)),)
@@ -185,12 +191,11 @@ def word_marks(left: str, right: str) -> tuple[Spans, Spans]:
     return tuple(one), tuple(other)
 
 
-# Two memories beside each other: lines that differ are tinted, the words that differ marked, both sides
-# scroll as one. Read-only; what hides in a text is shown escaped.
-
-
 class SideBySide(QWidget):
-    """Give it rows with `show_rows`."""
+    """A read-only comparison of two memories side by side, which scroll together.
+
+    Lines that differ are tinted, and words that differ are marked. Hidden characters are shown escaped.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -212,8 +217,7 @@ class SideBySide(QWidget):
         return self._rows
 
     def show_rows(self, rows: Sequence[AlignedRow], number: int | None = None) -> None:
-        """The two sides of each row beside each other; what differs is tinted. `number`: the row to look at
-        first, from 0."""
+        """Show the rows, and scroll to the row `number`, counted from 0; None for the top."""
         self._rows = tuple(rows)
         is_cut = len(rows) > _MOST_ROWS
         rows = rows[:_MOST_ROWS]
@@ -237,7 +241,7 @@ class SideBySide(QWidget):
 
 
 class _Half(PlainTextBox):
-    """One side; rows keep their place, so lines do not wrap."""
+    """One side of the comparison. Lines do not wrap, so that both sides have the same rows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -260,7 +264,7 @@ class _Half(PlainTextBox):
         self._look_at_first()
 
     def forget_first(self) -> None:
-        """From here on, the place is the reader's."""
+        """Stop scrolling to the first row on a resize: the reader has scrolled."""
         self._first = None
 
     def _look_at_first(self) -> None:
@@ -300,7 +304,7 @@ class _Half(PlainTextBox):
 
 
 def _shown(text: str) -> str:
-    """Give one line, as far as it is shown, with its tabs."""
+    """Return a line as displayed: escaped, with its tabs, and cut at `_LONGEST_ROW` characters."""
     return "\t".join(visible(cell) for cell in text[:_LONGEST_ROW].split("\t"))[:_LONGEST_ROW]
 
 
@@ -308,9 +312,10 @@ SIDE_BY_SIDE = 700
 
 
 class DuplicatesPage(QWidget):
-    """`merge_wanted(files)`: the files of a group, the one to keep first."""
+    """The page with the groups of duplicates, and the comparison of two files of the selected group."""
 
     merge_wanted = Signal(object)
+    """Emitted with the files of a group, the one to keep first, when the user wants to merge them."""
 
     def __init__(self, lane: Lane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -381,7 +386,7 @@ class DuplicatesPage(QWidget):
     # Finding
 
     def show_home(self, workbench: Workbench, context: ScopeContext, label: str) -> None:
-        """Look for duplicates in a home; what was found of the same place is looked for again."""
+        """Search for duplicates in a home; the groups of the same context stay until there is a result."""
         if (workbench, context) != (self._workbench, self._context):
             self._report = None
             self.message.clear()
@@ -391,7 +396,7 @@ class DuplicatesPage(QWidget):
 
     @property
     def is_found(self) -> bool:
-        """Nothing is looked for or compared any more."""
+        """Whether a result is shown, and no search or comparison is running."""
         return self._report is not None and self._ticket is None and not self._comparing
 
     @property
@@ -409,7 +414,7 @@ class DuplicatesPage(QWidget):
 
     @Slot()
     def look(self) -> None:
-        """Look again from the beginning."""
+        """Start the search for duplicates again."""
         workbench = self._workbench
         if workbench is None:
             return
@@ -451,7 +456,7 @@ class DuplicatesPage(QWidget):
         self._fill()
 
     def _on_stopped(self) -> None:
-        """Stopped by hand; a newer search that takes its place says so itself."""
+        """Show that the user stopped the search; a search that replaces another does not call this."""
         self._end()
         self._fill()
 
@@ -548,7 +553,7 @@ class DuplicatesPage(QWidget):
 
 
 def percent(similarity: float) -> str:
-    """`97 %`; only what is equal is 100 %."""
+    """Return the similarity as text, such as `97 %`; only a similarity of 1 gives `100 %`."""
     return f"{100 if similarity >= 1 else min(99, int(similarity * 100))} %"
 
 
@@ -586,22 +591,22 @@ def _file_name(file: DuplicateFile) -> str:
     return f"{where} · {visible(file.owner)}" if file.owner else where
 
 
-# Merging memories by hand: which of them, which one stays, and the text that it will hold.
-#
-# The text begins as the union of all; as one edits, every line that would be lost is listed, and the merge
-# goes through only when none is, or when the person has said so. Reading and checking run in jobs.
-#
-# Threading: GUI thread; an answer about an older text is dropped. Failure: told above the text.
-
-
 _CHECK_MS = 200
+"""Milliseconds after the last keystroke before the text is checked for lost lines."""
 _SHOWN_LOST = 200
+"""The number of lost lines that are listed."""
 
 
 class MergeMemoriesDialog(QDialog):
-    """`merge(files, content)`: the files with the one that stays first, and its text."""
+    """A dialog for merging memories: the files to merge, the one that stays, and its new text.
+
+    The text starts as the union of all files. While the user edits it, every line that would be lost is
+    listed; merging requires that there is none, or that the user agrees. Reading and checking run in jobs; a
+    result about an older text is dropped.
+    """
 
     merge = Signal(object, str)
+    """Emitted with the files, the one that stays first, and its text, when the user confirms."""
 
     def __init__(
         self,
@@ -688,7 +693,7 @@ class MergeMemoriesDialog(QDialog):
 
     @property
     def chosen(self) -> tuple[DuplicateFile, ...]:
-        """What is merged, the one that stays first."""
+        """The files to merge, the one that stays first."""
         target: DuplicateFile = self.target.currentData()
         checked = [
             file
@@ -699,18 +704,18 @@ class MergeMemoriesDialog(QDialog):
 
     @property
     def content(self) -> str:
-        """The merged text with the line ends of what stays."""
+        """The merged text, with the line ends of the file that stays."""
         base = self._seed.result if self._seed is not None else ""
         return restored(base, self.text.content)
 
     @property
     def is_checked(self) -> bool:
-        """The text that is shown was looked at line by line."""
+        """Whether the shown text has been checked for lost lines."""
         return self._seed is not None and not self._checking
 
     @Slot()
     def _read(self) -> None:
-        """Begin again with other memories; what was typed is kept if something was."""
+        """Read the chosen files and create the merged text; text that the user typed is kept."""
         files, workbench = self.chosen, self._workbench
         self._checking = True
         self._follow()
@@ -801,14 +806,17 @@ class MergeMemoriesDialog(QDialog):
 
 
 class DuplicatesControl(QObject):
-    """The duplicates of the shown home, found and merged in a page that is made when it is first asked for
-    and goes with its home. `changed()`: memories were merged. `merged(Undo, str)`: the same in a sentence,
-    where the page does not say it. `page_wanted(QWidget | None)`: the page is to be shown, or the editor
-    again."""
+    """Controller of the duplicate finder of the shown home.
+
+    The page is created on first use, and closed when another home is shown.
+    """
 
     changed = Signal()
+    """Emitted after memories were merged."""
     merged = Signal(object, str)
+    """Emitted with `Undo` and a sentence after a merge, if the page is not visible to report it."""
     page_wanted = Signal(object)
+    """Emitted with the page when it is to be shown; with None to show the editor again."""
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
         super().__init__(owner)
@@ -824,12 +832,12 @@ class DuplicatesControl(QObject):
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
-        # Also where another tab covers it: it would come back with the old home's memories.
+        # Also while another tab covers it: it would reappear with the old home's memories.
         if self.page is not None and not self.page.isHidden():
             self.page_wanted.emit(None)
 
     def stop(self) -> None:
-        """The window closes. Calling it again is harmless."""
+        """End the lane when the window closes; calling it again is harmless."""
         self._lane.stop()
 
     @property
@@ -854,7 +862,7 @@ class DuplicatesControl(QObject):
 
     @Slot(object)
     def merge_by_hand(self, files: tuple[DuplicateFile, ...]) -> None:
-        """Ask for the text of the merge into the first of `files`, and do it."""
+        """Open the dialog to merge `files` into the first one, and merge them when the user confirms."""
         session, lane = self._session, self._lane
         if session is None:
             return

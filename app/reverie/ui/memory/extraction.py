@@ -1,10 +1,10 @@
-"""Between the Memory tab, its footer and the extraction of a Codex home.
+"""Extraction of the rollouts of a Codex home: the line in the footer, the dialog, and its controller.
 
-Where extraction stands is read after each reading of the footer's status, with a rest between, since the
-beginnings of rollouts are looked at for it. A run goes through the writer's lane, one at a time; before
-a model of another machine is used for the first time, a person is asked.
+The status of the extraction is read after each update of the footer's status, with a pause in between, since
+it requires reading the first lines of rollouts. Runs use the writer's lane, one at a time. The user is asked
+for consent before a model on another machine is used for the first time.
 
-Threading: GUI thread; the workbench is used only inside jobs. Failure: told in the dialog.
+Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in the dialog.
 """
 
 from __future__ import annotations
@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from reverie.services.views import ConsentView
 
 
-# How an extraction is told: its stages, its outcome, where it stands. Pure but for the translation.
-
-
 def stage(name: str) -> str:
+    """Return the displayed name of a stage of a rollout or directory; an unknown one as it is."""
     return {
         "next": tr("comes next"),
         "left-out": tr("skipped"),
@@ -73,13 +71,14 @@ SIGNS = {
 
 
 def waiting(count: int) -> str:
+    """Return a sentence with the number of waiting threads."""
     if not count:
         return tr("No threads waiting.")
     return counted("1 thread waiting.", "%n threads waiting.", count)
 
 
 def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
-    """Last extraction, candidates waiting, lease holder."""
+    """Return the footer's line about extraction: waiting threads, last outcome, and who holds the lease."""
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     parts = [waiting(view.waiting)]
     if view.to_notes:
@@ -96,15 +95,18 @@ def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
 
 
 REST_MS = 1_500
+"""The pause between two reads of the status, in milliseconds."""
 
 
 class ExtractControl(QObject):
-    """Signals: `state_changed()` when an extraction becomes possible or impossible, starts or ends;
-    `review_wanted(run id)`."""
+    """Controller of the extraction: reads its status, and runs it from the dialog."""
 
     state_changed = Signal()
+    """Emitted when an extraction becomes possible or impossible, starts or ends."""
     review_wanted = Signal(str)
+    """Emitted with the id of a run whose changes the user wants to see."""
     _consent_wanted = Signal(object)
+    """Emitted with a `PreparedRun` that needs the user's consent."""
 
     def __init__(
         self, footer: Footer, lanes: Lanes, icons: Icons, now: Callable[[], int], window: QWidget
@@ -116,7 +118,7 @@ class ExtractControl(QObject):
         self._icons = icons
         self._now = now
         self._session: HomeSession | None = None
-        self._of: HomeSession | None = None  # whose extraction runs, or ran last
+        self._of: HomeSession | None = None  # the home of the running extraction, or of the last one
         self._ticket: Ticket | None = None
         self._asking = False
         self._view: ExtractView | None = None
@@ -124,16 +126,16 @@ class ExtractControl(QObject):
         self.result: ExtractResult | None = None
         self.dialog: ExtractDialog | None = None
         self._rest = single_shot(self, REST_MS, self._ask)
-        # Queued: the question waits in an event loop of its own, which must not stand inside the lane's slot.
+        # Queued: the dialog runs an event loop of its own, which must not run inside the lane's slot.
         self._consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
 
     def set_action(self, action: QAction) -> None:
-        """What stands on the footer's button where a home is extracted, not consolidated."""
+        """Set the action of the footer's button for homes that are extracted instead of consolidated."""
         self._action = action
 
     @property
     def available(self) -> bool:
-        """The shown home keeps rollouts."""
+        """Whether the shown home supports extraction."""
         return self._session is not None and self._session.facts.extracts
 
     @property
@@ -141,11 +143,11 @@ class ExtractControl(QObject):
         return self._ticket is not None or self._asking
 
     def runs_in(self, session: HomeSession) -> bool:
-        """Whether an extraction of this home runs."""
+        """Return whether an extraction of this home is running."""
         return self.running and self._of is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown; what runs goes on."""
+        """Set the shown home; None for none. A running extraction continues."""
         if self._session is not None:
             self._session.status_changed.disconnect(self._soon)
         self._session = session
@@ -157,13 +159,13 @@ class ExtractControl(QObject):
             session.status_changed.connect(self._soon)
 
     def forget(self) -> None:
-        """Another context is being read."""
+        """Clear the status, when another context is being read."""
         self._view = None
         self._rest.stop()
         self._lanes.scan.abandon("extract status")
         self._footer.say_extraction(None)
 
-    # Where it stands
+    # Status
 
     @Slot()
     def _soon(self) -> None:
@@ -186,7 +188,7 @@ class ExtractControl(QObject):
                 self._view = view
                 self._tell()
 
-        # What is wrong with the engine is told by the run that needs it.
+        # A run reports problems with the engine.
         self._lanes.scan.submit(
             "ask where extraction stands",
             ask(workbench.extracting.status, project),
@@ -212,7 +214,7 @@ class ExtractControl(QObject):
 
     @Slot()
     def show(self) -> None:
-        """Who comes next; while an extraction runs, how far it is."""
+        """Open the dialog with the threads to extract or, during a run, with its progress."""
         if not self.available:
             return
         if self.dialog is None:
@@ -253,7 +255,7 @@ class ExtractControl(QObject):
             if session is self._session and not self.running:
                 candidates, self._view = found
                 dialog.show_candidates(candidates)
-                # Also without candidates: a directory may wait for its consolidation.
+                # Possible even without candidates: a directory may wait for its consolidation.
                 dialog.follow(running=False, possible=True)
                 self._tell()
 
@@ -265,13 +267,13 @@ class ExtractControl(QObject):
         self._lanes.scan.submit("list threads to extract", work, done=done, failed=failed, group="candidates")
 
     is_listed = False
-    """The dialog shows all candidates."""
+    """Whether the candidates have been read, successfully or not."""
 
     # Running
 
     @Slot()
     def run(self) -> None:
-        """With the engine that the settings name."""
+        """Start an extraction with the engine from the settings."""
         self._begin(AUTO)
 
     @Slot()
@@ -389,21 +391,21 @@ class ExtractControl(QObject):
         self._tell()
 
 
-# Extracting the rollouts of a Codex home: which threads come next and which are left out and why, then how
-# far each of them is, then what became of it. Stays open beside the window.
-#
-# Shows what it is told; what is done is the control's.
-
-
 _WIDTHS = (120, 320, 140, 110)
 _RUN = Qt.ItemDataRole.UserRole
 _TOLD = Qt.ItemDataRole.UserRole + 1
 
 
 class ExtractDialog(QDialog):
-    """`review(str)`: a run to look at. Buttons: `run`, `run_rules`, `cancel_button`."""
+    """The dialog of an extraction, which stays open beside the window.
+
+    Before a run it lists the threads to extract, and those that are skipped with the reason; then the
+    progress and the result of each. It only displays: the controller connects `run`, `run_rules` and
+    `cancel_button`.
+    """
 
     review = Signal(str)
+    """Emitted with the id of the selected run when the user wants to review its changes."""
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -457,14 +459,14 @@ class ExtractDialog(QDialog):
         self.bar.hide()
 
     def follow(self, *, running: bool, possible: bool) -> None:
-        """Which buttons do something now."""
+        """Enable the buttons and show the progress bar for the current state."""
         for button in (self.run, self.run_rules):
             button.setEnabled(possible and not running)
         self.cancel_button.setEnabled(running)
         self.bar.setVisible(running)
 
     def say_standing(self, view: ExtractView) -> None:
-        """How many threads wait, what `run` uses and why, and where the results go."""
+        """Show the number of waiting threads, the engine and its reason, and whether results become notes."""
         outcome = self.tr(
             "Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates."
         )
@@ -474,7 +476,7 @@ class ExtractDialog(QDialog):
         self.run_rules.setVisible(view.engine != "rules")
 
     def show_candidates(self, candidates: Sequence[ExtractCandidate]) -> None:
-        """Who comes next, and who is left out."""
+        """List the threads to extract, and the skipped ones with the reason."""
         self.table.clear()
         self._items.clear()
         for each in candidates:
@@ -484,7 +486,7 @@ class ExtractDialog(QDialog):
         self._select_first()
 
     def show_progress(self, progress: ExtractProgress) -> None:
-        """How far one rollout or directory is."""
+        """Show the progress of one rollout or directory, and of the whole run."""
         item = self._items.get(progress.id)
         if item is None:
             title = progress.title or progress.id
@@ -501,7 +503,7 @@ class ExtractDialog(QDialog):
             self._on_current()
 
     def show_result(self, result: ExtractResult) -> None:
-        """How all of it ended."""
+        """Show the result of each rollout and directory, and the summary of the run or why it failed."""
         for part in (*result.rollouts, *result.directories):
             self._take_end(part)
         if result.succeeded:
@@ -574,11 +576,11 @@ class ExtractDialog(QDialog):
             self.review.emit(item.data(0, _RUN))
 
 
-# What is asked before rollouts leave this machine for the first time.
-
-
 class RolloutConsent(ConsentDialog):
-    """The same question; what a thread holds is not read before it is answered."""
+    """The dialog that asks for consent before rollouts are sent to another machine for the first time.
+
+    The contents of a thread are not read before the user has agreed.
+    """
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
         facts = (

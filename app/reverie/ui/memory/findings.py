@@ -1,9 +1,9 @@
-"""What needs attention in the open memory, listed under the editor's heading: lint findings, and the state of
-an index with its fixes.
+"""Lint findings of the shown memories, and the care of an index with its fixes.
 
-`LintControl` checks the shown memories a moment after each change, on a thread of its own, and marks rows of
-the tree. `IndexControl` checks an open index, fixes it, and plans renames that keep links valid; its changes
-go through `Edits`, so that Undo takes them back. The views follow through the watcher.
+Both are listed under the heading of the editor. `LintControl` checks the shown memories a moment after each
+change, on a thread of its own, and marks rows of the tree. `IndexControl` checks an open index, fixes it, and
+plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The views update
+through the watcher.
 
 Threading: GUI thread; checks are jobs. Failure: a notice of the session, or the bar under the tree.
 """
@@ -63,20 +63,19 @@ if TYPE_CHECKING:
     from reverie.ui.editor.documents import OpenFile
 
 
-# What a person may want to look at in the open memory: a short list under the editor's heading.
-#
-# A row says what and on which line; opening it puts the caret there. The list takes no room while there is
-# nothing to say, and with notes alone only its one-line heading. What it says is about the version on disk.
-
-
 _ROWS = 4
 _LINE_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
 class FindingsList(QWidget):
-    """`jump(int)`: a person wants to see this line, counted from 1."""
+    """A short list of the findings in the open memory, under the heading of the editor.
+
+    A row names the finding and its line. The list is hidden without findings, and folded to its one-line
+    heading if all of them are notes. The findings are those of the version on disk.
+    """
 
     jump = Signal(int)
+    """Emitted with the line, counted from 1, of the finding that the user activates."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,7 +102,7 @@ class FindingsList(QWidget):
         return self._findings
 
     def show_findings(self, findings: Sequence[LintFinding]) -> None:
-        """Those of the shown memory; none hides the list."""
+        """List the findings of the shown memory; without any, hide the list."""
         if tuple(findings) == self._findings:
             return
         was_marked = is_marked(self._findings)
@@ -150,8 +149,11 @@ QUIET_MS = 400
 
 
 class LintControl(QObject):
-    """The marks of the shown home. Call `set_session` and `follow` when what is shown changes; the owner puts
-    `findings` into the editor."""
+    """Controller of the lint findings of the shown home: marks rows of the trees and fills `findings`.
+
+    Call `set_session` and `follow` when the shown home or its trees change. The owner puts the widget
+    `findings` into the editor.
+    """
 
     def __init__(
         self, model: MemoryTreeModel, editor: EditorControl, pane: EditorPane, icons: Icons, parent: QObject
@@ -175,12 +177,12 @@ class LintControl(QObject):
         self.findings.jump.connect(self._jump)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         self._forget()
         self._session = session
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Check the changed memories, after a delay, for the updated trees."""
         if update.other:
             self._forget()
         if update.names_only:
@@ -192,7 +194,7 @@ class LintControl(QObject):
         self._quiet.start()
 
     def add(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
-        """Show these, too, instead of those that were added before: what was checked elsewhere."""
+        """Show the findings of another check, too; they replace those of the previous call."""
         if findings != self._more:
             self._more = findings
             self._mark()
@@ -223,7 +225,7 @@ class LintControl(QObject):
             session.notified.emit(str(error))
 
         def cancelled() -> None:
-            # What was named and not looked at is still to be looked at.
+            # These files have not been checked.
             self._dirty |= dirty
 
         self._lane.submit(
@@ -258,7 +260,7 @@ class LintControl(QObject):
 
     @Slot()
     def _show(self) -> None:
-        """The findings of the open memory."""
+        """Show the findings of the open memory, with the reason if it exceeds a limit."""
         file, session = self._pane.file, self._session
         here = file is not None and session is not None and file.buffer.ref.home == session.info.id
         path = file.buffer.address.path if file is not None and here else ""
@@ -268,7 +270,7 @@ class LintControl(QObject):
         self.findings.show_findings(findings)
 
     def _listed(self, path: str) -> MemoryFile | None:
-        """A memory as the trees show it; None for what they do not."""
+        """Return the file of a memory from the trees; None if they do not list it."""
         scopes = self._update.view.scopes if self._update is not None else {}
         for scope, listing in scopes.items():
             if path.startswith(f"{ROOT}/{scope}/"):
@@ -286,23 +288,22 @@ class LintControl(QObject):
         text.setFocus()
 
 
-# Index care under the editor's heading: what the agent loads of an index, what is wrong, and fixes by one
-# press.
-#
-# The buttons are about the chosen row; the first row that can be fixed is chosen when a list arrives, so
-# that pressing on goes down the list. The panel takes no room while there is nothing to say.
-
-
 _INDEX_ROWS = 5
 _KINDS: tuple[FixKind, ...] = ("add", "raise", "respell", "drop", "drop-all", "shorten")
 
 
 class IndexPanel(QWidget):
-    """`fix_wanted(IndexFinding, str)`: which, and how. `place_wanted(IndexFinding)`: a person wants to see
-    it."""
+    """A panel under the heading of the editor with the problems of an index, and buttons that fix them.
+
+    It also shows how much of the index the agent loads. The buttons apply to the selected row. Problems that
+    can be fixed are listed first and the first row is selected, so that repeated clicks go down the list. The
+    panel is hidden without problems.
+    """
 
     fix_wanted = Signal(object, str)
+    """Emitted with an `IndexFinding` and a `FixKind` when the user clicks a fix."""
     place_wanted = Signal(object)
+    """Emitted with an `IndexFinding` when the user wants to see its line or memory."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -348,12 +349,12 @@ class IndexPanel(QWidget):
 
     @property
     def current(self) -> IndexFinding | None:
-        """The chosen finding."""
+        """The selected finding."""
         row = self.list.currentRow()
         return self._findings[row] if 0 <= row < len(self._findings) else None
 
     def show_look(self, look: IndexCheck | None) -> None:
-        """Say what was found; None, or nothing found, hides the panel."""
+        """Show the result of a check; None, or no problems, hides the panel."""
         if look is not None and self._look is not None and look.report == self._look.report:
             self._look = look
             return
@@ -386,7 +387,7 @@ class IndexPanel(QWidget):
         self.updateGeometry()
 
     def set_may_fix(self, may: bool) -> None:
-        """Fixes are for what is on disk: with unsaved text they wait."""
+        """Enable or disable the fixes; they work on the file on disk, so unsaved text disables them."""
         self._may_fix = may
         self._on_row()
 
@@ -416,7 +417,10 @@ class IndexPanel(QWidget):
 
 
 def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
-    """What a press can fix first, what falls off last; the summary says how long the index is."""
+    """Return the findings to list: fixable ones first, entries that are not loaded last.
+
+    Findings about the length of the index are left out: the summary has them.
+    """
 
     def turn(finding: IndexFinding) -> int:
         return 2 if finding.problem == "falls-off" else 0 if look.fixes_for(finding) else 1
@@ -429,12 +433,16 @@ INDEX_QUIET_MS = 150
 
 
 class IndexControl(QObject):
-    """Index care of the shown home. Call `set_session` and `follow` when what is shown changes; the owner
-    puts `panel` into the editor. Signals: `fixed(Undo, sentence)`; `moved(Undo)`, after several memories
-    moved."""
+    """Controller of the care of an index: checks and fixes the open one, and renames memories with links.
+
+    Call `set_session` and `follow` when the shown home or its trees change. The owner puts the widget `panel`
+    into the editor.
+    """
 
     fixed = Signal(object, str)
+    """Emitted with `Undo` and a sentence after a fix."""
     moved = Signal(object)
+    """Emitted with `Undo` after several memories were moved together with their links."""
 
     def __init__(
         self,
@@ -464,16 +472,16 @@ class IndexControl(QObject):
         self.panel.place_wanted.connect(self._go)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         self._session = session
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now: what the index is about may be other files."""
+        """Check the open index again, after a delay: the files that it lists may have changed."""
         if self._path and not update.names_only:
             self._quiet.start()
 
-    # What is shown
+    # The open index
 
     @Slot()
     def _on_editor(self) -> None:
@@ -493,7 +501,7 @@ class IndexControl(QObject):
             self._quiet.start()
 
     def _index_path(self, file: OpenFile | None) -> str:
-        """The memory path of the open index; empty for anything else."""
+        """Return the memory path of the open index; empty for any other file."""
         session, update = self._session, self._shown.update
         if file is None or session is None or update is None or file.buffer.address.companion is not None:
             return ""
@@ -526,7 +534,7 @@ class IndexControl(QObject):
                 )
 
         def failed(_error: UserError) -> None:
-            # What cannot be read now is told by the scan and the editor.
+            # The trees and the editor already show that it cannot be read.
             self.panel.show_look(None)
 
         request = ask(session.workbench.index_care.look, update.context, path)
@@ -561,8 +569,11 @@ class IndexControl(QObject):
         self._edits.apply(session, "fix the index", job, done)
 
     def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
-        """Rename or move with all that leads there, after a person saw it. `plain` does it where nothing
-        follows; it gets a sentence on what should, and does not."""
+        """Rename or move memories together with the links to them, after the user has confirmed the lines.
+
+        `targets` maps old to new paths. If no line has to change, call `plain`, which moves them alone, with
+        "" or with a warning about links that could not be updated.
+        """
         session, update = self._session, self._shown.update
         if session is None or update is None or not any(map(self.keeps_index, targets)):
             plain("")
@@ -585,7 +596,7 @@ class IndexControl(QObject):
         )
 
     def keeps_index(self, path: str) -> bool:
-        """Whether the store of a memory has an index at all."""
+        """Return whether the scope of a memory has an index."""
         update = self._shown.update
         if self._session is None or update is None:
             return False
@@ -618,7 +629,7 @@ class IndexControl(QObject):
 
 
 def _cut_in(file: OpenFile) -> int | None:
-    """Where the agent stops loading, in UTF-16 units of the shown document; None: it loads all."""
+    """Return where the agent stops loading, in UTF-16 units of the document; None if it loads all."""
     cut = cut_of(file.content)
     if cut.line is None:
         return None
@@ -627,14 +638,12 @@ def _cut_in(file: OpenFile) -> int | None:
     return block.position() + max(0, cut.column - bom) if block.isValid() else None
 
 
-# A rename with all that follows it, shown before it is done.
-
-
 _SHOWN = 500
+"""The number of changed lines that are listed."""
 
 
 class RenameDialog(QDialog):
-    """Each changed line as it is and as it becomes."""
+    """A dialog that confirms a rename with its links; it lists each changed line before and after."""
 
     def __init__(self, plan: RenamePlan, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -682,14 +691,12 @@ def _name(path: str) -> str:
     return visible("/".join(path.split("/")[3:]))
 
 
-# What is said of an index: its findings as sentences of one line, and what a press does about them.
-
-
 GRAVE = frozenset({"over-lines", "over-chars", "no-file", "dangling"})
+"""The problems that are shown as warnings."""
 
 
 def summary(report: IndexReport) -> str:
-    """The whole index in a line or two."""
+    """Return how much of the index the agent loads, and the number of problems, as one text."""
     cut = report.cut
     parts = []
     if cut.line is not None:
@@ -707,7 +714,7 @@ def summary(report: IndexReport) -> str:
 
 
 def sentence(finding: IndexFinding) -> str:
-    """One finding in one line."""
+    """Return a finding as a sentence of one line."""
     about, rel, line = visible(finding.about), visible(finding.rel), finding.line
     if finding.problem == "dangling" and finding.rel != INDEX:
         return tr("{file}, line {line}: nothing is called “{name}”").format(file=rel, line=line, name=about)

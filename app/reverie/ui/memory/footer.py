@@ -1,8 +1,13 @@
-"""What a consolidation does while it runs, and what came of it: live operations, progress, Cancel, then one
-line.
+"""The footer below the trees: a row per scope, the harvest, agent jobs, the Consolidate button, and the run.
 
-The panel shows a job's progress and result only. Rows and trees never take anything from here: they wait for
-the watcher (design.md principle 1).
+The rows say when each scope was consolidated last and with what result. They come from a `StatusView` only:
+neither the button nor the result of a run fills them, since all content reaches the views through the watcher
+(design.md principle 1). A timer updates the relative times. The run panel shows the progress and the result
+of a job.
+
+The footer fits any width from 320 px: below `NARROW` the name of a row is part of its sentence.
+
+Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -68,16 +73,13 @@ if TYPE_CHECKING:
     from reverie.services.views import CoverageRow, HarvestRow, RunSummary, Spent, StatusView
 
 
-# What is said of a run in one line: pure functions of a `RunSummary`.
-
-
 def can_revert(run: RunSummary) -> bool:
-    """Whether an undo makes sense: something of it may stand on disk."""
+    """Return whether the run can be undone: some of its changes may be on disk."""
     return run.outcome in ("completed", "interrupted") and not run.reverted and not run.dry_run
 
 
 def conflict_words(result: RunResult) -> str:
-    """What came of taking a run back, with what was left as it is by name."""
+    """Return the result of undoing a run, with the paths that were left unchanged because of later edits."""
     changed = [path for path in result.conflicts if path not in result.details.get("refused", ())]
     if not changed:
         return summary_words(result.summary)
@@ -96,7 +98,7 @@ def kind_words(run: RunSummary) -> str:
 
 
 def applied_words(run: RunResult) -> str:
-    """What came of applying a choice, in words and counts."""
+    """Return the result of applying a review, as a text."""
     if run.outcome == "completed":
         done = [op for op in run.ops if op.get("applied")]
         files = {str(op.get("newPath") or op.get("path")) for op in done}
@@ -121,12 +123,12 @@ def headline(run: RunSummary) -> str:
 
 
 def cost_words(run: RunSummary) -> str:
-    """What a run's model used, as far as it is known; empty for a run without one."""
+    """Return the tokens and cost of a run as text; empty for a run without a model."""
     return usage_words(run.usage, run.cost_usd)
 
 
 def usage_words(usage: Mapping[str, Any] | None, cost_usd: float | None) -> str:
-    """`12.3k tokens, $0.04.`"""
+    """Return a usage record and cost as text, such as `12.3k tokens, $0.04.`; empty for no tokens."""
     count = used_tokens(usage)
     if not count:
         return ""
@@ -134,7 +136,7 @@ def usage_words(usage: Mapping[str, Any] | None, cost_usd: float | None) -> str:
 
 
 def used_tokens(usage: Mapping[str, Any] | None) -> int:
-    """All tokens of a usage record."""
+    """Return the sum of input and output tokens of a usage record; 0 if unknown."""
     if not usage:
         return 0
     found = [usage.get(key) for key in ("inputTokens", "outputTokens")]
@@ -142,6 +144,7 @@ def used_tokens(usage: Mapping[str, Any] | None) -> int:
 
 
 SHOWN_OPS = 4
+"""The number of latest operations that the panel shows during a run."""
 
 _TONES: dict[str, Tone] = {
     "completed": "info",
@@ -154,13 +157,19 @@ _TONES: dict[str, Tone] = {
 
 
 class RunPanel(QWidget):
-    """`cancel`, `review(run id)`, `revert(run id)` and `apply(run id)`, all of a plan, ask; somebody else
-    does."""
+    """The progress of a run with its latest operations and a Cancel button, then its result in one line.
+
+    The panel only displays and asks by signals.
+    """
 
     cancel = Signal()
+    """Emitted when the user cancels the running job."""
     review = Signal(str)
+    """Emitted with the id of a run whose changes the user wants to see."""
     revert = Signal(str)
+    """Emitted with the id of a run that the user wants to undo."""
     apply = Signal(str)
+    """Emitted with the id of a preview that the user wants to apply as a whole."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -173,7 +182,7 @@ class RunPanel(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the consolidation"))
-        # Rules say more in a tenth of a second than anybody can read, and each value paints the bar at once.
+        # The rules engine reports faster than anyone can read, and each value repaints the bar at once.
         self._latest: Progress | None = None
         self._soon = single_shot(self, 0, self._show_progress)
         self._cancel = FitPushButton(self.tr("Cancel"), clicked=self._on_cancel)
@@ -198,7 +207,7 @@ class RunPanel(QWidget):
 
     @property
     def run_id(self) -> str:
-        """The run that was told last."""
+        """The id of the last run whose result was shown."""
         return self._run_id
 
     @property
@@ -207,7 +216,7 @@ class RunPanel(QWidget):
 
     @property
     def to_press(self) -> tuple[QWidget, ...]:
-        """The buttons that are offered now, the first one first."""
+        """The visible buttons, in order."""
         if self.running:
             return () if self._cancel.isHidden() else (self._cancel,)
         return tuple(self.result.button(key) for key in self.result.keys)
@@ -215,7 +224,7 @@ class RunPanel(QWidget):
     # While it runs
 
     def start(self, sentence: str, *, cancellable: bool = True) -> None:
-        """A job began."""
+        """Show that a job has started; `sentence` describes it."""
         self._soon.stop()
         self._recent.clear()
         self._show_ops()
@@ -228,7 +237,7 @@ class RunPanel(QWidget):
         self._live.show()
 
     def progress(self, progress: Progress) -> None:
-        """The next thing the job said; shown with all that was said in the same turn."""
+        """Show the progress of the job; several reports in one turn of the event loop are shown at once."""
         self._latest = progress
         if progress.op is not None:
             self._recent.append(op_words(progress.op))
@@ -259,10 +268,10 @@ class RunPanel(QWidget):
         self._cancel.say(self.tr("Cancelling…"))
         self.cancel.emit()
 
-    # What came of it
+    # Results
 
     def ended(self, run: RunResult, *, dry_run: bool, place: str = "") -> None:
-        """A run has its outcome. `place`: where it ran, if that is not what is shown now."""
+        """Show the result of a run; `place` is the title of its place if another one is shown now."""
         self._live.hide()
         self._run_id = run.run_id
         said = (_result_words(run, dry_run=dry_run), _used_words(run), run.next_step)
@@ -284,7 +293,7 @@ class RunPanel(QWidget):
         return [review] if run.outcome == "held" else []
 
     def reverted(self, result: RunResult) -> None:
-        """What came of taking a run back; conflicts are named one by one."""
+        """Show the result of undoing a run, with the paths of conflicts."""
         self._live.hide()
         self._run_id = result.run_id
         undo = ("revert", self.tr("Undo"), self.tr("Do again what was undone"))
@@ -295,16 +304,16 @@ class RunPanel(QWidget):
         self.result.say(conflict_words(result), tone="warn", buttons=buttons)
 
     def failed(self, error: UserError) -> None:
-        """The run could not begin or broke off."""
+        """Show the error of a job that could not start or failed."""
         self._live.hide()
         self.result.say_error(error)
 
     def cancelled(self) -> None:
-        """The job was dropped before it said anything (the window closes)."""
+        """Hide the progress of a job that was cancelled without a result."""
         self._live.hide()
 
     def show_interrupted(self, runs: tuple[RunSummary, ...]) -> None:
-        """Runs that died half-way, as a status tells; one at a time."""
+        """Show the first interrupted run that the user has not dismissed, with Review and Undo."""
         waiting = next((run for run in runs if run.id not in self._put_away), None)
         if waiting is None or self.running:
             self.interrupted.clear()
@@ -334,7 +343,7 @@ class RunPanel(QWidget):
 
 
 def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
-    """One journal entry as (verb, what, note)."""
+    """Return a journal entry as displayed: verb, path (with the new path of a rename), and note."""
     what = visible(str(op.get("path", "")))
     if op.get("newPath"):
         what = f"{what} → {visible(str(op['newPath']))}"
@@ -343,7 +352,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def step_words(step: str) -> str:
-    """A step of a run's `Progress` in words; one that is not known as it is called."""
+    """Return the displayed name of a step of a run's `Progress`; an unknown one as it is."""
     return {
         "applying": tr("Writing the changes…"),
         "reading": tr("Reading the memories…"),
@@ -353,7 +362,7 @@ def step_words(step: str) -> str:
 
 
 def _used_words(run: RunResult) -> str:
-    """What a model used for it."""
+    """Return the tokens and cost of the model as a sentence; empty for a run without a model."""
     count = used_tokens(run.usage)
     if not count:
         return ""
@@ -375,38 +384,28 @@ def _result_words(run: RunResult, *, dry_run: bool) -> str:
     return summary_words(run.summary) or display_text.outcome(run.outcome)
 
 
-# The footer below the trees: one row per scope, the harvest, the Consolidate button, and the running job.
-#
-# Rows come from a `StatusView` and from nothing else: neither the button nor a run's result fills them.
-# Ages are counted anew by a timer. The footer fits any width from 320 px: below `NARROW` a row's name moves
-# into its sentence.
-
-
-# The rows of the footer: when each scope was consolidated last, by whom, and for whom that counts.
-#
-# `row_words` turns a `CoverageRow` into sentences; the widgets only show them. A row that is not known, one
-# that was never consolidated and one that does not exist here are three different states and never look
-# alike.
-
-
 RowState = Literal["loading", "record", "never", "unavailable", "failed"]
+"""The state of a row. "loading", "never" and "unavailable" are displayed differently."""
 LabelTone = Literal["plain", "quiet", "bad"]
 
 
 class RowWords(Struct, frozen=True):
-    """What a row says. `note` is the dim half."""
+    """The displayed texts of a row."""
 
     state: RowState
     text: str
     note: str = ""
+    """The dimmed second half."""
     tooltip: str = ""
 
 
 def row_words(
     row: CoverageRow, now_ms: int, spent: Spent | None = None, *, agent_too: bool = False
 ) -> RowWords:
-    """`3 h ago · 4 changes`; more in the tool tip. `agent_too`: the agent consolidates, too, so the row names
-    Reverie."""
+    """Return the texts of a scope's row, such as `3 h ago · 4 changes`, with details in the tool tip.
+
+    `agent_too`: the agent consolidates this home, too, so a row without a record says "never by Reverie".
+    """
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
     if row.last_run_at is None:
@@ -419,8 +418,10 @@ def row_words(
 
 
 def spent_words(spent: Spent | None) -> str:
-    """Tokens and cost of the last run of a model, and of this month's; empty where none ran. A sum with an
-    unknown part says so."""
+    """Return the tokens and cost of the last run of a model and of this month; empty if there was none.
+
+    A sum with an unknown part is displayed as "at least".
+    """
     if spent is None or not (spent.last_tokens or spent.month_tokens):
         return ""
     cost = money(spent.month_cost if spent.month_tokens else 0)
@@ -433,7 +434,7 @@ def spent_words(spent: Spent | None) -> str:
 
 
 def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
-    """What was last picked up from the conversation of the workspace."""
+    """Return the texts of the row about the last harvest from the conversation of the workspace."""
     age, exact = display_text.age(now_ms, row.at), when(row.at)
     if row.status == "failed":
         text = tr("{age} · failed").format(age=age)
@@ -446,16 +447,16 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
 
 
 _SEPARATOR = "; "
-"""Stands well at the end of a line, too."""
+"""The separator of the two halves of a label, which also looks right at the end of a line."""
 
 
 def _unbroken(part: str) -> str:
-    """Lines break between the facts of a row, not inside one."""
+    """Return `part` with no-break spaces, so that lines break only between the parts of a row."""
     return part.replace(" ", "\u00a0")
 
 
 class TwoToneLabel(WrapLabel):
-    """A wrapping sentence whose second half is dim."""
+    """A wrapping label with a dimmed second half."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -466,13 +467,13 @@ class TwoToneLabel(WrapLabel):
         self.setFont(tabular(self.font()))
 
     def say_parts(self, lead: str, main: str, note: str, tone: LabelTone = "plain") -> None:
-        """`lead` and `main` in the text colour (or the tone's), `note` dim; empty parts take no room."""
+        """Show `lead` and `main` in the colour of `tone`, and `note` dimmed; empty parts are left out."""
         if (lead, main, note, tone) == self._said:
             return
         self._said = (lead, main, note, tone)
         head = f"{visible(lead)}: " if lead else ""
         self._main = len(head) + len(visible(main))
-        self._heights.clear()  # the same text may be parted elsewhere
+        self._heights.clear()  # the same text may be divided at another position
         self._tone = tone
         self._note = visible(note)
         self.say(_SEPARATOR.join(part for part in (head + visible(main), self._note) if part))
@@ -480,7 +481,7 @@ class TwoToneLabel(WrapLabel):
         self.update()
 
     def _layout(self, width: int) -> QTextLayout:
-        """On one line if it fits; else the dim half begins a line of its own."""
+        """Lay the text out on one line if it fits; else start the dimmed half on a new line."""
         if self._note and self._main and QFontMetrics(self.font()).horizontalAdvance(self.text()) > width:
             return self._laid_out(self.text()[: self._main] + "\u2028" + self._note, width)
         return super()._layout(width)
@@ -501,7 +502,7 @@ def _range(start: int, length: int, format_: QTextCharFormat) -> QTextLayout.For
 
 
 class FooterRow:
-    """One row: a name and a sentence. In a narrow footer the name stands in the sentence."""
+    """One row of the footer: a name and a sentence. In a narrow footer the name is part of the sentence."""
 
     def __init__(self, name: str, grid: QGridLayout, line: int) -> None:
         self.name = name
@@ -540,21 +541,19 @@ class FooterRow:
         self.label.setVisible(not self._narrow and not self.value.isHidden())
 
 
-# What the agent says of its own jobs, as rows below the scopes: a sign, a sentence, how long ago.
-#
-# The state is told by the sign and its name, never by the colour alone. Rows come from a `StatusView` only.
-
-
 _SIGNS = {"ok": "check", "running": "refresh", "warn": "warning", "fail": "error"}
 
 
 def state_name(state: str) -> str:
-    """The state in a word, for who does not see the sign."""
+    """Return the state of an agent's job in one word, for users who cannot see the icon."""
     return {"ok": tr("fine"), "running": tr("running"), "warn": tr("warning"), "fail": tr("failed")}[state]
 
 
 class AgentRow(QWidget):
-    """One line of status."""
+    """The status of one job of the agent: an icon, a sentence, and its age.
+
+    The icon and its name show the state, never the colour alone.
+    """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -596,7 +595,7 @@ class AgentRow(QWidget):
 
 
 class AgentRows(QWidget):
-    """All of them; takes no room while there are none."""
+    """The rows about the jobs of the agent, below the scopes; hidden if there are none."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -606,10 +605,10 @@ class AgentRows(QWidget):
         self.hide()
 
     def say(self, lines: tuple[StatusLine, ...], now_ms: int) -> None:
-        """These lines and no others."""
+        """Show exactly these lines."""
         while len(self.rows) > len(lines):
             row = self.rows.pop()
-            row.hide()  # it is deleted only when the event loop comes round
+            row.hide()  # `deleteLater` deletes it only in the next turn of the event loop
             self._column.removeWidget(row)
             row.deleteLater()
         while len(self.rows) < len(lines):
@@ -622,17 +621,21 @@ class AgentRows(QWidget):
 
 
 NARROW = 440
+"""The width in pixels below which the names of rows are part of their sentences."""
 SENTENCE = 220
+"""The least width of a sentence beside a column of names, in pixels."""
 SIDE = 150
+"""The least maximum width of the column with the button, in pixels."""
 AGES_MS = 20_000
+"""Milliseconds between two updates of the relative times."""
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
 class Footer(QWidget):
-    """Show a context's status with `show_status`; `forget` when another context is being read. `aged()`: some
-    time has passed, ages are to be shown anew."""
+    """The footer of the Memory tab: call `show_status` for a context, and `forget` before another is read."""
 
     aged = Signal()
+    """Emitted every `AGES_MS`, so that relative times elsewhere are updated, too."""
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -686,20 +689,23 @@ class Footer(QWidget):
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:
-        """A run begins or ends in here, and buttons go or are switched off. Qt would hand the focus of such
-        a button to the text beside the footer, where the next key is typed into somebody's memory."""
+        """Keep the focus in the footer while a run starts or ends in the block and buttons disappear.
+
+        Qt would move the focus of a hidden or disabled button to the editor, where the next key would change
+        a memory.
+        """
         window = self.window()
         before = window.focusWidget()
         ours = before is self or (before is not None and self.isAncestorOf(before))
         yield
-        # A button that goes may hold the focus until it is deleted.
+        # A button that is being removed may keep the focus until it is deleted.
         stays = before is window.focusWidget() and before is not None and before.isVisibleTo(window)
         if ours and not (stays and before is not self):
             places = (*self.panel.to_press, self.button)
             next((each for each in places if each.isEnabled()), self).setFocus()
 
     def set_actions(self, run: QAction, menu: QMenu) -> None:
-        """The button's own action and its menu."""
+        """Set the Consolidate action of the button, and its menu."""
         self._run = run
         self.button.setDefaultAction(run)
         self.button.take_action_text()
@@ -707,7 +713,7 @@ class Footer(QWidget):
         self.say_engine()
 
     def offer(self, action: QAction | None) -> None:
-        """Another action on the button than consolidating; None: consolidating again."""
+        """Put another action on the button; None restores Consolidate."""
         before, after = self.button.defaultAction(), action or self._run
         if after is not None and after is not before:
             self._other = action
@@ -717,15 +723,14 @@ class Footer(QWidget):
             self.say_engine()
 
     def say_other_engine(self, engine: str, *, to_notes: bool = False) -> None:
-        """Which engine the other action uses; empty while nobody knows. `to_notes`: its results become notes
-        to Codex."""
+        """Show the engine of the other action, "" if unknown; `to_notes`: its results are notes to Codex."""
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
             self._other_engine = self.tr("as notes to Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:
-        """Which engine the button uses, or why it cannot be pressed."""
+        """Show the engine of the button or, if not empty, the `reason` why it is disabled."""
         if self._other is not None:
             name = self._other_engine
             self.engine.say_parts("", "", name)
@@ -746,7 +751,7 @@ class Footer(QWidget):
     # Rows
 
     def forget(self) -> None:
-        """Nothing is known of the new context yet."""
+        """Show all rows as loading, until the status of the new context is read."""
         self._status = None
         for row in self.rows.values():
             row.set_visible(True)
@@ -757,7 +762,7 @@ class Footer(QWidget):
         self.panel.show_interrupted(())
 
     def show_status(self, status: StatusView) -> None:
-        """What the sidecar says now."""
+        """Show a status in the rows, with interrupted runs and problems."""
         self._status = status
         self._say_rows()
         self.panel.show_interrupted(status.interrupted)
@@ -768,11 +773,11 @@ class Footer(QWidget):
 
     @property
     def agent_reported(self) -> bool:
-        """The agent says something of its own jobs."""
+        """Whether the status contains lines about the agent's own jobs."""
         return self._status is not None and bool(self._status.agent)
 
     def say_extraction(self, line: StatusLine | None) -> None:
-        """Where Reverie's own extraction of this home stands; None for a home that has none."""
+        """Show the status of Reverie's extraction of this home; None if it has none."""
         self._extraction = line
         self._say_rows()
 
@@ -811,7 +816,7 @@ class Footer(QWidget):
 
     @property
     def _roomy(self) -> int:
-        """The width from which names may stand in a column of their own."""
+        """The width from which the names of the rows fit into a column of their own."""
         names = max(row.label.sizeHint().width() for row in (*self.rows.values(), self.harvest))
         return names + self.button.sizeHint().width() + SENTENCE
 

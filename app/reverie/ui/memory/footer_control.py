@@ -1,4 +1,11 @@
-"""Between the footer, the running consolidation and the Changes tab, which shows what it did."""
+"""Controller of the consolidation footer: starts and cancels runs, shows progress, opens results in Changes.
+
+`Consolidation` runs the jobs, one at a time, on the consolidator's thread: consolidations, the application of
+a review, and undos. Runs that use a model first resolve the engine and, if needed, ask for consent to send
+memory text to its provider. Only progress and outcomes are emitted; no view is refreshed from here.
+
+Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in the footer.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +33,17 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 
-# What a person asks of the consolidator: dreams, what is chosen of one, undos. One at a time, on its
-# thread.
-#
-# Before a dream by anything but the rules is begun it is asked which engine counts and whether memories may
-# go where that is; the answer of the person comes in between (`consent_wanted`, then `answer`). Emits
-# progress and outcomes only; no view is refreshed from here.
-
-
 RULES, AUTO = "rules", "auto"
+"""Engine names: the rules engine, and the engine that the settings choose."""
 
 
 class DreamEnded(Struct, frozen=True):
-    """`kind`: `dream`, `preview` or `apply`."""
+    """The result of a consolidation, a preview, or an applied review."""
 
     run: RunResult
     dry_run: bool
     kind: str = "dream"
+    """`dream`, `preview` or `apply`."""
 
 
 class _RunRequest(Struct, frozen=True):
@@ -52,24 +53,34 @@ class _RunRequest(Struct, frozen=True):
 
 
 class PreparedRun(Struct, frozen=True):
-    """The engine that counts, and what is to be asked before it is used."""
+    """The engine of a run, resolved from the settings, and the consent that it needs."""
 
     engine: str
     consent: ConsentView | None
+    """The question for the user; None if no consent is needed."""
 
 
 class Consolidation(QObject):
-    """`started(str)`: `dream`, `preview`, `apply` or `revert`; perhaps `consent_wanted(ConsentView, str
-    engine)`, which waits for `answer`; `progressed(Progress)`; then exactly one of `ended(DreamEnded)`,
-    `reverted(RunResult)`, `failed(UserError)`, `cancelled()`."""
+    """The consolidation jobs of a window, one at a time.
+
+    Each job emits `started`, perhaps `consent_wanted`, then `progressed`, and finally exactly one of `ended`,
+    `reverted`, `failed` and `cancelled`.
+    """
 
     started = Signal(str)
+    """Emitted with `dream`, `preview`, `apply` or `revert` when a job starts."""
     consent_wanted = Signal(object, str)
+    """Emitted with `ConsentView` and engine; the job waits for `answer`."""
     progressed = Signal(object)
+    """Emitted with a `Progress`."""
     ended = Signal(object)
+    """Emitted with a `DreamEnded` after a consolidation, a preview or an applied review."""
     reverted = Signal(object)
+    """Emitted with a `RunResult` after an undo."""
     failed = Signal(object)
+    """Emitted with a `UserError` when the job failed."""
     cancelled = Signal()
+    """Emitted when the job was cancelled, or the user did not consent."""
 
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -84,13 +95,13 @@ class Consolidation(QObject):
         return self._ticket is not None or self._asked is not None
 
     def runs_in(self, workbench: Workbench) -> bool:
-        """Whether what runs, or waits for an answer, is of this home."""
+        """Return whether a job of this home is running or waiting for consent."""
         return self.running and self._workbench is workbench
 
     def dream(
         self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
     ) -> None:
-        """Start one; ignored while another one of this window runs."""
+        """Start a consolidation, with `dry_run` a preview; ignored while another job of this window runs."""
         if self.running:
             return
         self._workbench = workbench
@@ -102,7 +113,7 @@ class Consolidation(QObject):
         self.started.emit("preview" if dry_run else "dream")
 
     def apply(self, workbench: Workbench, run_id: str, selection: ReviewSelection) -> None:
-        """Carry out what was chosen of a run; ignored while another job of this window runs."""
+        """Apply the selected operations of a run; ignored while another job of this window runs."""
         if self.running:
             return
 
@@ -117,7 +128,7 @@ class Consolidation(QObject):
         self.started.emit("apply")
 
     def revert(self, workbench: Workbench, run_id: str, part: Parts | None = None) -> None:
-        """Undo a run, or a part of it; ignored while another job of this window runs."""
+        """Undo a run, or only `part` of it; ignored while another job of this window runs."""
         if self.running:
             return
 
@@ -126,7 +137,7 @@ class Consolidation(QObject):
         self.started.emit("revert")
 
     def answer(self, agreed: bool) -> None:
-        """Whether memories may be sent where `consent_wanted` said."""
+        """Continue the job that waits for consent if the user `agreed`, else cancel it."""
         prepared, request, self._asked = self._asked, self._request, None
         if prepared is None or request is None:
             return
@@ -195,7 +206,7 @@ class Consolidation(QObject):
 
 
 def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelChoice]:
-    """The engine that the button means, also while a person has still to agree to it."""
+    """Return the request for the engine of the Consolidate button, even if it still needs consent."""
     return ask(workbench.models.choose, context, AUTO, before_consent=True)
 
 
@@ -210,12 +221,14 @@ def _prepare(request: _RunRequest, engine: str) -> Work[PreparedRun]:
 
 
 class FooterControl(QObject):
-    """`state_changed()`: emitted when the set of enabled actions changes. `review_wanted(HomeSession, str)`:
-    show what this run changed. `refused(UserError)`: what was asked of a run cannot be done now."""
+    """Controller of the footer of the Memory tab."""
 
     state_changed = Signal()
+    """Emitted when the set of enabled actions changes."""
     review_wanted = Signal(object, str)
+    """Emitted with `HomeSession` and run id when the user wants to see what the run changed."""
     refused = Signal(object)
+    """Emitted with a `UserError` if a run cannot be applied or undone because another one is running."""
 
     def __init__(self, footer: Footer, lanes: Lanes, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -225,7 +238,7 @@ class FooterControl(QObject):
         self.footer = footer
         self.jobs = Consolidation(lanes.consolidator, self)
         self._session: HomeSession | None = None
-        self._of: HomeSession | None = None  # whose run is running, or told last
+        self._of: HomeSession | None = None  # the home of the running or last shown run
         self._place = ""
         self._run_place = ""
         self._available = False
@@ -237,7 +250,7 @@ class FooterControl(QObject):
         panel.review.connect(self.review)
         panel.revert.connect(self.revert)
         panel.apply.connect(self.apply_all)
-        # Queued: the question waits in an event loop of its own, which must not stand inside the lane's slot.
+        # Queued: the dialog runs an event loop of its own, which must not run inside the lane's slot.
         self.jobs.consent_wanted.connect(self._on_consent_wanted, Qt.ConnectionType.QueuedConnection)
         self.jobs.started.connect(self._on_started)
         self.jobs.progressed.connect(self._on_progress)
@@ -247,14 +260,14 @@ class FooterControl(QObject):
         self.jobs.cancelled.connect(self._on_cancelled)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         self._session = session
         self._available = False
         self._choice = None
         self.forget()
 
     def forget(self, place: str = "") -> None:
-        """Another context, called `place`, is being read."""
+        """Clear the status, when the context with the title `place` is being read."""
         self._place = place
         self.footer.forget()
         if not self.jobs.running:
@@ -268,21 +281,21 @@ class FooterControl(QObject):
         self.ask_engine()
 
     def set_available(self, available: bool) -> None:
-        """Whether the home can be reached."""
+        """Set whether the home can be read."""
         self._available = available
         self._follow()
 
-    # May one consolidate?
+    # Availability and engine
 
     @property
     def obstacle(self) -> str:
-        """Why the button cannot be pressed now; empty if it can."""
+        """The reason why no consolidation can start now; empty if one can."""
         session = self._session
         if self.jobs.running:
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
-        # As the command: a workspace or a project; a home that has no workspace as it is.
+        # The same rule as for the command line: homes with workspaces need a workspace or a project.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
         is_named = session.context.workspace_id is not None or session.context.project_path
         if has_workspaces and not is_named and not session.facts.keeps_records:
@@ -298,12 +311,12 @@ class FooterControl(QObject):
 
     @Slot()
     def ask_engine(self) -> None:
-        """Read which engine the button means."""
+        """Read the engine of the Consolidate button, and show it."""
         session = self._session
         if session is None or session.context is None:
             return
         work = button_engine(session.workbench, session.context)
-        # What is wrong is told by the run that needs it.
+        # A run reports problems with the engine.
         self._lanes.scan.submit(
             "ask for the engine", work, done=self._on_engine, failed=self._on_no_engine, group="engine"
         )
@@ -320,7 +333,7 @@ class FooterControl(QObject):
     # Running
 
     def run(self, *, dry_run: bool, engine: str = AUTO) -> None:
-        """Begin a consolidation of the shown context; nothing happens where one cannot begin."""
+        """Start a consolidation of the shown context; ignored if there is an obstacle."""
         session = self._session
         if self.obstacle or session is None or session.context is None:
             return
@@ -341,7 +354,7 @@ class FooterControl(QObject):
 
     @Slot()
     def run_model(self) -> None:
-        """With a model that is asked for by name."""
+        """Ask for the name of a model, and start a consolidation with it."""
 
         model = ModelDialog.ask(self._window, self._known_models())
         if model is not None:
@@ -362,13 +375,13 @@ class FooterControl(QObject):
 
     @Slot(str)
     def apply_all(self, run_id: str) -> None:
-        """Carry out a plan as it is."""
+        """Apply all operations of a preview."""
 
         self.apply(run_id, ReviewSelection())
 
     @Slot(str, object)
     def apply(self, run_id: str, selection: ReviewSelection) -> None:
-        """Carry out what was chosen of a run."""
+        """Apply the selected operations of a run."""
         if self._session is not None and not self._refused():
             session = self._session_of(run_id)
             self._begin(session)
@@ -377,14 +390,14 @@ class FooterControl(QObject):
     @Slot(str)
     @Slot(str, object)
     def revert(self, run_id: str, part: Parts | None = None) -> None:
-        """Undo a run, or a part of it."""
+        """Undo a run, or only `part` of it."""
         if self._session is not None and not self._refused():
             session = self._session_of(run_id)
             self._begin(session)
             self.jobs.revert(session.workbench, run_id, part)
 
     def _refused(self) -> bool:
-        """Whether another run is going on; says so."""
+        """Emit `refused` if another run is in progress, and return whether it is."""
         if not self.jobs.running:
             return False
         busy = UserError(
@@ -397,7 +410,7 @@ class FooterControl(QObject):
         self._of, self._run_place = session, self._place
 
     def _session_of(self, run_id: str) -> HomeSession:
-        """The home of a run: that of the run told last, else the one that is shown."""
+        """Return the home of a run: if the panel shows that run, its home, else the shown home."""
         told = run_id == self.footer.panel.run_id and self._of is not None
         session = self._of if told else self._session
         assert session is not None
@@ -447,6 +460,6 @@ class FooterControl(QObject):
 
     @Slot(str)
     def review(self, run_id: str) -> None:
-        """What one run changed."""
+        """Request the changes of a run in the Changes tab."""
         if self._session is not None:
             self.review_wanted.emit(self._session_of(run_id), run_id)

@@ -1,16 +1,16 @@
-"""Beside the open memory: how much of it the agent loads, how often it is used, its size, its last changes
-and its warnings; and what someone else did to it since it was seen: a bar that says who and when, marks
-beside the lines, and Undo.
+"""The inspector beside the open memory, and the bar about its unseen changes.
 
-Everything but the last changes is known to the trees; those are asked for a moment after another memory was
-opened or changed. Where the editor would get too narrow the inspector is put away, unless a person asked for
-it.
+The inspector shows how much of the memory the agent loads, its use, its size, its last changes and its
+warnings. Everything but the last changes comes from the trees; a job reads those a moment after a memory was
+opened or changed. The inspector is hidden if the editor would get too narrow, unless the user asked for it.
 
-The mark in the trees goes when the changed lines have been on screen for a moment, not when the file is
-opened; whoever presses Seen need not scroll. A memory that was deleted can be brought back from here.
+An unseen change is one that someone else made since the user last saw the memory. A bar names its author and
+time, with Undo, and the changed lines are marked. The mark in the trees is removed when the changed lines
+have been on screen for a moment, not when the file is opened, or when the user presses Seen. A deleted memory
+can be restored from here.
 
-Threading: GUI thread; the engine is asked in jobs. Failure: what the inspector cannot ask is left out, and
-logged; what cannot be marked as seen or undone is told in the editor.
+Threading: GUI thread; the engine is called in jobs. Failure: history that the inspector cannot read is left
+out and logged; a failure to mark a change as seen, or to undo it, is shown in the editor.
 """
 
 from __future__ import annotations
@@ -49,15 +49,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reverie.inspector")
 WIDTH = 220
+"""The width of the inspector, in pixels at the default font size."""
 LEAST_EDITOR = 480
+"""The least width of the editor beside it, in pixels at the default font size."""
 SHOWN = 3
+"""The number of changes that are shown."""
 _ASKED = 20
-"""Changes that are read, for those of one minute are shown as one line."""
+"""The number of changes that are read: more than `SHOWN`, since those of one minute are shown as one line."""
 ASK_MS = 250
+"""The delay before the changes are read, in milliseconds."""
 
 
 def who_words(change: LoggedChange) -> str:
-    """Who made a change, in a word or two."""
+    """Return the author of a change, in a word or two."""
     if change.is_first:
         return tr("first seen")
     names = {
@@ -70,8 +74,7 @@ def who_words(change: LoggedChange) -> str:
 
 
 class InspectorSection(QWidget):
-    """A caption, lines below it, and what is added below these. Of more than `most` lines the first ones are
-    shown."""
+    """A caption with at most `most` lines of text below it, followed by added widgets."""
 
     def __init__(self, title: str, most: int = 0) -> None:
         super().__init__()
@@ -83,7 +86,7 @@ class InspectorSection(QWidget):
         self._column = column(self, self.caption, *self.lines, margin=0, gap=UNIT)
 
     def say(self, lines: Sequence[str]) -> None:
-        """Show these lines."""
+        """Show the first lines, up to the maximum of the section."""
         for index, label in enumerate(self.lines):
             label.setVisible(index < len(lines))
             label.say(lines[index] if index < len(lines) else "")
@@ -93,12 +96,14 @@ class InspectorSection(QWidget):
 
 
 class Inspector(QWidget):
-    """`history_wanted()`; `pin_wanted()`: pin the open memory, or do not; `jump(int)`: to a line, from 1, of
-    it."""
+    """The panel beside the editor with facts about the open memory."""
 
     history_wanted = Signal()
+    """Emitted when the user wants to see all changes of the memory."""
     pin_wanted = Signal()
+    """Emitted when the user wants to pin or unpin the memory."""
     jump = Signal(int)
+    """Emitted with a line, counted from 1, when the user clicks a warning."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -125,8 +130,7 @@ class Inspector(QWidget):
         column(self, scrolled(inside), margin=(1, 0, 0, 0), gap=0)
 
     def set_action(self, pin: QAction) -> None:
-        """Add a Pin for the open memory below its use, named as the window's, which is for the selected
-        ones."""
+        """Add a Pin button for the open memory, with the text of `pin`, the action for the selected ones."""
         self.pin = QAction(pin.icon(), pin.text(), self)
         self.pin.setToolTip(pin.statusTip())
         self.pin.setCheckable(True)
@@ -136,13 +140,13 @@ class Inspector(QWidget):
         self.about.add(button)
 
     def show_history(self, changes: Sequence[LoggedChange], now: int) -> None:
-        """The newest first."""
+        """Show the latest of `changes`, which are sorted from newest to oldest; `now` in milliseconds."""
         told = (f"{who_words(change)} · {age(now, change.at_ms)}" for change in changes)
         lines = list(dict.fromkeys(told))[:SHOWN]  # several saves in a minute are one line
         self.history.say([line[:1].upper() + line[1:] for line in lines])
 
     def show_warnings(self, findings: tuple[LintFinding, ...]) -> None:
-        """Each leads to its line."""
+        """Show a button for each finding that goes to its line."""
         for button in self._warnings:
             button.hide()
             button.deleteLater()
@@ -151,7 +155,7 @@ class Inspector(QWidget):
         for finding in findings:
             text = headline(finding)
             button = FitPushButton(text, text)
-            # As wide as there is room; the tool tip has all of it.
+            # As wide as the panel; the tool tip has the whole text.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             button.setFlat(True)
             button.setProperty("line", max(1, finding.line))
@@ -175,9 +179,10 @@ class Inspector(QWidget):
 
 
 class EditorAndInspector(QWidget):
-    """The editor with the inspector at its right. `resized()`: it has another width."""
+    """The editor with the inspector to its right."""
 
     resized = Signal()
+    """Emitted after every resize."""
 
     def __init__(self, pane: EditorPane, inspector: Inspector) -> None:
         super().__init__()
@@ -189,10 +194,13 @@ class EditorAndInspector(QWidget):
 
 
 class InspectorControl(QObject):
-    """Follows the editor. `wanted`: a person wants to see it where there is room.
-    `pin_toggled(FileData)`: pin this memory, or do not."""
+    """Controller of the inspector: updates it from the editor, and hides it if there is too little room.
+
+    `wanted` is whether the user wants to see it if there is room.
+    """
 
     pin_toggled = Signal(object)
+    """Emitted with the `FileData` of a memory to pin or unpin."""
 
     def __init__(
         self,
@@ -229,7 +237,7 @@ class InspectorControl(QObject):
 
     @Slot()
     def toggle(self) -> None:
-        """Show it although there is little room, or put it away."""
+        """Hide the inspector, or show it even if there is too little room."""
         self.wanted = not self.is_shown
         self._forced = self.wanted
         self._fit()
@@ -250,14 +258,14 @@ class InspectorControl(QObject):
 
     @Slot()
     def update(self) -> None:
-        """What is known of the open memory may be something else."""
+        """Update the inspector for the open memory."""
         self._fit()
         if self.is_shown:
             self._fill()
 
     @Slot()
     def update_ages(self) -> None:
-        """Some time has passed."""
+        """Update the relative times, such as "5 min ago"."""
         if self.is_shown:
             self.inspector.show_history(self._changes, self._now())
             self._fill()
@@ -287,7 +295,7 @@ class InspectorControl(QObject):
     def _on_pin_wanted(self) -> None:
         data = self._data
         if data is not None:
-            self._show_pin(data)  # until the sidecar was written
+            self._show_pin(data)  # the old state, until the sidecar was written
             self.pin_toggled.emit(data)
 
     def _about(self, data: FileData) -> list[str]:
@@ -337,20 +345,21 @@ class InspectorControl(QObject):
         self._pane.focus_text()
 
 
-# What someone else did to the open memory.
-
-
 LOOK_MS = 300
+"""Milliseconds between two checks of which lines are on screen."""
 _NOTHING = ("", "", False)
 SEEN_AFTER = 4
-"""Looks for which the lines must have been on screen."""
+"""The number of checks before lines on screen count as seen."""
 
 
 class UnseenControl(QObject):
-    """Follows the editor and the trees. The bar keeps the text that it was shown with, also once the change
-    was seen and while a person goes on writing. `history_wanted()`: show the changes of the open memory."""
+    """Controller of the bar and marks for the unseen change of the open memory.
+
+    The bar stays with its text after the change was seen and while the user continues to write.
+    """
 
     history_wanted = Signal()
+    """Emitted when the user wants to see the changes of the open memory."""
 
     def __init__(
         self,
@@ -370,7 +379,7 @@ class UnseenControl(QObject):
         self._asked: tuple[str, str, bool] = _NOTHING
         self._change: UnseenChange | None = None
         self._refused: tuple[str, str] | None = None
-        """Path and hash of the memory of which the bar says why Undo was refused, until either changes."""
+        """Path and hash of the memory for which the bar shows why Undo was refused, until either changes."""
         self._left: set[int] = set()
         self._looks = 0
         self._looking = repeating(self, LOOK_MS, self._look)
@@ -380,20 +389,20 @@ class UnseenControl(QObject):
             bar.chosen.connect(self._on_chosen)
             bar.dismissed.connect(self._dismiss)
 
-    # Asking
+    # Reading
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Update the bar from the unseen changes of the updated trees."""
         change = self._change
         if change is not None and change.path not in update.view.unseen:
             self._looking.stop()
             if change.kind == "deleted":
-                self._forget()  # it is there again, or was seen
+                self._forget()  # the memory was restored, or the deletion was seen
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """The editor shows another file, or another version of it."""
+        """Read the unseen change of the file in the editor if the file, its version or its mark changed."""
         file, update = self._pane.file, self._shown.update
         if file is None or update is None:
             return
@@ -407,7 +416,7 @@ class UnseenControl(QObject):
             self._ask(path)
 
     def pick(self, data: RowData | None) -> None:
-        """Another row is selected: of a memory that is gone the editor says so."""
+        """Show the bar about a deleted memory if its row was selected; otherwise clear that bar."""
         if isinstance(data, GoneData):
             self._forget()
             self._editor.close()
@@ -443,7 +452,7 @@ class UnseenControl(QObject):
         if change.kind == "deleted":
             file = self._pane.file
             if file is not None and file.buffer.banner == "gone":
-                self._editor.close()  # nothing is unsaved, and the bar tells who deleted it and restores it
+                self._editor.close()  # nothing is unsaved, and the bar offers to restore it
             if self._pane.file is None:
                 self._change = change
                 if not self._is_refusal_shown:
@@ -467,7 +476,7 @@ class UnseenControl(QObject):
 
     @Slot()
     def update_ages(self) -> None:
-        """Some time has passed."""
+        """Update the relative time in the bar."""
         if self._is_refusal_shown:
             return
         if self._change is not None and not self._pane.unseen.isHidden():
@@ -477,7 +486,7 @@ class UnseenControl(QObject):
 
     @property
     def _is_refusal_shown(self) -> bool:
-        """Whether the bar says why Undo was refused, of the memory as it still is."""
+        """Whether the bar shows why Undo was refused, and the memory has not changed since."""
         return self._refused == self._asked[:2]
 
     def _say(self, change: UnseenChange) -> None:
@@ -523,7 +532,7 @@ class UnseenControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """The lines that are on screen now have been seen, once they were there for a moment."""
+        """Count the visible lines as seen after `SEEN_AFTER` checks; when all are seen, mark the change."""
         text = self._pane.text
         if not self._pane.isVisible() or not self._pane.window().isActiveWindow():
             return
@@ -535,7 +544,7 @@ class UnseenControl(QObject):
             last = text.cursorForPosition(QPoint(0, text.viewport().height() - 1)).blockNumber()
             self._left -= set(range(first, last + 1))
         else:
-            self._left.clear()  # a preview shows no lines: that it is looked at has to do
+            self._left.clear()  # a preview has no lines; showing it is enough
         if not self._left:
             self._looking.stop()
             self._mark_seen()

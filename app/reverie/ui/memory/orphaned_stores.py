@@ -1,7 +1,10 @@
-"""The page of the orphaned stores of one home: a list at the left, what one of them holds at the right; below
-each other when narrow.
+"""Orphaned stores: the page of a home, the merge dialog, and the controller that surveys the open homes.
 
-Shows what it is given and asks by signals; reads no file and changes none.
+An orphaned store holds memories of a project or workspace that the home no longer lists. Merging and removing
+one are edits with Undo. The list changes only after a survey, which the watcher starts.
+
+Threading: GUI thread; surveys, reads and changes are jobs. Failure: shown in the message of the page, or in
+the merge dialog.
 """
 
 from __future__ import annotations
@@ -54,14 +57,21 @@ _SHOWN_CHARS = 400_000
 
 
 class OrphansPage(QWidget):
-    """`file_wanted(StoreView, rel)`, `merge_wanted(StoreView, project path)`, `remove_wanted(StoreView)`,
-    `history_wanted(StoreView)`, `chosen(key)`: a button of the message."""
+    """The orphaned stores of one home: the list on the left, the contents of the selected one on the right.
+
+    In a narrow page they are below each other. The page reads and changes no file; it asks by signals.
+    """
 
     file_wanted = Signal(object, str)
+    """Emitted with `StoreView` and relative path when the text of a file is to be read."""
     merge_wanted = Signal(object, str)
+    """Emitted with `StoreView` and project path ("" for global memory) to preview a merge."""
     remove_wanted = Signal(object)
+    """Emitted with the `StoreView` that the user wants to remove."""
     history_wanted = Signal(object)
+    """Emitted with the `StoreView` whose history the user wants to see."""
     chosen = Signal(str)
+    """Emitted with the key of a clicked button of the message."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,7 +95,7 @@ class OrphansPage(QWidget):
         self.match = WrapLabel()
         self.target_label = QLabel(self.tr("Merge &into:"))
         self.target = FitCombo()
-        # Its longest text is not to widen what holds it.
+        # Its longest entry must not widen the page.
         self.target.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.target.setAccessibleName(self.tr("Merge into"))
         self.target_label.setBuddy(self.target)
@@ -112,15 +122,15 @@ class OrphansPage(QWidget):
             self.stores, right, beside_from=SIDE_BY_SIDE, sizes=(300, 680), below=(120, 480)
         )
         self.splitter.setHandleWidth(5)
-        # Blank at first: nobody has looked yet.
+        # Blank until the first survey.
         self._pages = stacked(QWidget(), self.none, self.splitter)
         column(self, self.heading, self.message, self._pages, grows=self._pages, margin=0, gap=0)
 
-    # What is shown
+    # Contents
 
     @property
     def view(self) -> OrphansView:
-        """What is listed."""
+        """The listed stores."""
         return self._view
 
     @property
@@ -129,7 +139,7 @@ class OrphansPage(QWidget):
         return self._view.stores[at] if 0 <= at < len(self._view.stores) else None
 
     def show_orphans(self, view: OrphansView, label: str, wanted: str = "") -> None:
-        """The stores as they are now. Selects the one with the id `wanted`, else keeps the selection."""
+        """List the stores, and select the one with the id `wanted`; "" keeps the selection."""
         before = self.current
         kept = wanted or (before.id if before is not None else "")
         same = view == self._view and self._pages.currentIndex() > 0
@@ -148,44 +158,44 @@ class OrphansPage(QWidget):
             self._on_store()
 
     def select(self, wanted: str) -> None:
-        """The store with this id, if it is listed."""
+        """Select the store with the id `wanted` if it is listed."""
         for row, each in enumerate(self._view.stores):
             if each.id == wanted:
                 self.stores.setCurrentRow(row)
 
     def show_text(self, text: FileText) -> None:
-        """The text of the selected file, if it still is the one that was asked for; cut where it is long."""
+        """Show the text of a file if it is still the selected one; a long text is cut."""
         if text.path == self._file:
             cut = text.content[:_SHOWN_CHARS]
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
 
     def clear(self) -> None:
-        """Another home: nothing is known of it yet."""
+        """Clear the page, when another home is shown."""
         self._view = OrphansView((), ())
         self.message.clear()
         self._pages.setCurrentIndex(0)
 
     @property
     def target_path(self) -> str | None:
-        """The project that is chosen; empty: global memory; None: none is chosen."""
+        """The path of the chosen project; empty for global memory, None if none is chosen."""
         path = self.target.currentData()
         return path if isinstance(path, str) else None
 
     def target_name(self) -> str:
-        """Where a merge would go, in words."""
+        """Return the displayed name of the target of a merge."""
         path = self.target_path
         if not path:
             return scope_name(Scope.GLOBAL)
         return next((each.name for each in self._view.projects if each.path == path), path)
 
-    # What is selected
+    # Selection
 
     @Slot()
     def _on_store(self) -> None:
         view = self.current
         before, self._shown = self._shown, view.id if view is not None else ""
         if before != self._shown and "keep" in self.message.keys:
-            self.message.clear()  # it asked about another store
+            self.message.clear()  # its question was about another store
         if view is None:
             return
         store = view.store
@@ -222,7 +232,7 @@ class OrphansPage(QWidget):
         self._on_file()
 
     def _offer_targets(self, view: StoreView) -> None:
-        """Matches first, then every other project. With two equal ones none is chosen beforehand."""
+        """List the targets: matches first, then all other projects; without a best match none is chosen."""
         with QSignalBlocker(self.target):
             self.target.clear()
             if view.store.scope is Scope.GLOBAL:
@@ -292,7 +302,7 @@ def _file_item(rel: str, size: int, changed_ms: int) -> QListWidgetItem:
 
 
 def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str]]:
-    """Name, path and text of each project one may choose."""
+    """Return name, path and displayed text of each project that the store can be merged into."""
     matched = {match.project_path: match for match in view.matches}
     own = view.store.former_path if view.store.kind == "missing-project" else None
     there = {project.path: project.there for project in all_.projects}
@@ -308,17 +318,17 @@ def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str
     ]
 
 
-# A merge to look through before it is done: each file, what becomes of it, the difference, and a choice
-# where both sides differ. Writes nothing itself.
-
-
 _SIDE_BY_SIDE = 620
 
 
 class MergeStoreDialog(QDialog):
-    """`merge(MergePreview, dict)`: do it, with a `MergeChoice` by `rel` for each file that differs."""
+    """A dialog that previews the merge of a store: the result and diff of each file, and the choices.
+
+    A file that differs on both sides has a choice. The dialog itself writes nothing.
+    """
 
     merge = Signal(object, object)
+    """Emitted with `MergePreview` and {rel: `MergeChoice`} of the files that differ, on confirmation."""
 
     def __init__(
         self, preview: MergePreview, target: str, lane: Lane, icons: Icons, parent: QWidget | None = None
@@ -368,12 +378,12 @@ class MergeStoreDialog(QDialog):
 
     @property
     def row(self) -> MergeRow | None:
-        """What is selected."""
+        """The selected file."""
         at = self.list.currentRow()
         return self.preview.rows[at] if 0 <= at < len(self.preview.rows) else None
 
     def show_failed(self, error: UserError) -> None:
-        """It was not done; the dialog stays, so that one reads why."""
+        """Show why the merge failed, and keep the dialog open for another attempt."""
         self.message.say_error(error)
         self.merge_button.setEnabled(True)
 
@@ -389,7 +399,7 @@ class MergeStoreDialog(QDialog):
         self._follow()
 
     def _follow(self) -> None:
-        """Say of each file what becomes of it now."""
+        """Update the result of each file for the current choices."""
         with QSignalBlocker(self.list):
             for number, row in enumerate(self.preview.rows):
                 state = orphan_words.state(row, self.choices.get(row.rel))
@@ -438,30 +448,31 @@ class MergeStoreDialog(QDialog):
 
 
 def _sides(row: MergeRow, choice: MergeChoice | None) -> tuple[bytes | None, bytes | None]:
-    """What stands at the place that is written, and what will."""
+    """Return the bytes of the target file before and after the merge, for the diff; None for no file.
+
+    For "leave" nothing is written; the two versions are compared instead.
+    """
     if row.state == "create" or choice == "beside":
         return None, row.lost
     if choice == "both":
         return row.live, row.union
     if choice == "leave":
-        # What would be lost sight of is what there is to see.
+        # Nothing is written; show what the orphaned note has that the target does not get.
         return row.live, row.lost
     return row.live, row.live
 
 
-# Surveys of the open homes, and the control that reads, merges and removes as edits that Undo takes back. The
-# list changes through a survey only, which the watcher starts.
-
-
-# An agent at work touches its home many times a second.
+# A working agent changes its home many times a second.
 _QUIET_MS = 400
 
 
 class OrphanSurvey(QObject):
-    """`surveyed(OrphanSurvey)`: `view` is new. `failed(UserError)`."""
+    """The survey of the orphaned stores of one home, repeated when the watcher reports changes."""
 
     surveyed = Signal(object)
+    """Emitted with this `OrphanSurvey` when `view` has changed."""
     failed = Signal(object)
+    """Emitted with a `UserError` when a survey failed."""
 
     def __init__(self, session: HomeSession, parent: QObject) -> None:
         super().__init__(parent)
@@ -474,7 +485,7 @@ class OrphanSurvey(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Look now; an answer that is under way is not waited for."""
+        """Start a survey now; it replaces one that is running."""
         if self._closed:
             return
         self._timer.stop()
@@ -489,7 +500,7 @@ class OrphanSurvey(QObject):
         )
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop surveying, when the home or the window closes."""
         self._closed = True
         self._timer.stop()
 
@@ -510,12 +521,14 @@ class OrphanSurvey(QObject):
 
 
 class OrphansControl(QObject):
-    """Signals: `found(home id, orphaned stores)` after each survey; `page_wanted(QWidget)`: show it instead
-    of the trees and the editor; `history_wanted(HomeSession, memory path, ScopeContext)`."""
+    """Controller of the orphaned stores: surveys the open homes, and reads, merges and removes stores."""
 
     found = Signal(str, object)
+    """Emitted with the home id and its orphaned stores when a survey brought a change."""
     page_wanted = Signal(object)
+    """Emitted with the page when it is to replace the trees and the editor."""
     history_wanted = Signal(object, str, object)
+    """Emitted with `HomeSession`, memory path and `ScopeContext` to show the history of a store."""
 
     def __init__(self, edits: Edits, icons: Icons, parent: QObject) -> None:
         super().__init__(parent)
@@ -534,7 +547,7 @@ class OrphansControl(QObject):
         edits.failed.connect(self._on_failed)
 
     def show(self, session: HomeSession, store: str = "") -> None:
-        """The page of a home, with the store of this id selected."""
+        """Show the page of a home, and select the store with the id `store`."""
         other = session is not self._session
         self._session, self._wanted = session, store
         if self.page is None:
@@ -548,18 +561,18 @@ class OrphansControl(QObject):
         self.look_again()
 
     def has_looked(self, home: str) -> bool:
-        """Whether the stores of this home were looked at yet."""
+        """Return whether a survey of the home with this id has finished."""
         survey = self._surveys.get(home)
         return survey is not None and survey.view is not None
 
     def look_again(self) -> None:
-        """Look at the stores of the shown home anew: nothing tells that a project is where it was again."""
+        """Survey the shown home again: no event reports that the directory of a project has reappeared."""
         survey = self._surveys.get(self._session.info.id) if self._session is not None else None
         if survey is not None:
             survey.look()
 
     def focus(self) -> None:
-        """Into the list of stores, as soon as it is there."""
+        """Move the focus into the list of stores as soon as it has entries."""
         self._focus = True
         self._take_focus()
 
@@ -569,13 +582,13 @@ class OrphansControl(QObject):
             self.page.stores.setFocus()
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop all surveys and close the dialog, when the window closes."""
         for survey in self._surveys.values():
             survey.stop()
         if self.dialog is not None:
             self.dialog.close()
 
-    # Following the homes
+    # Surveys
 
     def _build(self) -> OrphansPage:
         page = OrphansPage(self._icons)
@@ -589,7 +602,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
-        """A home was opened."""
+        """Survey the home of `session` from now on."""
         if session.info.id not in self._surveys:
             survey = OrphanSurvey(session, self)
             survey.surveyed.connect(self._on_surveyed)
@@ -598,7 +611,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
-        """A home was closed."""
+        """Stop surveying the home of `session`."""
         survey = self._surveys.pop(session.info.id, None)
         if survey is not None:
             survey.stop()
@@ -629,7 +642,7 @@ class OrphansControl(QObject):
     def _is_shown(self) -> bool:
         return self.page is not None and self.page.isVisible()
 
-    # Looking
+    # Reading
 
     @Slot(object, str)
     def _read(self, view: StoreView, rel: str) -> None:
@@ -648,7 +661,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def _show_history(self, view: StoreView) -> None:
-        """Of the whole store; the histories of its notes, gone ones too, are one step from there."""
+        """Request the history of the whole store, which leads to that of each note, deleted ones included."""
         store, session = view.store, self._session
         if store.context is not None and session is not None:
             self.history_wanted.emit(session, f"{ROOT}/{store.scope.value}", store.context)
@@ -725,7 +738,7 @@ class OrphansControl(QObject):
         question = self.tr("Remove {name} with its {notes}? The history keeps them, and it can be undone.")
         question = question.format(name=visible(orphan_title(view.store)), notes=notes(len(view.files)))
         if view.store.kind == "missing-project":
-            # A disk that is not mounted looks the same.
+            # The project may be on a disk that is not mounted.
             question += " " + self.tr("Should its project come back, the agent would find no memory of it.")
         self.page.message.say(
             question,
@@ -762,7 +775,7 @@ class OrphansControl(QObject):
 
         self._edits.apply(session, "remove an orphaned store", job, done)
 
-    # What came of it
+    # Results
 
     @Slot(object, object, str)
     def _on_undone(self, session: HomeSession, _undo: Undo, sentence: str) -> None:

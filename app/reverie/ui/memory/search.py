@@ -1,10 +1,10 @@
-"""The search field of the Memory tab and what it finds, over all open homes.
+"""The search field of the Memory tab and its results, over all open homes.
 
-While the field holds a question the results stand where the trees were; emptied, it gives them back. The
-engine answers, and keeps its index up to date; whenever that changed, the question is asked again.
+While the field holds a query, the results replace the trees. The engine searches and keeps its index up to
+date; when the index has changed, the query is repeated.
 
-Threading: GUI thread. Questions are asked on a lane of their own, so that typing never waits for anything
-else. Failure: what cannot be searched is said above the results.
+Threading: GUI thread. Searches run on a lane of their own, so that they never wait for other jobs. Failure:
+shown above the results.
 """
 
 from __future__ import annotations
@@ -63,31 +63,27 @@ from reverie.ui.widgets.controls import SearchField, WrapLabel
 from reverie.ui.widgets.layouts import pane, stacked
 from reverie.values import replace
 
-# What a search found, as a flat list: path and place above, below them the line with its hits marked.
-#
-# Paths and lines come from disk: what they hide is shown escaped, and the marks move along.
-
-
 Index = QModelIndex | QPersistentModelIndex
 HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _DOTS = "…"
 _PREVIEW_MS = 120
-"""How long a row stays selected before its memory is opened: keys that are held down open nothing."""
+"""Milliseconds that a row is selected before its memory is shown: a key that is held down opens nothing."""
 Ranges = Sequence[tuple[int, int]]
+"""Start and end of each mark in a text."""
 
 
 class ResultModel(QAbstractListModel):
-    """Hits, best first."""
+    """The search results as a flat list, best first."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.hits: tuple[SearchHit, ...] = ()
         self.several_homes = False
         self.workspaces: Mapping[tuple[str, str], str] = {}
-        """What a workspace is called, by the ids of its home and itself."""
+        """The names of the workspaces, by home id and workspace id."""
 
     def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
-        """Show another answer. The same one again touches nothing, so that a row stays selected."""
+        """Replace the results. Equal results change nothing, so that the selection stays."""
         if hits == self.hits and several_homes == self.several_homes:
             return
         self.beginResetModel()
@@ -111,7 +107,7 @@ class ResultModel(QAbstractListModel):
         return None
 
     def place_of(self, hit: SearchHit) -> str:
-        """Scope, and whose, in a few words."""
+        """Return the scope of a hit, its workspace or project, and the home if several are open."""
         whose = ""
         if hit.scope == "workspace":
             id_ = hit.workspace_id or ""
@@ -123,7 +119,10 @@ class ResultModel(QAbstractListModel):
 
 
 class ResultDelegate(QStyledItemDelegate):
-    """Draws a hit in two lines of one height."""
+    """A delegate that paints a hit in two lines: path and place, then the matching line with its hits marked.
+
+    Paths and lines come from disk, so hidden characters are escaped and the marks are shifted accordingly.
+    """
 
     def __init__(self, model: ResultModel, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -171,13 +170,16 @@ class ResultDelegate(QStyledItemDelegate):
 
 
 class ResultList(QListView):
-    """`opened(SearchHit)`: Enter or a double click. `previewed(SearchHit)`: another row was selected by hand.
-    `left()`: Esc. `above()`: up from the first row."""
+    """The list of search results."""
 
     opened = Signal(object)
+    """Emitted with a `SearchHit` on Enter or a double click."""
     previewed = Signal(object)
+    """Emitted with a `SearchHit` a moment after the user selected its row."""
     left = Signal()
+    """Emitted on Escape."""
     above = Signal()
+    """Emitted on Up in the first row."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -202,8 +204,7 @@ class ResultList(QListView):
         return self.results.hits[row] if 0 <= row < len(self.results.hits) else None
 
     def show_hits(self, hits: tuple[SearchHit, ...], *, several_homes: bool) -> None:
-        """Another answer; what was selected by hand stays so if it is still among the hits, else the best one
-        is."""
+        """Show new results, and select the hit that the user had selected, else the best one."""
         before = self.current if self._by_hand else None
         self._showing = True
         self.results.show_hits(hits, several_homes=several_homes)
@@ -214,7 +215,7 @@ class ResultList(QListView):
         self._showing = False
 
     def forget_choice(self) -> None:
-        """Something else is asked: what was selected by hand does not count for that."""
+        """Forget that the user selected a row, when the query changes."""
         self._by_hand = False
         self._preview.stop()
 
@@ -230,7 +231,7 @@ class ResultList(QListView):
             self.previewed.emit(self.current)
 
     def step(self, steps: int) -> None:
-        """Select a row further down (or up)."""
+        """Move the selection by `steps` rows down, or up if negative."""
         row = max(0, min(self.currentIndex().row() + steps, len(self.results.hits) - 1))
         self.setCurrentIndex(self.results.index(row, 0))
 
@@ -246,14 +247,14 @@ class ResultList(QListView):
 
     @Slot()
     def open_current(self) -> None:
-        """Open the selected hit, not only look at it."""
+        """Open the selected hit for editing, instead of a preview."""
         self._preview.stop()
         if self.current is not None:
             self.opened.emit(self.current)
 
 
 def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
-    """`text` safe to draw, and where its marks are then."""
+    """Return `text` with hidden characters escaped, and its marks at their new positions."""
     if text.isprintable():
         return text, list(marks)
     made, moved, at = "", [], 0
@@ -267,13 +268,16 @@ def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
 
 
 def ended_within(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
-    """The end of a path that fits: its name says more than its folders."""
+    """Shorten a path at its start to fit `width` pixels, and return it with its marks shifted.
+
+    The file name at the end is more useful than the folders.
+    """
     shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideLeft, width)
     return shown, _moved(marks, len(shown) - len(text), 1 if shown != text else 0, len(shown))
 
 
 def around_first(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
-    """As much of a line as fits, with its first hit in sight."""
+    """Shorten a line to `width` pixels with its first hit visible, and return it with its marks shifted."""
     metrics = QFontMetrics(font)
     cut = 0
     if marks and metrics.horizontalAdvance(text[: marks[0][1]]) > width * 3 // 4:
@@ -322,7 +326,7 @@ def _draw(
 
 
 def pattern_of(text: str) -> str:
-    """An expression for what a question looks for in a text, to mark it there; empty if it asks for none."""
+    """Return a regular expression that matches the terms of a query, to mark them; empty if it has none."""
     query = parse_query(text)
     words = [
         r"(?<![^\W_])" + r"\W+".join(map(re.escape, names)) + ("" if term.goes_on else r"(?![^\W_])")
@@ -332,16 +336,19 @@ def pattern_of(text: str) -> str:
     return "|".join([*words, *([query.regex] if query.regex else [])])
 
 
-# While the index grows the answer is asked again this often.
+# Milliseconds between repeated searches while the index is being built.
 _GROWING_MS = 700
 
 
 class MemorySearchField(SearchField):
-    """`chosen()`: Enter. `left()`: Esc. `moved(int)`: down or up into the results."""
+    """The search field, whose keys also control the list of results."""
 
     chosen = Signal()
+    """Emitted on Enter."""
     left = Signal()
+    """Emitted on Escape."""
     moved = Signal(int)
+    """Emitted with the number of rows to move the selection down, negative for up."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}
@@ -356,18 +363,21 @@ class MemorySearchField(SearchField):
 
 
 class MemorySearch(QObject):
-    """`opened(SearchHit)`: a person wants to edit it; `previewed(SearchHit)`: only to see it. `left()`: back
-    to the trees. `turned(bool)`: the results stand in the trees' place, or do not any more."""
+    """Controller of the search: the field, the results, and the stack that shows the trees or the results."""
 
     opened = Signal(object)
+    """Emitted with a `SearchHit` when the user wants to edit it."""
     turned = Signal(bool)
+    """Emitted when the trees or the results are shown; True for the results."""
     previewed = Signal(object)
+    """Emitted with a `SearchHit` when the user only wants to see it."""
     left = Signal()
+    """Emitted when the user leaves the search for the trees."""
 
     def __init__(
         self, tree: QWidget, icons: Icons, where: Callable[[], SearchPlace | None], parent: QObject
     ) -> None:
-        """`where`: the place whose memories come first."""
+        """Create the field and the results; `where` returns the place whose memories are ranked first."""
         super().__init__(parent)
         self._where = where
         self._place: SearchPlace | None = None
@@ -390,7 +400,7 @@ class MemorySearch(QObject):
         self._sessions: list[HomeSession] = []
         self._lane = Lane("search", self)
         self._indexing: dict[Path, int] = {}
-        """The homes whose index is being updated, and how many files were read so far."""
+        """The homes whose index is being updated, with the number of files read so far."""
         self._stopped = False
         self._growing = repeating(self, _GROWING_MS, self._ask)
         self.field.textChanged.connect(self._on_text)
@@ -404,11 +414,11 @@ class MemorySearch(QObject):
 
     @property
     def showing(self) -> bool:
-        """The results stand in the trees' place."""
+        """Whether the results are shown in place of the trees."""
         return self.pages.currentWidget() is self._found
 
     def pattern(self, hit: SearchHit) -> str:
-        """An expression for what this hit was found by."""
+        """Return a regular expression for the words by which this hit was found."""
         if hit.matched == "all":
             return pattern_of(self.field.text())
         found = {hit.snippet.text[start:end] for start, end in hit.snippet.hits}
@@ -416,13 +426,13 @@ class MemorySearch(QObject):
 
     @property
     def settled(self) -> bool:
-        """Nothing is under way: what is shown answers what is typed."""
+        """Whether no search or indexing is running, so that the results are those of the typed query."""
         if self._indexing or self._lane.busy:
             return False
         return self.answer is None or self.answer.complete or bool(self.answer.problems)
 
     def use_engine(self, engine: EngineLink) -> None:
-        """Ask this engine from now on."""
+        """Set the local engine to search."""
         self._engine = engine
         self._follow(engine)
 
@@ -432,7 +442,7 @@ class MemorySearch(QObject):
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
-        """A home was opened in this window."""
+        """Search the home of `session`, too, and repeat the query."""
         if session not in self._sessions:
             if session.engine is not self._engine and session.engine not in self._elsewhere:
                 self._elsewhere.append(session.engine)
@@ -442,7 +452,7 @@ class MemorySearch(QObject):
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
-        """A home was closed: nothing of it is found any more."""
+        """Stop searching the home of `session`, and repeat the query."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -451,23 +461,23 @@ class MemorySearch(QObject):
 
     @Slot()
     def focus(self) -> None:
-        """Into the field, its text selected."""
+        """Move the focus into the field, and select its text."""
         self.field.setFocus()
         self.field.selectAll()
 
     @Slot()
     def leave(self) -> None:
-        """Empty the field and give the trees back."""
+        """Clear the field and show the trees again."""
         self.field.clear()
         self.left.emit()
 
     def stop(self) -> None:
-        """End the lane; calling it again is harmless."""
+        """End the lane when the window closes; calling it again is harmless."""
         self._stopped = True
         self._growing.stop()
         self._lane.stop()
 
-    # Asking
+    # Searching
 
     @Slot(str)
     def _on_text(self, text: str) -> None:
@@ -480,7 +490,7 @@ class MemorySearch(QObject):
             self._turn_to(self._tree)
             return
         if not self.showing:
-            # Hits of another place show that one, and may not change places for it.
+            # Set once per search: opening a hit may change the place, which must not reorder the results.
             self._place = self._where()
         self._ask()
 
@@ -517,7 +527,7 @@ class MemorySearch(QObject):
         self._turn_to(self._found)
 
     def _turn_to(self, page: QWidget) -> None:
-        """Show the trees or the results."""
+        """Show `page`, the trees or the results."""
         self.pages.setCurrentWidget(page)
         self.turned.emit(self.showing)
 
@@ -576,8 +586,11 @@ async def _search_all(
     asked: Mapping[EngineLink, Mapping[str, str]],
     control: JobControl,
 ) -> SearchAnswer:
-    """What several engines answer, as one. `asked`: for each the ids of its homes, and their labels. One that
-    is not reached takes nothing from the others."""
+    """Search with several engines and return the merged results; reports each partial result.
+
+    `asked` holds, for each engine, the labels of its homes by id. If a remote engine fails, its error is one
+    of the `problems` and the others still count; an error of the local engine is raised.
+    """
     answers: dict[EngineLink, SearchAnswer] = {}
 
     def report(engine: EngineLink, answer: SearchAnswer) -> None:
@@ -606,7 +619,7 @@ async def _search_all(
 
 
 def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
-    """The answers of several engines as one, the best hits of all first."""
+    """Merge the results of several engines, best hits first."""
     parts = tuple(answers)
     if len(parts) == 1:
         return parts[0]
@@ -617,7 +630,7 @@ def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
 
 
 def _counts(hits: Sequence[SearchHit], *, is_one_word: bool) -> list[str]:
-    """How many hits there are, and how many of them have not all of the words, or another form of the one."""
+    """Return the number of full hits, and of hits with only some of the words or with similar ones."""
     whole = sum(hit.matched == "all" for hit in hits)
     some = len(hits) - whole
     if not some:

@@ -1,13 +1,13 @@
-"""What the shown memories say of their project that was true once and is not any more: marks in the trees and
-in the list of warnings, a wavy line under the words in the opened memory with the evidence in its tool tip,
-a page with all of it, and fixes.
+"""Stale statements: statements of the shown memories about their project that are no longer true.
 
-The engine checks a moment after the memories changed, or the repository stands elsewhere. A fix replaces the
-words that have a new value, never the sentence; it is a change like any other, with Undo.
+They are marked in the trees and in the list of warnings, underlined in the open memory with the evidence in a
+tool tip, listed on a page, and can be fixed. The engine checks the memories a moment after they, or the
+current commit of the repository, have changed. A fix replaces only the words that have a new value, never the
+sentence; it is a change like any other, with Undo.
 
-Threading: GUI thread; the engine is asked in jobs on a lane of their own, since a first look at a long
-history takes seconds. Failure: without an answer nothing is marked, and the log says why; a fix that fails is
-told in the editor.
+Threading: GUI thread; the engine is called in jobs on a lane of their own, since the first check of a long
+history takes seconds. Failure: without a result nothing is marked, and the log has the reason; a failed fix
+is shown in the editor.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, 
 
 
 def claim_words(claim: CheckedClaim) -> str:
-    """What became of it: `src/main.ts moved to src/cli/index.ts`."""
+    """Return a description of the change that made a claim stale: `src/main.ts moved to src/cli/index.ts`."""
     token, to = visible(claim.token), visible(claim.to)
     if not to:
         return tr("{token} is gone").format(token=token)
@@ -61,7 +61,7 @@ def claim_words(claim: CheckedClaim) -> str:
 
 
 def evidence_words(claim: CheckedClaim) -> str:
-    """The commit that did it; empty where none is known."""
+    """Return the commit that made a claim stale: hash, date and subject; empty if unknown."""
     found = claim.evidence
     if found is None:
         return ""
@@ -69,7 +69,7 @@ def evidence_words(claim: CheckedClaim) -> str:
 
 
 def count_words(claims: Iterable[CheckedClaim]) -> str:
-    """`12 stale statements in 5 memories`; empty for none."""
+    """Return a count such as `12 stale statements in 5 memories`; empty for none."""
     found = list(claims)
     memories = len({claim.path for claim in found})
     if not found:
@@ -81,7 +81,7 @@ def count_words(claims: Iterable[CheckedClaim]) -> str:
 
 
 def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, ...]]:
-    """By memory path, as the trees and the list of warnings show them."""
+    """Return the claims as lint findings, by memory path, for the trees and the list of warnings."""
     found: dict[str, tuple[LintFinding, ...]] = {}
     for claim in claims:
         said = ". ".join(part for part in (claim_words(claim), evidence_words(claim)) if part)
@@ -91,7 +91,7 @@ def findings_of(claims: Iterable[CheckedClaim]) -> dict[str, tuple[LintFinding, 
 
 
 class ClaimModel(LineModel):
-    """Stale statements, one a row."""
+    """A list model of stale statements, one per row."""
 
     def look(self, value: CheckedClaim) -> TwoLines:
         place = tr("{path}, line {line}").format(
@@ -110,11 +110,12 @@ class ClaimModel(LineModel):
 
 
 class StalePage(QWidget):
-    """All stale statements of the shown project, those first that the agent loads in full. `opened(claim)`: a
-    person wants to see its line; `fix_wanted(claims)`: they are to be replaced."""
+    """A page with all stale statements of the shown project; those in fully loaded memories are first."""
 
     opened = Signal(object)
+    """Emitted with a claim when the user wants to see its line in the editor."""
     fix_wanted = Signal(object)
+    """Emitted with the claims that the user wants to fix."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -139,12 +140,15 @@ class StalePage(QWidget):
 
     @property
     def current(self) -> CheckedClaim | None:
-        """The selected one."""
+        """The selected claim."""
         found: CheckedClaim | None = self.list.current_value
         return found
 
     def show_report(self, claims: tuple[CheckedClaim, ...], note: str, *, known: bool) -> None:
-        """These, in this order. `note`: what was not looked at; `known`: there is an answer."""
+        """Show the claims in the given order.
+
+        `note` describes the limits of the check; `known` is False while there is no result.
+        """
         self._claims = claims
         none = self.tr("Nothing is known to be stale") if known else self.tr("Not checked")
         self.title.say(count_words(claims) or none)
@@ -178,12 +182,14 @@ class StalePage(QWidget):
 
 
 class StaleControl(QObject):
-    """Follows the trees, the repository and the editor. `open_wanted(str)`: this memory is to be opened;
-    `page_wanted(QWidget | None)`: the page is to be shown, or the editor again."""
+    """Controller of the stale statements: checks, marks, underlines and fixes them."""
 
     open_wanted = Signal(str)
+    """Emitted with the path of a memory to open."""
     page_wanted = Signal(object)
+    """Emitted with the page when it is to be shown; with None to show the editor again."""
     changed = Signal()
+    """Emitted when the stale statements have changed."""
 
     def __init__(
         self,
@@ -212,11 +218,11 @@ class StaleControl(QObject):
         pane.text.textChanged.connect(self._underline)
         model.loaded_changed.connect(self._show_page)
 
-    # What is shown
+    # State
 
     @property
     def page(self) -> StalePage:
-        """The page; made when it is wanted first."""
+        """The page, created on first use."""
         if self._page is None:
             self._page = StalePage(self._icons)
             self._page.opened.connect(self._open)
@@ -230,26 +236,26 @@ class StaleControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """What is shown is what there is."""
+        """Whether no check is pending or running."""
         return not self._quiet.isActive() and not self._lane.busy
 
     @property
     def claims(self) -> tuple[CheckedClaim, ...]:
-        """The stale ones of the shown context."""
+        """The stale statements of the shown context."""
         return self._known.claims if self._known is not None else ()
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
-        """What is stale in a memory, as its warnings."""
+        """Return the stale statements of a memory as lint findings."""
         return self._findings.get(path, ())
 
     def of_open(self) -> tuple[CheckedClaim, ...]:
-        """Those of the opened memory."""
+        """Return the stale statements of the open memory."""
         file = self._pane.file
         path = file.buffer.address.path if file is not None else ""
         return tuple(claim for claim in self.claims if claim.path == path)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._quiet.start)
         self._forget()
@@ -258,23 +264,23 @@ class StaleControl(QObject):
             session.project_changed.connect(self._quiet.start)
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Start a check, after a delay, for the updated trees."""
         if update.other:
             self._forget()
         if not update.names_only and update.context.project_path is not None:
             self._quiet.start()
 
     def stop(self) -> None:
-        """The window closes."""
+        """End the lane when the window closes."""
         self._quiet.stop()
         self._lane.stop()
 
     @Slot()
     def toggle_page(self) -> None:
-        """Show the page beside the trees, or the editor again."""
+        """Show the page beside the trees or, if it is shown, the editor."""
         self.page_wanted.emit(None if self.is_page_shown else self.page)
 
-    # Asking
+    # Checking
 
     def _forget(self) -> None:
         self._quiet.stop()
@@ -317,11 +323,11 @@ class StaleControl(QObject):
         note = " ".join((report.problem, *report.limits)).strip() if report is not None else ""
         self._page.show_report(tuple(by_load), visible(note), known=report is not None)
 
-    # In the opened memory
+    # The open memory
 
     @Slot()
     def show_file(self) -> None:
-        """The editor shows another file, or another version of it."""
+        """Underline the stale statements of the file in the editor, and go to the claim to be opened."""
         self._underline()
         wanted, file = self._wanted, self._pane.file
         if wanted is not None and file is not None and file.buffer.address.path == wanted.path:
@@ -356,14 +362,14 @@ class StaleControl(QObject):
 
     @Slot()
     def fix_here(self) -> None:
-        """Replace what is stale at the cursor; else all of the opened memory."""
+        """Fix the stale statements on the line of the cursor; if it has none, all of the open memory."""
         mine = [claim for claim in self.of_open() if claim.replacement]
         line = self._pane.text.textCursor().blockNumber() + 1
         self.fix(tuple(claim for claim in mine if claim.line == line) or tuple(mine))
 
     @Slot(object)
     def fix(self, claims: tuple[CheckedClaim, ...]) -> None:
-        """Replace these; the watcher brings what came of it."""
+        """Fix the claims; the views update through the watcher."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None or not claims:
             return
@@ -373,7 +379,7 @@ class StaleControl(QObject):
 
 
 def _place_of(block: QTextBlock, claim: CheckedClaim) -> int | None:
-    """Where the token is in the document, in UTF-16 units; None where the line is another by now."""
+    """Return the position of the claim's token in the document, in UTF-16 units; None if the line changed."""
     text, start = block.text(), claim.start
     if text[start : start + len(claim.token)] != claim.token:
         return None

@@ -1,7 +1,9 @@
-"""What a first window shows, and one without a home: the homes that were found as cards, how to open another,
-and what Reverie reads and sends.
+"""The start page, for the first window and for a window without a home, and the privacy dialog.
 
-Threading: GUI thread; nothing is read.
+The page has a card for each home that was found, buttons to open another, and a summary of what Reverie reads
+and sends.
+
+Threading: GUI thread; no files are read.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _WIDEST_CHARS = 80
 
 
 class HomeSummary(Struct, frozen=True):
-    """A home as its card shows it."""
+    """The texts on the card of a home."""
 
     id: str
     agent: str
@@ -48,7 +50,7 @@ class HomeSummary(Struct, frozen=True):
 
 
 def home_summary(info: HomeInfo) -> HomeSummary:
-    """The card of an open home."""
+    """Return the texts for the card of an open home."""
     projects, workspaces = len(info.contents.projects), len(info.contents.workspaces())
     parts = [counted(tr("1 project"), "%n projects", projects)] if projects else []
     if workspaces:
@@ -57,7 +59,7 @@ def home_summary(info: HomeInfo) -> HomeSummary:
 
 
 class HomeCard(QPushButton):
-    """A button in two lines: the agent and what its home holds, and where that is."""
+    """A button with two lines: the agent and the contents of its home, and the home's location."""
 
     def __init__(self, home: HomeSummary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,10 +106,12 @@ class HomeCard(QPushButton):
 
 
 class StartPage(QWidget):
-    """`chosen(home id)`: a card was pressed. `privacy_wanted()`: the link."""
+    """The page with the cards of the homes, and with buttons to open another one."""
 
     chosen = Signal(str)
+    """Emitted with the id of the home when its card is clicked."""
     privacy_wanted = Signal()
+    """Emitted when the user wants to read about privacy."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,7 +148,7 @@ class StartPage(QWidget):
         self.show_homes(())
 
     def set_actions(self, actions: Sequence[QAction]) -> None:
-        """Push buttons for actions."""
+        """Add a push button for each action."""
         for action in actions:
             button = FitPushButton(action.text(), action.toolTip(), clicked=action.trigger)
             self._buttons.addWidget(button)
@@ -152,23 +156,23 @@ class StartPage(QWidget):
         self._order()
 
     def _order(self) -> None:
-        """Tab leads downwards, in whatever order the parts were made."""
+        """Set the tab order from top to bottom, whatever the order of creation."""
         for one, other in pairwise((*self.cards, *self._acting, self.more)):
             self.setTabOrder(one, other)
 
     def focus(self) -> None:
-        """Into the first card, else the first button."""
+        """Move the focus to the first card, else to the first button."""
         next(iter((*self.cards, *self._acting, self.more))).setFocus()
 
     @property
     def cards(self) -> tuple[HomeCard, ...]:
-        """In the order in which the homes were found."""
+        """The cards, in the order in which the homes were found."""
         items = (self._cards.itemAt(at) for at in range(self._cards.count()))
         cards = (item.widget() for item in items if item is not None)
         return tuple(card for card in cards if isinstance(card, HomeCard))
 
     def show_homes(self, infos: Sequence[HomeInfo]) -> None:
-        """The homes that are open by now; those that are shown already keep their cards."""
+        """Show a card for each open home; existing cards are kept."""
         homes = [home_summary(info) for info in infos]
         before = {card.home: card for card in self.cards}
         for home, card in before.items():
@@ -182,7 +186,7 @@ class StartPage(QWidget):
                 self._cards.insertWidget(at, made)
         self._order()
         if self._trouble:
-            return  # it says more than these words
+            return  # the message about the trouble is more useful than the usual text
         if homes:
             self.title.say(self.tr("Welcome to Reverie"))
             self.sentence.say(self.tr("These agents keep memories on this machine. Choose one to look into."))
@@ -196,14 +200,13 @@ class StartPage(QWidget):
             )
 
     def say_trouble(self, title: str, sentence: str) -> None:
-        """Why the home that was asked for is not shown, until `forget_trouble`; the cards are offered in its
-        place."""
+        """Show why the requested home is not shown, above the cards, until `forget_trouble`."""
         self._trouble = True
         self.title.say(title)
         self.sentence.say(sentence)
 
     def forget_trouble(self) -> None:
-        """A home is shown; the page has its usual words when it comes again."""
+        """Return to the usual text at the next `show_homes`, once a home is shown."""
         self._trouble = False
 
     @Slot()
@@ -214,7 +217,7 @@ class StartPage(QWidget):
 
 
 class PrivacyDialog(QDialog):
-    """What Reverie reads, runs and sends, and where it keeps what is its own."""
+    """A dialog about what Reverie reads, runs and sends, and where it stores its own files."""
 
     def __init__(self, profile: Profile, parent: QWidget | None = None) -> None:
         super().__init__(parent)

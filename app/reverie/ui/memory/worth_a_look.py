@@ -1,11 +1,12 @@
-"""Worth a look: a page beside the trees with what a careful reader would notice in the shown memories, the
-most useful first, and what can be done about it: see both sides, keep one of them or both, merge, fix,
-dismiss.
+"""Worth a look: a page beside the trees with findings in the shown memories, the most useful first.
 
-The engine looks when the page is shown, and again a moment after the memories or the repository changed while
-it is. Looking changes nothing; a dismissed row comes back with Undo.
+Findings are what a careful reader would notice, such as contradictions or near duplicates. The page shows
+both sides of a pair and can keep one or both, merge, fix, or dismiss.
 
-Threading: GUI thread; the engine is asked in jobs on a lane of their own. Failure: told above the list.
+The engine checks when the page is shown, and again a moment after the memories or the repository have changed
+while it is shown. Checking changes nothing; Undo restores a dismissed row.
+
+Threading: GUI thread; the engine is called in jobs on a lane of their own. Failure: shown above the list.
 """
 
 from __future__ import annotations
@@ -44,12 +45,16 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
-"""A finding and those that share a line with it: one thing to decide."""
+"""A finding and those that share a line with it: one decision for the user."""
 
 _LOWEST_PAIR = 170
+"""The least height of a pair, in pixels at the default font size."""
 _QUIET_MS = 900
+"""The delay before a check after a change, in milliseconds."""
 _LONGEST = 160
+"""The number of characters of a line that a row shows."""
 _LONGEST_QUOTE = 300
+"""The number of characters of a line above its memory."""
 _KINDS: dict[str, str] = {
     "near-duplicate": translatable("Say much of the same"),
     "successor": translatable("A later version"),
@@ -66,17 +71,17 @@ _KINDS: dict[str, str] = {
 
 
 def kind_words(finding: MemoryFinding) -> str:
-    """What was noticed, in a word or two."""
+    """Return the displayed name of the kind of a finding."""
     return translated(_KINDS[finding.kind])
 
 
 def short_path(path: str) -> str:
-    """A memory as its list calls it, or the name of a file beside the memories."""
+    """Return the path of a memory without `/memories/`, or the file name of a companion."""
     return path.removeprefix(f"{ROOT}/") if path.startswith(f"{ROOT}/") else path.rpartition("/")[2]
 
 
 class FindingModel(LineModel):
-    """Findings, those of one matter in one row."""
+    """A list model of findings, one row per matter."""
 
     def look(self, value: Matter) -> TwoLines:
         first = value[0]
@@ -101,14 +106,14 @@ class FindingModel(LineModel):
 
 
 def only_here(rows: Sequence[AlignedRow], side: Side) -> int:
-    """How many lines of that side say what no line of the other does."""
+    """Return the number of lines on `side` that the other side does not have, ignoring white space."""
     other = {_said(row.right if side == "left" else row.left) for row in rows}
     ours = (_said(row.left if side == "left" else row.right) for row in rows)
     return sum(1 for said in ours if said and said not in other)
 
 
 def row_at(rows: Sequence[AlignedRow], lines: Sequence[int]) -> int | None:
-    """The row, from 0, where one of these lines stands; None where none does."""
+    """Return the index of the row that has exactly these two line numbers; None if there is none."""
     numbers = (
         number for number, row in enumerate(rows) if (row.left.number, row.right.number) == tuple(lines)
     )
@@ -120,8 +125,10 @@ def _said(side: AlignedSide) -> str:
 
 
 class SideHead(QWidget):
-    """Above one of the two: which memory it is, the line that the finding is about, and, where one of them is
-    enough, how much stands only there and a button to keep that one."""
+    """The heading of one side of a pair: the memory, the line of the finding, and a button to keep this one.
+
+    If one of the two memories is enough, it also shows how many lines only this one has.
+    """
 
     def __init__(self, words: str, tip: str) -> None:
         super().__init__()
@@ -134,7 +141,10 @@ class SideHead(QWidget):
         column(self, self.name, self.line, below, margin=0, gap=UNIT).addStretch(1)
 
     def say(self, path: str, line: str, only_here: int | None) -> None:
-        """The memory, its line, and how many lines say what the other does not, if one of them may go."""
+        """Show the memory, its line, and the number of lines that only it has.
+
+        `only_here` is None if both memories have to stay; the button to keep one is then hidden.
+        """
         only = counted("1 line only here", "%n lines only here", only_here) if only_here else ""
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
         self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
@@ -142,14 +152,15 @@ class SideHead(QWidget):
 
 
 class Pair(QWidget):
-    """Both memories of a finding. `keep_wanted(int)`: 0 for the left, 1 for the right."""
+    """The two memories of a finding side by side."""
 
     keep_wanted = Signal(int)
+    """Emitted with 0 to keep the left memory, 1 to keep the right one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.finding: MemoryFinding | None = None
-        """What is shown, or was shown last."""
+        """The shown finding, or the last one."""
         tip = self.tr("Keep this memory as it is and delete the other; Undo brings it back")
         self.left = SideHead(self.tr("Keep the &left"), tip)
         self.right = SideHead(self.tr("Keep the &right"), tip)
@@ -163,7 +174,7 @@ class Pair(QWidget):
         self.right.keep.clicked.connect(lambda: self.keep_wanted.emit(1))
 
     def show_pair(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
-        """Its two memories, line by line, at the lines that it is about."""
+        """Show the two memories of `finding`, scrolled to the lines that it is about."""
         self.finding = finding
         self.sides.show_rows(rows, row_at(rows, finding.lines))
         sides = zip(finding.paths, finding.evidence, get_args(Side), strict=True)
@@ -172,16 +183,20 @@ class Pair(QWidget):
 
 
 class WorthPage(TabPage):
-    """The list, and both sides of one pair of the selected row. `open_wanted(path, line)`; `merge_wanted`,
-    `fix_wanted(finding)`; `dismiss_wanted(findings)`; `keep_wanted(finding, number)`: that one of its
-    memories is to stay; `compare_wanted(finding)`: they are to be shown side by side."""
+    """The page with the list of findings, and both sides of one pair of the selected row."""
 
     open_wanted = Signal(str, int)
+    """Emitted with path and line, from 1, of a memory to open in the editor."""
     keep_wanted = Signal(object, int)
+    """Emitted with a finding and the index of the one of its two memories to keep."""
     merge_wanted = Signal(object)
+    """Emitted with the finding whose memories the user wants to merge."""
     fix_wanted = Signal(object)
+    """Emitted with the stale finding that the user wants to fix."""
     dismiss_wanted = Signal(object)
+    """Emitted with the findings that the user dismisses."""
     compare_wanted = Signal(object)
+    """Emitted with a finding of two memories, to be answered with `show_sides`."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -223,7 +238,7 @@ class WorthPage(TabPage):
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
         parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
-        # It takes what room there is: the page is scrolled only where not even the smallest parts fit.
+        # The parts shrink with the page, which scrolls only if not even their least sizes fit.
         parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         inside = (self.title, self.note, self.message, self.why, row, parts)
         column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
@@ -237,7 +252,7 @@ class WorthPage(TabPage):
 
     @property
     def current(self) -> MemoryFinding | None:
-        """The pair of the selected row that is looked at, or its only finding."""
+        """The shown pair of the selected row, or its only finding; None for no row."""
         return self.matter[self._at] if self._at < len(self.matter) else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -247,7 +262,10 @@ class WorthPage(TabPage):
             super().keyPressEvent(event)
 
     def show_report(self, report: FindingReport | None) -> None:
-        """What was found; None: nobody knows yet."""
+        """List the findings of a report; None while there is none yet.
+
+        If the selected matter still exists, its shown pair stays, or the next one replaces it.
+        """
         matters = report.matters if report is not None else []
         if report is None:
             self.title.say(self.tr("Looking…"))
@@ -272,7 +290,7 @@ class WorthPage(TabPage):
         self._follow()
 
     def show_sides(self, finding: MemoryFinding, rows: tuple[AlignedRow, ...]) -> None:
-        """Both memories of `finding`, if it still is the selected one; nothing where there are no rows."""
+        """Show both memories of `finding` if it is still the selected one; without rows, hide the pair."""
         if finding != self.current:
             return
         self.pair.setVisible(bool(rows))
@@ -309,13 +327,13 @@ class WorthPage(TabPage):
         for button in self._decisions:
             button.setEnabled(current is not None and not self._pause.isActive())
         if current is None or current != self.pair.finding:
-            # What is pressed must be about what is seen.
+            # The buttons of the pair must not act on another finding than the visible one.
             self.pair.hide()
         if current is not None and are_two:
             self.compare_wanted.emit(current)
 
     def _decided(self) -> None:
-        """The second click of a double click must not decide the row that comes up next."""
+        """Disable the decisions for the time of a double click, so that it cannot decide the next row."""
         self._pause.start()
         self._follow()
 
@@ -361,19 +379,20 @@ def _are_in_store(finding: MemoryFinding) -> bool:
 
 
 def _may_keep_one(finding: MemoryFinding) -> bool:
-    """Two memories that say the same, so that one of them is enough."""
+    """Return whether the finding is about two memories of the store with the same content."""
     alike = finding.kind in ("near-duplicate", "successor")
     return alike and len(finding.paths) == 2 and _are_in_store(finding)
 
 
 class WorthControl(QObject):
-    """Follows the trees and the repository while its page is shown. `open_wanted(path, line)`: a memory is to
-    be opened there; `page_wanted(QWidget | None)`: the page is to be shown, or the editor again;
-    `kept(Undo, sentence)`: one of two memories was kept, which Undo takes back."""
+    """Controller of the page: checks for findings while it is shown, and carries out the user's decisions."""
 
     kept = Signal(object, str)
+    """Emitted with `Undo` and a sentence after one of two memories was kept and the other deleted."""
     open_wanted = Signal(str, int)
+    """Emitted with path and line, from 1, of a memory to open in the editor."""
     page_wanted = Signal(object)
+    """Emitted with the page when it is to be shown; with None to show the editor again."""
 
     def __init__(
         self,
@@ -393,14 +412,14 @@ class WorthControl(QObject):
         self._page: WorthPage | None = None
         self._session: HomeSession | None = None
         self._place: tuple[HomeSession, ScopeContext] | None = None
-        """The place of the findings that are shown; whatever is done about them is done there."""
+        """The place of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
 
     @property
     def page(self) -> WorthPage:
-        """The page; made when it is wanted first."""
+        """The page, created on first use."""
         if self._page is None:
             self._page = WorthPage(self._icons)
             self._page.shown.connect(self._look)
@@ -419,11 +438,11 @@ class WorthControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """What is shown is what there is."""
+        """Whether no check is pending and no job is running."""
         return not self._quiet.isActive() and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home, or none."""
+        """Set the shown home; None for none."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._look_soon)
         self._session = session
@@ -432,14 +451,14 @@ class WorthControl(QObject):
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """The trees as they are now."""
+        """Check again, after a delay, for the updated trees if the page is shown."""
         if update.other:
             self._forget()
         if not update.names_only:
             self._look_soon()
 
     def _forget(self) -> None:
-        """Another place is shown: nobody knows yet what is worth a look there."""
+        """Clear the findings, when another place is shown."""
         self._lane.abandon("look")
         self._place = None
         if self._page is not None:
@@ -447,20 +466,20 @@ class WorthControl(QObject):
             self._page.show_report(None)
 
     def stop(self) -> None:
-        """The window closes."""
+        """End the lane when the window closes."""
         self._quiet.stop()
         self._lane.stop()
 
     @Slot()
     def toggle_page(self) -> None:
-        """Show the page beside the trees, or the editor again."""
+        """Show the page beside the trees or, if it is shown, the editor."""
         if self.is_page_shown:
             self._close()
         else:
             self.show_page()
 
     def show_page(self) -> None:
-        """Show the page beside the trees, which looks when it is shown."""
+        """Show the page beside the trees, which starts a check, and move the focus into its list."""
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
 
@@ -513,7 +532,7 @@ class WorthControl(QObject):
             self.page.show_sides(finding, rows)
 
         def failed(_error: UserError) -> None:
-            """They changed meanwhile: the next look says so."""
+            # The memories changed meanwhile; the next check reports that.
             show(())
 
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
@@ -549,7 +568,7 @@ class WorthControl(QObject):
             if session is self._session:
                 self._duplicates.merge_by_hand(files)
 
-        # The newer one stays, the older one goes into it.
+        # The second path is the newer memory: it stays, and the older one is merged into it.
         request = ask(session.workbench.duplicates.files, context, finding.paths[::-1])
         self._lane.submit("merge two memories", request, done=merge, failed=self._on_failed)
 
