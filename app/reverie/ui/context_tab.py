@@ -1,6 +1,6 @@
-"""The Context tab: what an agent would be told, piece by piece, why each memory is in or out, and the text.
+"""The Context tab: the text that an agent would load, part by part, and why each memory is in it or not.
 
-`ContextTab` shows what it is given and asks by signal; `ContextControl` gathers and assembles it.
+`ContextTab` shows the data and emits requests as signals; `ContextControl` gathers and assembles the data.
 
 Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in the tab.
 """
@@ -54,10 +54,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# What the Context tab says: parts, reasons, budgets, changes. Pure; texts from disk are made safe to draw
-# by whoever draws them.
-
-
+# Texts of the tab. The functions are pure; callers make texts from disk safe to draw.
 _NOTES: Mapping[Note, str] = {
     **NOTES,
     "hot-set-experiment": _(
@@ -86,11 +83,12 @@ _LEAST_SCORE = 0.001
 
 
 def part_title(part: ContextPart) -> str:
+    """Return the title of a part."""
     return tr(PARTS[part.key])
 
 
 def reason(entry: ContextEntry) -> str:
-    """Why it is in or out; in the words of the listing where that has its own."""
+    """Return why an entry is loaded or not, in the listing's own words if it has any."""
     if entry.reason == "unseen" and entry.detail:
         return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
     if entry.reason == "cut" and entry.detail:
@@ -108,22 +106,25 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    """Word how much of an entry's file is loaded."""
+    """Return how much of an entry's file is loaded, as words."""
     loaded = load_state(entry)
     return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
 
 def note_lines(part: ContextPart) -> str:
+    """Return the notes on a part as one line."""
     return " ".join(
         tr(_NOTES[note]).format(detail=visible(part.detail), line=part.cut_line) for note in part.notes
     )
 
 
 def gauge_text(gauge: Gauge) -> str:
+    """Return the used amount of a budget, and its cap if it has one, with the unit."""
     return tr(_UNITS[gauge.unit][0 if gauge.cap else 1]).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
 
 
 def score(entry: ContextEntry) -> str:
+    """Return an entry's score as words; empty if it has none."""
     if not entry.score:
         return ""
     return tr("score {score}").format(
@@ -132,18 +133,19 @@ def score(entry: ContextEntry) -> str:
 
 
 def amount(entry: ContextEntry) -> str:
-    """How much of it is loaded."""
+    """Return how many bytes and tokens of an entry are loaded; empty if none."""
     if not entry.bytes:
         return ""
     return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
 
 
 def in_days(days: int) -> str:
+    """Return when the context is assembled for, in words, `days` from now."""
     return tr("now") if days == 0 else counted("in 1 day", "in %n days", days)
 
 
 def since_words(found: Since | None, now: int) -> str:
-    """What changed since last time, in one sentence or two; empty for a first look."""
+    """Return the changes since the last visit as one or two sentences; empty on the first visit."""
     if found is None:
         return ""
     when = age(now, found.at)
@@ -165,7 +167,7 @@ def _change(change: Change) -> str:
 
 
 def marks(entry: ContextEntry | None) -> str:
-    """What one may want to look at in it; empty for nothing."""
+    """Return the findings of an entry that need attention as one sentence; empty if there are none."""
     if entry is None or not entry.marks:
         return ""
     said = " ".join(headline(mark) for mark in entry.marks[:_NAMED])
@@ -173,7 +175,7 @@ def marks(entry: ContextEntry | None) -> str:
 
 
 def place_of(entry: ContextEntry, part: ContextPart) -> int:
-    """The line of the part's text, from 1, where this memory begins; 0 where it cannot be told."""
+    """Return the line of the part's text, from 1, at which this memory begins; 0 if unknown."""
     if part.key == "index-file" and entry.line:
         return entry.line
     for number, line in enumerate(part.text.split("\n"), 1):
@@ -183,11 +185,8 @@ def place_of(entry: ContextEntry, part: ContextPart) -> int:
 
 
 def short(path: str) -> str:
-    """A memory path without what all have in common."""
+    """Return a memory path without the common prefix `/memories/`."""
     return path.removeprefix("/memories/")
-
-
-# The list of what is loaded and what is not: a sign for in or out, marks and figures at the right edge.
 
 
 _SIGNS = {"in": "check", "cut": "warning", "out": "close"}
@@ -195,7 +194,7 @@ _WIDE = 420
 
 
 def spoken(entry: ContextEntry) -> str:
-    """A row as it is read aloud."""
+    """Return a row as text for screen readers."""
     return ", ".join(_words_of(entry))
 
 
@@ -209,7 +208,7 @@ def _words_of(entry: ContextEntry) -> Iterator[str]:
 
 
 def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]]) -> ContextView:
-    """The same with more marks: `found` by memory path."""
+    """Return `view` with the findings that `found` returns for each memory path added to the marks."""
     parts = []
     for part in view.parts:
         entries = (replace(entry, marks=(*entry.marks, *found(entry.path))) for entry in part.entries)
@@ -218,7 +217,7 @@ def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]
 
 
 class EntryModel(LineModel):
-    """The entries of one part."""
+    """The entries of one part, with a sign for their state, and marks and figures at the right edge."""
 
     def look(self, value: ContextEntry) -> TwoLines:
         below = reason(value)
@@ -244,7 +243,10 @@ class EntryModel(LineModel):
 
 
 class EntryList(LineList):
-    """`picked(Entry | None)`; `opened(Entry)`."""
+    """List of the entries of one part.
+
+    Signals: `picked(ContextEntry | None)` on a change of the selection, `opened(ContextEntry)` on activation.
+    """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(EntryModel(), icons, parent, right_from=_WIDE)
@@ -252,19 +254,17 @@ class EntryList(LineList):
 
     @property
     def current(self) -> ContextEntry | None:
+        """The selected entry, None if there is none."""
         found: ContextEntry | None = self.current_value
         return found
 
     def show_entries(self, found: Sequence[ContextEntry]) -> None:
-        """Show them; the selection stays on its file while that is among them."""
+        """Show the entries; the selection stays on its file if that is still among them."""
         before = self.current
-        # One file may be told of twice.
+        # One file may have several entries.
         self.set_values((entry.path, entry) for entry in found)
         if self.current != before:
             self.picked.emit(self.current)
-
-
-# A gauge of one budget: a short bar and how much of it is used. Without a cap no bar.
 
 
 _BAR = 64
@@ -272,7 +272,7 @@ _AMBER_SHARE = 0.9
 
 
 class BudgetGauge(QWidget):
-    """Shows a `Gauge`."""
+    """Widget that shows a `Gauge`: a short bar (none without a cap) and the used amount."""
 
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -283,10 +283,11 @@ class BudgetGauge(QWidget):
 
     @property
     def text(self) -> str:
+        """The used amount as text."""
         return gauge_text(self.gauge)
 
     def show_gauge(self, gauge: Gauge) -> None:
-        """The same figures again draw nothing."""
+        """Show another gauge; equal figures cause no repaint."""
         if gauge != self.gauge:
             self.gauge = gauge
             self.setAccessibleName(self.text)
@@ -306,7 +307,7 @@ class BudgetGauge(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         left = 0
-        # Where there is no room for both, the words say it.
+        # Without room for both, only the text is drawn.
         if self.gauge.cap and self.width() >= self.sizeHint().width():
             share = min(1.0, self.gauge.used / self.gauge.cap)
             groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
@@ -328,8 +329,11 @@ MOST_DAYS = 28
 
 
 class ContextTab(PartTab):
-    """`days_wanted(int)`: the clock was moved so many days ahead.
-    `pin_wanted(str, bool)` and `open_wanted(str)`: of a memory path."""
+    """View of a context: parts, entries and text.
+
+    Signals: `days_wanted(int)`, emitted when the slider is moved to that many days ahead; `pin_wanted(str,
+    bool)` and `open_wanted(str)`, requests for a memory path.
+    """
 
     days_wanted = Signal(int)
     pin_wanted = Signal(str, bool)
@@ -383,7 +387,7 @@ class ContextTab(PartTab):
         time.setContentsMargins(0, 0, 0, 0)
         self._time.setLayout(time)
         self.marks.setContentsMargins(MARGIN, UNIT, MARGIN, UNIT)
-        # The marks stand below the list, which would else move away under the pointer.
+        # The marks are below the list, which would otherwise move under the pointer when they change.
         self.lay_out(
             (self.since, self._time),
             (self.gauges, self.note),
@@ -393,10 +397,8 @@ class ContextTab(PartTab):
             (300, 300),
         )
 
-    # What is known
-
     def forget(self, title: str = "", sentence: str = "") -> None:
-        """Nothing is known of what is selected; `sentence` says why."""
+        """Clear the view and show `sentence`, the reason why there is no context."""
         self.view = None
         self.message.clear()
         self.nothing.say(
@@ -407,7 +409,10 @@ class ContextTab(PartTab):
         self.turn_to(self.nothing)
 
     def show_view(self, view: ContextView, place: str, *, drafts: int = 0) -> None:
-        """The context of what is called `place`; `drafts`: so many unsaved texts are counted in it."""
+        """Show the context of the workspace or project named `place`.
+
+        `drafts` is the number of unsaved texts that it includes.
+        """
         self.view = view
         said = self.tr("{place}, as the agent sees it: about {tokens} tokens").format(
             place=place, tokens=f"{view.tokens:,}"
@@ -422,7 +427,7 @@ class ContextTab(PartTab):
         self._show_part()
 
     def show_since(self, since: Since | None, now: int) -> None:
-        """What changed since somebody looked."""
+        """Show the changes since the last visit; None hides them."""
         said = since_words(since, now)
         self.since.say(said)
         self.since.setVisible(bool(said))
@@ -432,13 +437,13 @@ class ContextTab(PartTab):
 
     @property
     def part(self) -> ContextPart | None:
-        """The part that is shown."""
+        """The part that is shown; None if there is no context."""
         index = self.bar.currentIndex()
         parts = self.view.parts if self.view is not None else ()
         return parts[index] if 0 <= index < len(parts) else None
 
     def select(self, path: str) -> None:
-        """Show where this memory is loaded: its row and its text; nothing changes where it is not."""
+        """Select the entry of this memory, which shows its place in the text; do nothing if it has none."""
         row = next((row for row, entry in enumerate(self.list.values) if entry.path == path), None)
         if row is not None:
             self.list.setCurrentIndex(self.list.rows.index(row, 0))
@@ -483,8 +488,6 @@ class ContextTab(PartTab):
             widget.setVisible(index < len(gauges))
             if index < len(gauges):
                 widget.show_gauge(gauges[index])
-
-    # What is wanted
 
     @Slot(object)
     def _on_picked(self, entry: ContextEntry | None) -> None:
@@ -535,17 +538,6 @@ class ContextTab(PartTab):
             QGuiApplication.clipboard().setText(self.part.text)
 
 
-# Between the Context tab and the home: gathers when somebody looks and something changed, puts together at
-# once when a text is typed, a pin shows or the clock is moved.
-#
-# What is gathered is kept, so that everything but reading files happens on the spot: within a frame.
-# Unsaved texts of the editor count as if they were saved. What was seen last is kept once it was gathered,
-# so that the next visit can say what changed; neither unsaved text nor another time is.
-#
-# Threading: GUI thread; gathering is a job of a lane of its own, which begins with the first look. Failure:
-# told in the tab.
-
-
 _DAY_MS = 86_400_000
 
 
@@ -555,15 +547,28 @@ class _Gathered(Struct, frozen=True):
 
 
 class _ContextSeen(Struct):
-    """What was seen before this visit: read by its first job, because each of them keeps what is seen now,
-    and the next may have been asked for before the first is done."""
+    """The context seen before this visit, shared by the jobs of the visit.
+
+    The first job reads it, because each job stores the present context, and the next job may be requested
+    before the first has finished.
+    """
 
     is_known: bool = False
     glance: Mapping[str, Any] | None = None
 
 
 class ContextControl(QObject):
-    """`open_wanted(str)`: show this memory path in the editor."""
+    """Controller of the Context tab: gathers facts about the home and assembles them to a context.
+
+    Facts are gathered when the tab is visible and something has changed. They are cached, so that typing, a
+    pin or the slider only needs a new assembly, within a frame. Unsaved texts of the editor count as saved.
+    The context seen last is stored after each gathering, so that the next visit can show the changes; unsaved
+    texts and other times are not included.
+
+    Signal: `open_wanted(str)`, request to show this memory path in the editor. Threading: GUI thread;
+    gathering is a job on a lane of its own, which starts when the tab is first shown. Failure: shown in the
+    tab.
+    """
 
     open_wanted = Signal(str)
 
@@ -575,7 +580,7 @@ class ContextControl(QObject):
         edits: Edits,
         stale: Callable[[str], tuple[LintFinding, ...]],
     ) -> None:
-        """`stale`: what is not true any more in the memory at a path."""
+        """Connect the tab; `stale` returns the findings about outdated statements in the memory at a path."""
         super().__init__(tab)
         self.tab = tab
         self._stale_at = stale
@@ -599,15 +604,16 @@ class ContextControl(QObject):
 
     @property
     def busy(self) -> bool:
+        """Whether facts are being gathered."""
         return self._lane.busy
 
     @property
     def is_settled(self) -> bool:
-        """What is shown is what there is."""
+        """Whether the tab shows the present context."""
         return not self._stale and not self.busy
 
     def set_session(self, session: HomeSession | None, update: TreeUpdate | None = None) -> None:
-        """The home whose context is shown; `update`: its trees, if they are known already."""
+        """Show the context of another home; `update` is its memory tree if already known."""
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_tree)
         self._session = session
@@ -618,7 +624,7 @@ class ContextControl(QObject):
             self._on_tree(update)
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop the lane, because the window closes."""
         self._lane.stop()
 
     def _forget(self) -> None:
@@ -629,7 +635,7 @@ class ContextControl(QObject):
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
-        """The memories are others now, or those of another context."""
+        """Gather again after the memories or the selected context have changed."""
         if self._update is not None and self._update.context != update.context:
             self._forget()
         self._update, self._stale = update, True
@@ -646,11 +652,9 @@ class ContextControl(QObject):
     @Slot(int)
     def _on_days(self, _days: int) -> None:
         self._put_together()
-        # Another time may rank what nobody has read yet.
+        # Another time may rank memories that have not been read yet.
         if self._update is not None:
             self._gather()
-
-    # Gathering
 
     def _gather(self) -> None:
         session, update = self._session, self._update
@@ -673,14 +677,14 @@ class ContextControl(QObject):
             if not seen.is_known:
                 seen.glance, seen.is_known = found.glance, True
             facts = replace(found.facts, listings=scopes)
-            # Put together here once, so that the GUI thread finds all but what is typed worked out.
+            # Assemble once here, so that the GUI thread finds everything except unsaved texts cached.
             for at in dict.fromkeys(times):
                 assemble(facts, at)
             return _Gathered(facts, now)
 
         self._stale = False
         if before is None:
-            self.tab.turn_to(self.tab.blank)  # nobody is told to select what is selected
+            self.tab.turn_to(self.tab.blank)  # not the hint to select something: something is selected
         self._lane.submit(
             "gather the context", work, done=self._on_gathered, failed=self._on_failed, group="gather"
         )
@@ -694,17 +698,15 @@ class ContextControl(QObject):
         self._stale = True
         self.tab.say_error(error)
 
-    # Putting together
-
     @Slot()
     def _on_typed(self, *_file: object) -> None:
-        """A text of the editor is another."""
+        """Assemble again after a text in the editor has changed."""
         if self.tab.isVisible():
             self._put_together()
 
     @Slot()
     def mark_again(self) -> None:
-        """What is known to be stale is something else."""
+        """Assemble again after the findings about outdated memories have changed."""
         if self.tab.isVisible():
             self._put_together()
 
@@ -722,7 +724,7 @@ class ContextControl(QObject):
         return since(self._seen.glance, view) if shown_now else None
 
     def _drafts(self, facts: ContextFacts) -> dict[str, str]:
-        """Unsaved texts of this home's memories, by memory path."""
+        """Return the unsaved texts of this home's memories by memory path."""
         if self._session is None:
             return {}
         home = self._session.info.id
@@ -747,10 +749,8 @@ class ContextControl(QObject):
                 return visible(project.name or project.path)
         return visible(session.info.label)
 
-    # Acting
-
     @Slot(str, bool)
     def _on_pin(self, path: str, pinned: bool) -> None:
-        """The pin shows when the sidecar was read again."""
+        """Pin or unpin a memory; the tab shows it after the sidecar has been read again."""
         if self._session is not None and self._update is not None:
             self._edits.pin(self._session, self._update.context, [path], pinned)

@@ -1,10 +1,10 @@
-"""The window's connection to the engine: opens it when it is needed, and turns its events into signals.
+"""The window's connection to the engine: connects on demand and turns the engine's events into signals.
 
-A window of a person uses the engine of its profile and environment, which is a process of its own, and one
-more on each other machine whose homes it shows. Where nothing may be started (a picture for the
-documentation, a clock that stands still, tests) an engine of this process answers over the same wire.
+A person's window uses the engine of its profile and environment, a process of its own, and one more on each
+remote machine whose homes it shows. Where no process may be started (a screenshot for the documentation, a
+fixed clock, tests), an engine in this process answers over the same wire protocol.
 
-Threading: signals are emitted in the thread this object lives in; the client is used in jobs. Failure: see
+Threading: signals are emitted in the thread of this object; the client is used in jobs. Failure: see
 `engine.client`.
 """
 
@@ -33,8 +33,10 @@ log = logging.getLogger("reverie.engine")
 class EngineLink(QObject):
     """The connection of a window to one engine.
 
-    `heard(Event)`: news of a home, whichever it is; `lost(UserError)`: the other machine is not reached;
-    `replaced()`: the engine died or was not reached, and another one has taken its place."""
+    Signals: `heard(Event)`, an event of any home; `lost(UserError)`, emitted when the other machine cannot be
+    reached; `replaced()`, emitted when the connection leads to another engine, after the first died or was
+    unreachable.
+    """
 
     heard = Signal(object)
     lost = Signal(object)
@@ -51,13 +53,13 @@ class EngineLink(QObject):
         starting: StartingEngine | None = None,
         machine: RemoteMachine | None = None,
     ) -> None:
-        """`machine`: where the engine is; None: here."""
+        """Create the link without connecting; `machine` is where the engine runs, None for this machine."""
         super().__init__(parent)
         self._starting = starting
         self._profile = profile
         self.machine = machine
         self.inline = None if own_process or machine is not None else _engine_here(profile, clock)
-        """The engine of this process; None where it is one of its own."""
+        """The engine in this process; None if the engine is another process."""
         self._closed = False
         self.client = EngineClient(
             self._connect,
@@ -71,16 +73,16 @@ class EngineLink(QObject):
 
     @property
     def machine_name(self) -> str:
-        """The machine of the engine as a person calls it; empty for this one."""
+        """The person's name for the machine of the engine; empty for this machine."""
         return "" if self.machine is None else self.machine.address.name
 
     @property
     def pid(self) -> int:
-        """The process of the engine that was reached last; 0 before the first."""
+        """Process id of the engine that was last reached; 0 before the first."""
         return self.client.pid
 
     def stop(self) -> None:
-        """End the connection; calls under way fail. Calling it again is harmless."""
+        """Close the connection, which fails calls in progress; repeated calls have no effect."""
         self._closed = True
         self.client.stop()
         if self.inline is not None:
@@ -90,18 +92,18 @@ class EngineLink(QObject):
         if self.machine is not None:
             return self.machine.connect()
         if self.inline is not None:
-            from reverie.engine.process import inline_channel  # late: as in `_engine_here`
+            from reverie.engine.process import inline_channel  # imported late, as in `_engine_here`
 
             return inline_channel(self.inline)
         starting, self._starting = self._starting, None
         return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | UserError | None) -> None:
-        """Hand an event over to the thread of this object; an error: no engine; None: another engine."""
+        """Pass an event to the thread of this object; an error means no engine, None another engine."""
         if not self._closed:
             try:
                 self._posted.emit(event)
-            except RuntimeError:  # the C++ half is gone: the window was closed meanwhile
+            except RuntimeError:  # the C++ object was deleted: the window was closed meanwhile
                 log.debug("an event after the window was closed")
 
     def _post_replaced(self) -> None:
@@ -119,7 +121,7 @@ class EngineLink(QObject):
 
 
 def _engine_here(profile: Profile, clock: Clock) -> ProfileEngine:
-    # Late: a person's window has its engine in another process, and does not load it.
+    # Imported late: a person's window has its engine in another process and does not load it.
     from reverie.engine import engine
 
     return engine.ProfileEngine(profile, clock)

@@ -1,8 +1,8 @@
-"""The Failures tab: what the agent learnt of failing. Lessons with those that are told marked, anti-patterns
-with those that say the same, crashes by kind; details below, and what can be done about them.
+"""The Failures tab: lessons, anti-patterns and crashes of the agent, with details and actions.
 
-`FailuresTab` shows what it is given and asks by signal; `FailuresControl` reads, and makes the two changes
-a person may make.
+Lessons that the next attempt gets are marked, and anti-patterns that say the same are grouped. `FailuresTab`
+shows the data and emits requests as signals; `FailuresControl` reads the data and makes the two possible
+changes.
 
 Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
@@ -54,10 +54,7 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# What the Failures tab says: rows and details of lessons, anti-patterns and crashes. Pure; texts from disk
-# are made safe to draw here.
-
-
+# Texts of the tab: rows and details. The functions are pure and make texts from disk safe to draw.
 PartKey = Literal["lessons", "avoid", "crashes"]
 _SHOWN_CRASHES = 50
 _SHOWN_FINGERPRINT = 12
@@ -72,20 +69,21 @@ _STATES: dict[LessonState, str] = {
 
 
 class FailureRow(Struct, frozen=True):
-    """One row of a part. `what`: what it is about; None is the block."""
+    """One row of a part."""
 
     key: str
     look: TwoLines
     what: LessonView | Repeated | AntiPattern | CrashGroup | None
+    """The subject of the row; None for the block that the next attempt gets."""
 
     @property
     def spoken(self) -> str:
-        """As it is read aloud."""
+        """The row as text for screen readers."""
         return ", ".join(text for text in (self.look.title, self.look.right, self.look.below) if text)
 
 
 def headline(view: FailuresView) -> str:
-    """What the agent is told, in a few words."""
+    """Return the number of lessons that the next attempt gets, in words."""
     if not view.lessons:
         return tr("Nothing has failed here")
     if not view.injected:
@@ -94,7 +92,7 @@ def headline(view: FailuresView) -> str:
 
 
 def state(view: FailuresView) -> str:
-    """The switch, the store's own settings, and what could not be read."""
+    """Return sentences about the switch, the store's own settings and unreadable records."""
     said = [
         tr("LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.")
         if view.on
@@ -110,7 +108,7 @@ def state(view: FailuresView) -> str:
 
 
 def part_title(key: PartKey, view: FailuresView) -> str:
-    """With how many there are."""
+    """Return the title of a part with its number of records."""
     titles: dict[PartKey, tuple[str, int]] = {
         "lessons": (tr("Lessons"), len(view.lessons)),
         "avoid": (tr("Anti-patterns"), len(view.anti_patterns)),
@@ -121,7 +119,7 @@ def part_title(key: PartKey, view: FailuresView) -> str:
 
 
 def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[FailureRow, ...]:
-    """The rows of one part. `now` in ms."""
+    """Return the rows of one part; `now` in ms."""
     if key == "lessons":
         return tuple(_lesson_rows(view, goal, now))
     if key == "avoid":
@@ -203,26 +201,27 @@ def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> FailureRow:
 
 
 def lesson_key(view: LessonView) -> str:
-    """The key of a lesson's row."""
+    """Return the key of a lesson's row."""
     return f"{view.rel}:{view.lesson.index}"
 
 
 def crash_key(group: CrashGroup) -> str:
-    """The key of the row of a kind of crashes."""
+    """Return the key of the row of a group of crashes."""
     return f"crash {group.fingerprint or group.newest.path.name}"
 
 
 def crash_name(crash: Crash) -> str:
-    """What a crash is called."""
+    """Return the error class of a crash, else its friction, else a replacement text."""
     return _short(crash.error_class) or _short(crash.friction) or tr("a crash without a class")
 
 
 def seen(count: int) -> str:
+    """Return how often something was seen, in words."""
     return counted("seen once", "seen %n times", count)
 
 
 def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
-    """Everything about what a row stands for, as text."""
+    """Return all details of a row's subject as text."""
     what = row.what
     if what is None:
         return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is sent.")
@@ -237,7 +236,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
 
 
 def records(found: Iterable[dict[str, Any]]) -> str:
-    """Patterns in words, one below the other."""
+    """Return the patterns in words, one below the other."""
     return visible_lines(patterns_in_words(found))
 
 
@@ -310,9 +309,6 @@ def _short(text: str) -> str:
     return visible(" ".join(text.split())[:400])
 
 
-# The list of one part of the Failures tab.
-
-
 class RowModel(LineModel):
     """The rows of one part."""
 
@@ -327,7 +323,10 @@ class RowModel(LineModel):
 
 
 class RowList(LineList):
-    """`picked(Row | None)`; `opened(Row)`."""
+    """List of the rows of one part.
+
+    Signals: `picked(FailureRow | None)` on a change of the selection, `opened(FailureRow)` on activation.
+    """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(RowModel(), icons, parent)
@@ -335,15 +334,17 @@ class RowList(LineList):
 
     @property
     def current(self) -> FailureRow | None:
+        """The selected row, None if there is none."""
         found: FailureRow | None = self.current_value
         return found
 
     @property
     def shown(self) -> tuple[FailureRow, ...]:
+        """All rows in order."""
         return self.values
 
     def show_rows(self, found: Sequence[FailureRow]) -> None:
-        """Show them; the selection stays on its row while that is among them, else it is the first."""
+        """Show the rows; the selection stays on its row if that is still among them, else it is the first."""
         self.set_values((row.key, row) for row in found)
         if not self.currentIndex().isValid() and found:
             self.setCurrentIndex(self.rows.index(0, 0))
@@ -351,7 +352,7 @@ class RowList(LineList):
             self.picked.emit(self.current)
 
     def pick(self, key: str) -> None:
-        """Select the row with this key, if it is there."""
+        """Select the row with this key, if there is one."""
         for number, row in enumerate(self.shown):
             if row.key == key:
                 self.setCurrentIndex(self.rows.index(number, 0))
@@ -363,8 +364,12 @@ _SHOWN_PROBLEMS = 20
 
 
 class FailuresTab(PartTab):
-    """`resolve_wanted(LessonView)`, `merge_wanted(Repeated)`;
-    `open_wanted(str)`: a file below the memory root; `transcript_wanted(str)`: a source's id."""
+    """View of the failures: parts, rows and details.
+
+    Signals: `resolve_wanted(LessonView)` and `merge_wanted(Repeated)`, requests for a change;
+    `open_wanted(str)`, request to open a file below the memory root; `transcript_wanted(str)`, request to
+    open the transcript of the source with this id.
+    """
 
     resolve_wanted = Signal(object)
     merge_wanted = Signal(object)
@@ -438,17 +443,15 @@ class FailuresTab(PartTab):
         self.transcript.clicked.connect(self._on_transcript)
         self.copy.clicked.connect(self._on_copy)
 
-    # What is known
-
     def forget(self) -> None:
-        """Nothing is known yet."""
+        """Clear the view."""
         self.view = None
         self.message.clear()
         self.goal.clear()
         self.turn_to(self.blank)
 
     def show_view(self, view: FailuresView, now: int) -> None:
-        """Show what there is; what is selected stays so. `now` in ms."""
+        """Show the failures and preserve the selection; `now` in ms."""
         self.view, self._now = view, now
         self.title.say(headline(view))
         self.state.say(state(view))
@@ -471,7 +474,7 @@ class FailuresTab(PartTab):
         return PARTS[max(0, self.bar.currentIndex())]
 
     def show_row(self, part: PartKey, key: str) -> None:
-        """Show a row by its key."""
+        """Show the part and select the row with this key."""
         self.bar.setCurrentIndex(PARTS.index(part))
         self.list.pick(key)
 
@@ -518,7 +521,7 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """The crash of a lesson, or the newest lesson of a crash."""
+        """Return part and key of a lesson's crash, or of a crash's newest lesson."""
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
             crash = view.crash_of(what.lesson)
@@ -528,11 +531,9 @@ class FailuresTab(PartTab):
             return None if lesson is None else ("lessons", lesson_key(lesson))
         return None
 
-    # What is wanted
-
     @Slot(object)
     def _on_opened(self, row: FailureRow) -> None:
-        """Enter or a double click: what one most likely wants."""
+        """Start the most likely action for a row on Enter or double click."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
         elif isinstance(row.what, Repeated):
@@ -582,16 +583,16 @@ class FailuresTab(PartTab):
         QGuiApplication.clipboard().setText(self.text.content)
 
 
-# What is asked before a record changes: the resolution of an error with the block before and after, and the
-# merging of anti-patterns with what stays of them. Pure views: accepting only says what a person wants.
-
-
 NARROWEST = 320
 _SIDE_BY_SIDE = 560
 
 
 class _Dialog(QDialog):
-    """A sentence, what is asked, two texts beside each other (or below, where it is narrow), buttons."""
+    """Base class of the dialogs before a change, with the text before and after it.
+
+    The texts are beside each other, or below each other in a narrow dialog. `asked` is the input widget above
+    them. Accepting only emits a signal; the controller makes the change.
+    """
 
     def __init__(self, icons: Icons, parent: QWidget | None, asked: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -614,10 +615,10 @@ class _Dialog(QDialog):
         above = (self.message, self.about) if asked is None else (self.message, self.about, asked)
         column(self, *above, self.splitter, self.note, self.buttons, grows=self.splitter)
         self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
-        self.accept_button.setDefault(True)  # not before it has its window
+        self.accept_button.setDefault(True)  # has no effect before the button is in its window
 
     def show_error(self, error: UserError) -> None:
-        """It did not work; what was typed stays."""
+        """Show why the change failed; the input stays."""
         self.accept_button.setEnabled(True)
         self.message.say_error(error)
 
@@ -627,7 +628,10 @@ class _Dialog(QDialog):
 
 
 class ResolutionDialog(_Dialog):
-    """`wanted(LessonView, str)`: this resolution of that error."""
+    """Dialog for the resolution of an error, with the block for the next attempt before and after.
+
+    Signal: `wanted(LessonView, str)`, request to save this resolution.
+    """
 
     wanted = Signal(object, str)
 
@@ -658,6 +662,7 @@ class ResolutionDialog(_Dialog):
 
     @property
     def resolution(self) -> str:
+        """The text in the field, without surrounding white space."""
         return self.field.content.strip()
 
     @Slot()
@@ -680,7 +685,10 @@ class ResolutionDialog(_Dialog):
 
 
 class MergeRecordsDialog(_Dialog):
-    """`wanted(Repeated)`: make them one."""
+    """Dialog that shows anti-patterns that say the same, and the result of merging them.
+
+    Signal: `wanted(Repeated)`, request to merge them.
+    """
 
     wanted = Signal(object)
 
@@ -719,16 +727,16 @@ def _block(block: str) -> str:
     return visible_lines(block).strip("\n") or tr("Nothing is sent.")
 
 
-# Between the Failures tab and the home: looks when somebody looks and something changed, and makes the two
-# changes a person may make, as hand edits like any other.
-#
-# A change shows when the watcher has seen it. Threading: GUI thread; looking is a job of a lane of its own,
-# which begins with the first look. Failure: told in the tab, or in the dialog that asked.
-
-
 class FailuresControl(QObject):
-    """`open_wanted(str)`: show this memory path in the editor. `changed()`: what can be taken back is
-    another."""
+    """Controller of the Failures tab: reads the failures, saves resolutions and merges anti-patterns.
+
+    It reads when the tab is shown, and when something changes while it is visible. Its changes are hand edits
+    like any other; they are shown after the watcher has seen them.
+
+    Signals: `open_wanted(str)`, request to show this memory path in the editor; `changed()`, emitted when the
+    set of changes that can be undone has changed. Threading: GUI thread; reading is a job on a lane of its
+    own, which starts when the tab is first shown. Failure: shown in the tab, or in the dialog of the change.
+    """
 
     open_wanted = Signal(str)
     changed = Signal()
@@ -753,11 +761,11 @@ class FailuresControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """What is shown is what there is."""
+        """Whether the tab shows the present failures."""
         return not self._stale and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown, or none."""
+        """Show the failures of another home; None shows none."""
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
@@ -777,7 +785,7 @@ class FailuresControl(QObject):
                 self._look()
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop the lane, because the window closes."""
         self._lane.stop()
 
     @Slot()
@@ -788,7 +796,7 @@ class FailuresControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Also when nothing changed: what is told depends on the time."""
+        """Read the failures, even if nothing has changed: which lessons are sent depends on the time."""
         session = self._session
         if session is None:
             return
@@ -809,8 +817,6 @@ class FailuresControl(QObject):
     def _on_unread(self, error: UserError) -> None:
         self._stale = True
         self.tab.message.say_error(error)
-
-    # Changing
 
     @Slot(object)
     def _ask_resolution(self, lesson: LessonView) -> None:

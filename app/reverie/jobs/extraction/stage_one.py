@@ -640,9 +640,9 @@ def _result(output: Any) -> tuple[int | None, str]:
 
 
 def _end_of(text: str) -> str:
-    """Return the last characters of `text`, without the first two lines (or the first word) of a cut.
+    """Return `text`, or its last 8,000 characters from the third line on (of one line, the second word).
 
-    A secret behind a cut `password=` would not be recognised.
+    A value whose `password=` was cut off would not be recognised as a secret.
     """
     if len(text) <= _LOOKED_AT_CHARS:
         return text
