@@ -1,4 +1,4 @@
-"""Applies the changes that a person chose from a dry run or a held run, as a run of its own.
+"""The apply of a reviewed run: a run that makes the changes a person chose from a dry run or a held run.
 
 `load_review` reads a stored run as a `Review`; `ApplyService.apply` carries out a `ReviewSelection`, as a job
 on the common run (`runs.run`). It differs from a consolidation only in the source of its changes: a three-way
@@ -407,7 +407,7 @@ def reasons_of(run: RunRecord) -> Sequence[str]:
 
 
 class ApplyService:
-    """Applies reviewed runs of one home."""
+    """The service that applies reviewed runs of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts

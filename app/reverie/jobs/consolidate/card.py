@@ -1,11 +1,11 @@
-"""The report card of a consolidation: what became of the facts, computed from the texts before and after.
+"""The report card of a consolidation: computes from the texts before and after which facts were preserved.
 
-It does not matter who made the change: the rules, a model, the agent itself. Nothing here asks a model, and
-nothing is guessed in favour of the change: a fact that cannot be found again counts as lost, a sentence
-without a source as invented.
+The author of the change does not matter: rules, a model, the agent itself. No model is involved, and doubt
+never favours the change: a fact that cannot be found again counts as lost, a sentence without a source as
+invented.
 
-Facts are those of the files that changed. `kept` counts those that stand somewhere afterwards, also in other
-words; one that changed in meaning is kept and listed under `changed`.
+Only facts of files that changed are graded. `kept` counts the facts that exist somewhere afterwards, even in
+other words; a fact whose meaning changed counts as kept and is also listed in `changed`.
 
 Pure; any thread. `check` is called every few facts and may raise to stop.
 """
@@ -41,18 +41,20 @@ from reverie.text.summaries import estimate_tokens
 
 _SOURCES = 4
 _SOURCED = 0.6
-# What a fact may say beyond its sources, by weight of words: where it only adds to one, and where it rewords.
 _WHOLE = 0.95
 _REWRITTEN = 0.7
 _FEW_WORDS = 2.0
 _IS_TIME = re.compile(r"(?:last[-_ ]?)?(?:modified|updated|changed)(?:[-_ ]?at)?")
+# The weight of new words from which a fact counts as invented: if it extends a fact, and if it rewords one.
 _ADDED = 2.0
 _REWORDED = 3.0
 
 Texts = Mapping[str, str]
 Loaded = Callable[[Texts], Texts]
-"""Which text of each memory an agent gets when a session starts, out of the texts of all; what it makes of
-them itself, such as an index, under a name of its own."""
+"""Returns the texts that an agent loads when a session starts, out of all `texts`.
+
+Text that the agent makes itself, such as an index, has a name of its own in the result.
+"""
 
 
 def report_card(
@@ -64,9 +66,11 @@ def report_card(
     stale: Sequence[CheckedClaim] = (),
     check: Callable[[], None] = lambda: None,
 ) -> ReportCard:
-    """The card of a change from `before` to `after`: all texts that an agent has, by memory path. `final`:
-    those after with what only follows, such as the lines of an index; links and sizes are those of it.
-    `stale`: what was not true any more before; to write what is true instead changes no meaning."""
+    """Return the card of a change; `before` and `after` are all texts that an agent has, by memory path.
+
+    `final` are the texts with updated indexes and links; links and sizes are computed from these. `stale` are
+    the statements that were no longer true before; correcting one does not count as a change of meaning.
+    """
     final = after if final is None else final
     touched = [path for path in {**before, **after} if before.get(path) != after.get(path)]
     if not touched:
@@ -94,14 +98,14 @@ def _placed(fact: Fact) -> PlacedFact:
 
 
 class _Partner(NamedTuple):
-    """What a fact may have become, or what may have become it."""
+    """A fact on the other side that may be another wording of a fact, with the comparison."""
 
     fact: Fact
     compared: Compared
 
 
 class _Grader:
-    """Looks for each fact of the files that changed: word for word, then in other words, then anywhere."""
+    """The search for each fact of the changed files: word for word, then in other words, then in all files."""
 
     def __init__(
         self,
@@ -131,7 +135,7 @@ class _Grader:
         self._partners: dict[int, list[_Partner]] = defaultdict(list)
 
     def run(self) -> None:
-        """Fill `lost`, `changed` and `invented`."""
+        """Fill `lost` and `invented`, and the changes for `changed`."""
         stands, stood = _by_key(self._after), _by_key(self._before)
         self._front_matter()
         self._moved(stands, stood)
@@ -154,12 +158,12 @@ class _Grader:
 
     @property
     def changed(self) -> Iterator[ChangedFact]:
-        """What says something else."""
+        """The facts whose meaning changed."""
         for (fact, other), what in self._changes.items():
             yield ChangedFact(fact.path, fact.line, fact.text, other.text, what, other.path, other.line)
 
     def contradictions(self) -> BeforeAfter:
-        """Those among all texts."""
+        """Return the number of contradictions among all texts."""
         others = Contradictions(self._others_facts())
         return BeforeAfter(
             Contradictions(self._before, others).count, Contradictions(self._after, others).count
@@ -177,11 +181,12 @@ class _Grader:
     def _others_index(self) -> FactIndex:
         return FactIndex(self._others_facts())
 
-    # The front matter of files that stay
-
     def _front_matter(self) -> None:
-        """Look for each line of a file's front matter in its front matter afterwards: nowhere else an agent
-        reads it. Of two equal keys one may go."""
+        """Compare the front matter of files that still exist, line by line.
+
+        A line must remain in the front matter, because an agent reads it nowhere else. One of two equal keys
+        may be dropped.
+        """
         for path in {fact.path for fact in self._keys}:
             now = {fact.key: fact for fact in front_matter_lines(path, self._texts_after[path])}
             names = {key.partition(":")[0]: fact for key, fact in now.items()}
@@ -195,9 +200,11 @@ class _Grader:
                 elif not _IS_TIME.fullmatch(name):
                     self._change(fact, other, "name")
 
-    # Word for word, under another heading
-
     def _moved(self, stands: Mapping[str, Sequence[Fact]], stood: Mapping[str, Sequence[Fact]]) -> None:
+        """Find facts with unchanged text under a heading that changes their meaning.
+
+        `stood` and `stands` are the facts before and after, by key.
+        """
         for key, facts in stood.items():
             now = stands.get(key)
             if now is None or not facts[0].counts:
@@ -214,9 +221,8 @@ class _Grader:
                 ):
                     self._change(facts[0], each, "place")
 
-    # In other words
-
     def _find(self, missing: Sequence[Fact], new: Sequence[Fact]) -> None:
+        """Search for facts without an exact match: among the new facts, then among all."""
         among_new = FactIndex(new)
         everywhere: FactIndex | None = None
         for fact in missing:
@@ -237,7 +243,7 @@ class _Grader:
                 self.lost.append(fact)
 
     def _is_edited(self, fact: Fact, partner: _Partner) -> bool:
-        """Whether it was rewritten where it stands, so that no other place counts."""
+        """Return whether the fact was rewritten at its place, so that other places need not be searched."""
         compared = partner.compared
         if compared.is_contained or self._names.heir(fact.path) != partner.fact.path:
             return compared.is_contained
@@ -254,10 +260,8 @@ class _Grader:
     def _change(self, fact: Fact, other: Fact, what: What) -> None:
         self._changes[fact, other] = what
 
-    # Where new sentences come from
-
     def _sources(self, new: Sequence[Fact]) -> None:
-        """`invented`, and values of two facts in one."""
+        """Find new facts without a source, and facts that combine values of two facts."""
         index: FactIndex | None = None
         changed = {id(other) for _fact, other in self._changes}
         for fact in new:
@@ -266,7 +270,7 @@ class _Grader:
             left = _left(fact, [each.fact for each in partners])
             if not left and len(partners) < 2:
                 continue
-            # What is new was read with the names of memories as they are now; its sources have to be as well.
+            # New facts use the present names of memories, so their sources have to use them as well.
             index = index or FactIndex(
                 [*map(self._names.before, self._before), *self._stale.facts()], self._others_index
             )
@@ -275,7 +279,7 @@ class _Grader:
             entry = self._names.is_entry_of(fact)
             sources += [each for each in self._after if each.path == entry] if entry else []
             if any(fact.key in each.key for each in sources) and not partners:
-                continue  # a piece of one
+                continue  # part of an old fact
             if self._mixes(fact, partners, sources):
                 continue
             if id(fact) not in changed and _is_invented(fact, partners, sources):
@@ -286,7 +290,7 @@ class _Grader:
                     self._change(version, fact, compare(version, fact).what or "number")
 
     def _mixes(self, fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
-        """Whether it has values of two facts as if they were of one."""
+        """Return whether the fact combines values of two facts as if they were one; add it as a change."""
         found = False
         for number, partner in enumerate(partners):
             others = [each.fact for each in partners if each is not partner]
@@ -314,32 +318,33 @@ def _comparable(fact: Fact, other: Fact) -> bool:
 
 
 def _excluding(place: str, other: str) -> bool:
+    """Return whether two places (headings) have words that exclude each other."""
     if place.casefold() == other.casefold() or not place or not other:
         return False
     return excludes(read_wording(place).seen, read_wording(other).seen)
 
 
 def _is_version(compared: Compared) -> bool:
-    """Whether it is the same but for another number."""
+    """Return whether two facts are the same except for a number."""
     return compared.what in ("number", "version") and compared.context >= _WHOLE
 
 
 class _Matcher:
-    """One fact beside others, each of which it is compared with once."""
+    """One fact and its comparisons with others, each made only once."""
 
     def __init__(self, fact: Fact) -> None:
         self.fact = fact
         self._known: dict[int, Compared] = {}
 
     def to(self, other: Fact) -> Compared:
-        """How it compares to `other`, which lives as long as this does."""
+        """Return the comparison with `other`, which must live as long as this object."""
         known = self._known.get(id(other))
         if known is None:
             known = self._known[id(other)] = compare(self.fact, other)
         return known
 
     def best(self, candidates: Iterable[Fact]) -> _Partner | None:
-        """The one that keeps the most of it; None where none is about the same."""
+        """Return the candidate that preserves most of the fact; None if none is about the same."""
         partners = [_Partner(each, self.to(each)) for each in candidates if _comparable(self.fact, each)]
         return max(
             (each for each in partners if each.compared.is_about_the_same),
@@ -352,14 +357,14 @@ class _Matcher:
         )
 
     def stands_in(self, other: Fact) -> bool:
-        """Whether all of it is said there; few words are found anywhere, so they have to stand together."""
+        """Return whether `other` has all of the fact; a fact of few words must be in it word for word."""
         if self.fact.wording.weight < _FEW_WORDS:
             return self.fact.key in other.key
         compared = self.to(other)
         return compared.is_contained and compared.of_first >= _WHOLE
 
     def is_split(self, candidates: Iterable[Fact]) -> bool:
-        """Whether several of them together say it, and nothing else."""
+        """Return whether several candidates together have all of the fact, and each only a part of it."""
         candidates = list(dict.fromkeys(candidates))
         rest = self.fact.key
         for key in sorted({each.key for each in candidates}, key=len, reverse=True):
@@ -372,13 +377,13 @@ class _Matcher:
 
 
 def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
-    """Its tokens that stand in none of the sources, but those that say little."""
+    """Return the tokens of a fact that are in none of the sources, without weak words."""
     canons = set[str]().union(*(each.wording.canons for each in sources))
     return [each for each in fact.wording.tokens if each.canon not in canons and each.kind != "weak"]
 
 
 def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
-    """Whether it says more than what it came from, as far as that is known."""
+    """Return whether a fact says more than its known sources."""
     left = _left(fact, (*(each.fact for each in partners), *sources))
     paired = {id(each) for partner in partners for each in partner.compared.more_second}
     left = [each for each in left if not partners or id(each) in paired]
@@ -392,7 +397,7 @@ def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fac
 
 
 class StaleStatements:
-    """What was not true any more before a change, and what is true instead."""
+    """The statements that were no longer true before a change, with their corrections."""
 
     def __init__(self, stale: Sequence[CheckedClaim]) -> None:
         self._stale = stale
@@ -404,30 +409,26 @@ class StaleStatements:
         self._tokens = re.compile(rf"(?<![\w/.-])(?:{'|'.join(map(re.escape, tokens))})(?![\w/-]|\.\w)")
 
     def corrected(self, text: str) -> str:
-        """The text with what is true now."""
+        """Return the text with stale values replaced by the true ones."""
         return self._tokens.sub(lambda match: self._now[match[0]], text) if self._now else text
 
     def corrected_texts(self, texts: Texts) -> Texts:
-        """All of them with what is true now."""
+        """Return all texts with stale values replaced by the true ones."""
         return {path: self.corrected(text) for path, text in texts.items()} if self._now else texts
 
     def facts(self) -> Iterator[Fact]:
-        """What the repository says of it, as sources of what a run writes."""
+        """Return the true statements of the repository as facts, which are sources for the text of a run."""
         for claim in self._stale:
             yield from read_facts("", f"{in_one_line(claim)}\n")
 
     def left(self, after: Texts, touched: Collection[str]) -> int:
-        """How many are left after the change."""
+        """Return the number of stale statements after the change; `touched` are the paths that changed."""
         tokens = {claim.token for claim in self._stale}
         if not tokens:
             return 0
         again = (find_claims(after[path], path) for path in touched if path in after)
         found = sum(claim.token in tokens and not claim.muted for claims in again for claim in claims)
         return found + sum(claim.path not in touched for claim in self._stale)
-
-
-# Links and names of memories: which memory each means, what is broken, and which say the same once a memory
-# has another name. One that went lives on under the name of the one that has most of its facts.
 
 
 _MARKDOWN = re.compile(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
@@ -438,7 +439,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Places:
-    """The memories of a store, to be found by what a text calls them."""
+    """The memories of a store, to be found by the names that texts use for them."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -449,11 +450,11 @@ class Places:
             self._by_name[_scope(path), name.removesuffix(".md")].append(path)
 
     def has(self, path: str) -> bool:
-        """Whether there is a memory of this path."""
+        """Return whether there is a memory with this path."""
         return path in self._texts
 
     def of(self, path: str, target: str) -> str:
-        """The memory that `target` means in the text of `path`; empty where there is none, or several."""
+        """Return the memory that `target` names in the text of `path`; empty if there is none or several."""
         scope = _scope(path)
         for name in (target, f"{target}.md"):
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
@@ -471,7 +472,10 @@ def _scope(path: str) -> str:
 
 
 class Names:
-    """What facts mean whatever the memories they name are called by now."""
+    """The present names of memories, to translate facts so that renaming a memory changes no meaning.
+
+    A deleted memory is represented by the one that has most of its facts.
+    """
 
     def __init__(
         self,
@@ -481,29 +485,32 @@ class Names:
         stood: Mapping[str, Sequence[Fact]],
         corrected: Callable[[str], str] = str,
     ) -> None:
-        """`corrected`: a text with what is true now in place of what is stale."""
+        """Compare the memories before and after; `corrected` replaces stale values in a text by true ones.
+
+        `stood` and `stands` are the facts before and after, by key.
+        """
         self._corrected = corrected
         self._before, self._after = Places(before), Places(after)
         self._heirs = _heirs(before, after, stands, stood)
 
     def before(self, fact: Fact) -> Fact:
-        """A fact that stood before."""
+        """Return a fact from before the change, with present names."""
         return self._meant(fact, self._before)
 
     def after(self, fact: Fact) -> Fact:
-        """A fact that stands now."""
+        """Return a fact from after the change, with present names."""
         return self._meant(fact, self._after)
 
     def heir(self, path: str) -> str:
-        """The memory that has its facts now: itself, or the one that took them over."""
+        """Return the memory that has the facts of `path` now: itself, or the one that took them over."""
         return self._heirs.get(path, path)
 
     def is_entry_of_gone(self, fact: Fact) -> bool:
-        """Whether it is a line of an index about a memory that went, whose own facts are looked for."""
+        """Return whether the fact is an index line about a deleted memory; its own facts are graded."""
         return (path := self._entry(fact, self._before)) != "" and not self._after.has(path)
 
     def is_entry_of(self, fact: Fact) -> str:
-        """The memory that a line of an index is about now; empty where it is none."""
+        """Return the memory that an index line is about now; empty if the fact is not an index line."""
         return self._entry(fact, self._after)
 
     @staticmethod
@@ -532,7 +539,7 @@ def _heirs(
     stands: Mapping[str, Sequence[Fact]],
     stood: Mapping[str, Sequence[Fact]],
 ) -> dict[str, str]:
-    """For each memory that went, the one that has most of its facts."""
+    """Return for each deleted memory the one that has most of its facts."""
     gone = {path for path in before if path not in after}
     holders: dict[str, Counter[str]] = {path: Counter() for path in gone}
     for key, facts in stood.items() if gone else ():
@@ -542,8 +549,7 @@ def _heirs(
 
 
 def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
-    """Links and names of memories that lead to nothing afterwards, where they led somewhere before or are
-    new."""
+    """Return links and names that lead to no memory after the change, but did before or are new."""
     then, now = Places(before), Places(after)
     gone = [path for path in before if path not in after]
     moved = {target: path for path in gone for _line, target, _link in _links(before[path])}
@@ -562,7 +568,7 @@ def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
 
 
 def _links(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Line, target and whether it is a link, not only a name."""
+    """Return the line and target of each link or name of a memory, and whether it is a link."""
     if "](" not in text and "[[" not in text and ".md" not in text:
         return
     for number, line in enumerate(text.split("\n"), start=1):
@@ -580,11 +586,8 @@ def _links(text: str) -> Iterator[tuple[int, str, bool]]:
                 yield number, target, is_link
 
 
-# The cut
-
-
 def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Texts) -> Iterator[PlacedFact]:
-    """Facts that a session started with and that still stand in the files, but are loaded no more."""
+    """Return facts that were loaded at the start of a session and still exist, but are no longer loaded."""
     if not start_before:
         return
     loaded = {fact.key for path, text in start_after.items() for fact in read_facts(path, text)}

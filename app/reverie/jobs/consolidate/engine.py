@@ -290,7 +290,7 @@ def memory_tool_spec(guard: Guard) -> ToolSpec:
 
 
 class _Watch:
-    """Reports events of the agent loop as progress of the run."""
+    """An observer of the agent loop that reports its events as progress of the run."""
 
     def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
         self._guard = guard

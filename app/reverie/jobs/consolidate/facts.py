@@ -1,11 +1,11 @@
-"""The facts of a text, and what became of one in another wording: pure functions over two texts, no model.
+"""The facts of a text, and the comparison of two facts in different wordings; pure functions, no model.
 
-A fact is what a reader could miss: a sentence, a list entry, a table row, a line of code, the description. A
-heading or a line that only introduces a list is none, though one that names another number counts as changed.
-Two facts are compared by the tokens of `rules.wording`, so wording, order and markup do not matter, and
-numbers, names and negations do.
+A fact is something that a reader could miss: a sentence, a list entry, a table row, a line of code, the
+description. A heading, or a line that only introduces a list, is not a fact, but another number in it counts
+as a change. Two facts are compared by the tokens of `rules.wording`, so numbers, names and negations matter,
+while phrasing, order and markup do not.
 
-Reading is cheap: a wording is made only where a fact does not stand word for word on the other side.
+Reading is cheap: the tokens are only computed for facts without an exact match on the other side.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ from reverie.runs.retention import is_inbox_noise
 from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
-"""`label`: a heading, the head of a table or a line that introduces others; `key`: another line of the front
-matter, which says something only where it stands (`front_matter_lines`)."""
+"""The kind of a fact.
+
+- `label`: a heading, the head of a table, or a line that introduces others
+- `key`: another line of the front matter, which has a meaning only there (`front_matter_lines`)
+"""
 
 _MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _WORD = re.compile(r"\w+")
@@ -63,7 +66,7 @@ _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
 _LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
 _BEGINNING = re.compile(r"\b\w{1,5}")
-"""So many characters of a word tell which facts may be about the same: endings differ."""
+"""Matches the beginnings of words, by which related facts are found: endings differ."""
 _FUNCTION_BEGINNINGS = frozenset(word for word in FUNCTION_WORDS if len(word) <= 5)
 _COMMON = 60
 _CANDIDATES = 5
@@ -71,22 +74,25 @@ _CANDIDATES = 5
 
 @dataclass(frozen=True, eq=False)
 class Fact:
-    """`line` counts from 1 in the text; `key` is equal for facts that are the same but for markup and case;
-    `place` is what it stands under."""
+    """One fact of a text."""
 
     path: str
     line: int
+    """The line in the text, from 1."""
     text: str
     kind: FactKind
     key: str
+    """The folded text, equal for facts that differ only in markup and case."""
     place: str = ""
+    """The headings and lines under which the fact is."""
     capital_nouns: bool = False
+    """Whether the text writes nouns with capitals, as in German."""
     meant: str = ""
-    """The text with the names of memories as they are now; empty for as it stands."""
+    """The text with the present names of memories; empty if it is the same as `text`."""
 
     @cached_property
     def wording(self) -> Wording:
-        """Its tokens."""
+        """The tokens of the fact."""
         return read_wording(
             self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns
         )
@@ -98,11 +104,11 @@ class Fact:
 
     @property
     def counts(self) -> bool:
-        """Whether a reader could miss it, wherever it stands."""
+        """Whether a reader could miss the fact, wherever it is."""
         return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
-        """The same fact, with the names in it in other words."""
+        """Return the same fact with other names of memories in it, as in `text`."""
         if text == self.text:
             return self
         return replace(self, meant=text, key=fact_key(text))
@@ -113,7 +119,7 @@ def _beginnings(key: str) -> frozenset[str]:
 
 
 def read_facts(path: str, text: str) -> list[Fact]:
-    """The facts of a text in their order."""
+    """Return the facts of a text in their order."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:].removeprefix("\ufeff")
@@ -130,18 +136,19 @@ def read_facts(path: str, text: str) -> list[Fact]:
 
 
 def fact_key(text: str) -> str:
-    """The text without markup, case and white space that do not change it."""
+    """Return the text without differences in markup, case and white space."""
     if "*" in text or "`" in text or "_" in text:
         text = _MARKUP.sub("", text)
     return " ".join(text.casefold().split()).strip(" .;,:")
 
 
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
+    """Return the front matter lines of a text as facts, and its description."""
     first = text.count("\n", 0, start) + 1
     lines = enumerate(text[start:end].splitlines(), first)
     found = [Fact(path, number, line.strip(), "key", fact_key(line.strip(" \t-"))) for number, line in lines]
     at = _DESCRIBES.search(text[start:end])
-    # One that does not parse is still what a person wrote.
+    # A description that does not parse was written by a person nevertheless.
     said = front_matter.declared(text, key="description") or (_unquoted(at[1]) if at else "")
     if not _WORD.search(said) or is_inbox_noise(path, f"description: {said}"):
         return found
@@ -150,14 +157,16 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
 
 
 def _unquoted(value: str) -> str:
-    """A value that does not parse, without the signs around it."""
+    """Return a value that does not parse without its quotes or brackets."""
     match = _QUOTED.fullmatch(value.strip())
     return next((each for each in match.groups()[1:] if each is not None), "") if match else value
 
 
 def front_matter_lines(path: str, text: str) -> list[Fact]:
-    """List the lines of a text's front matter but those of the description, each as a fact: `key` leaves out
-    quotes."""
+    """Return the lines of a text's front matter as facts, without those of the description.
+
+    Their `key` has no quotes.
+    """
     block = block_of(text)
     if block is None:
         return []
@@ -173,7 +182,7 @@ def front_matter_lines(path: str, text: str) -> list[Fact]:
 
 
 def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
-    """Line number (from 0 in the body), text and kind of each."""
+    """Return the line number (from 0 in the body), text and kind of each fact of a passage."""
     first = passage.first
     if passage.kind == "heading":
         yield first, heading_text(passage.lines[0]), "label"
@@ -210,7 +219,7 @@ def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
 
 
 def _is_label(text: str) -> bool:
-    """Whether it only introduces what follows."""
+    """Return whether a line only introduces others."""
     is_title = text.rstrip("*_").endswith((":", "：")) or _BOLD.match(text) is not None
     return is_title and len(text.split()) <= _LABEL_WORDS
 
@@ -224,10 +233,13 @@ def _line_at(lines: Sequence[str], offset: int) -> int:
 
 
 class FactIndex:
-    """Facts by the words they share with another one; with those of `base`. Code is only like code, and taken
-    in when that is asked for."""
+    """Facts by their words, for finding similar ones.
+
+    Code is only similar to code, and is indexed when it is first needed.
+    """
 
     def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
+        """Index `facts`; searches also cover the facts of `base`."""
         self._facts = list(facts)
         self._base = base
         self._where: dict[bool, dict[str, list[Fact]]] = {}
@@ -243,7 +255,10 @@ class FactIndex:
         return where
 
     def like(self, fact: Fact, *, most: int = _CANDIDATES) -> list[Fact]:
-        """The few that share the most with it; rare words count most, the same place a little."""
+        """Return the facts that share most words with `fact`, at most `most`.
+
+        Rare words weigh most; the same path and place add a little.
+        """
         own = self._of(fact.kind == "code")
         base = {} if self._base is None else self._base._of(fact.kind == "code")
         shared: dict[Fact, float] = defaultdict(float)
@@ -260,10 +275,8 @@ class FactIndex:
         return sorted(found, key=lambda other: (-shared[other], other.path, other.line))[:most]
 
 
-# Two wordings: how much they share, and what differs.
-
-
 VALUES = ("number", "identifier", "name")
+"""The kinds of tokens that are values."""
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
 _DIGITS = re.compile(r"\d+")
 _NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
@@ -275,20 +288,26 @@ _MUCH = 0.34
 
 
 class Compared(Struct, frozen=True):
-    """A fact beside another one: how much of each is in the other, what each has more, and what differs.
-    `context`: how much of both they share, values that differ left out."""
+    """The comparison of two facts."""
 
     of_first: float
+    """The share of the first fact that the second one has, by weight."""
     of_second: float
+    """The share of the second fact that the first one has, by weight."""
     context: float
+    """The share that both have in common, not counting values that differ."""
     more_first: tuple[WordToken, ...]
+    """Tokens that only the first fact has."""
     more_second: tuple[WordToken, ...]
+    """Tokens that only the second fact has."""
     shared: float
+    """The weight of the common tokens."""
     what: What | Literal[""] = ""
+    """How the meaning differs; empty if it does not."""
 
     @property
     def is_about_the_same(self) -> bool:
-        """Whether one may be a wording of the other."""
+        """Whether one may be another wording of the other."""
         if self.shared < 1.0:
             return False
         long_enough = self.shared >= _LEAST_SHARED
@@ -301,13 +320,13 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_contained(self) -> bool:
-        """Whether all that the first one says stands in the second one."""
+        """Whether the second fact has all that the first one says."""
         no_values = not any(token.kind in VALUES for token in self.more_first)
         return self.of_first >= _CONTAINED and no_values and not self.what
 
 
 def compare(first: Fact, second: Fact) -> Compared:
-    """What became of the first one, if the second one is it."""
+    """Return the comparison of two facts, where the second may be a new wording of the first."""
     a, b = first.wording, second.wording
     match = match_wordings(a, b)
     paired_a, paired_b = {one for one, _ in match.pairs}, {other for _, other in match.pairs}
@@ -332,6 +351,7 @@ def _weight_of_values(tokens: Collection[WordToken]) -> float:
 def _what(
     a: Wording, b: Wording, match: WordingMatch, more_a: Sequence[WordToken], more_b: Sequence[WordToken]
 ) -> What | Literal[""]:
+    """Return how the meaning differs; empty if it does not."""
     values = _value_differs(more_a, more_b)
     if values:
         return values
@@ -345,26 +365,26 @@ def _what(
 
 
 def _are_named(tokens: Iterable[WordToken]) -> bool:
-    """Whether a product or another name is among them."""
+    """Return whether a product or another name is among the tokens."""
     return any(token.kind == "name" or token.canon in PRODUCTS for token in tokens)
 
 
 def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[WordToken]) -> bool:
-    """Whether what one says is denied by the other one."""
+    """Return whether one statement denies the other."""
     if not polarity_differs(a, b, match):
         return False
     new = any(token.kind != "weak" for token in more_b)
     paired = {one for one, _other in match.pairs}
     as_many = len(a.negations) == len(b.negations)
     if as_many and a.seen & _NEGATIONS == b.seen & _NEGATIONS and not new:
-        # The same words in another order: what they deny is turned only where it changes places.
+        # The same words in another order: the meaning is reversed only if the negation changes its target.
         turned = {
             a.tokens[one].negated
             for one, other in match.pairs
             if a.tokens[one].negated != b.tokens[other].negated
         }
         return len(turned) == 2
-    # A denial that went with all of its clause leaves less said, not the opposite.
+    # If a negation is missing with its whole clause, less is said, but not the opposite.
     return new or not a.negations or any(paired.intersection(group.reach) for group in a.negations)
 
 
@@ -404,8 +424,11 @@ def _opposite(a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Seque
 
 
 def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
-    """Whether the second one says less precisely what the first one says: a value, a condition or much of it
-    is gone, or it holds for everything now."""
+    """Return whether the second fact is less precise than the first.
+
+    That is the case if a value, a condition or much of the text is missing, or if it now applies to
+    everything.
+    """
     a, b = first.wording, second.wording
     if any(token.kind in VALUES for token in compared.more_first):
         return True
@@ -420,7 +443,7 @@ def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
 
 
 def _is_cut(whole: str, rest: str) -> bool:
-    """Whether `rest` is `whole` with one piece cut out."""
+    """Return whether `rest` is `whole` with one piece removed."""
     lead = next(
         (at for at, pair in enumerate(zip(whole, rest, strict=False)) if pair[0] != pair[1]), len(rest)
     )
@@ -428,7 +451,7 @@ def _is_cut(whole: str, rest: str) -> bool:
 
 
 def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
-    """Whether two facts say the same of the same thing with another value, and `joined` has both values."""
+    """Return whether two facts differ only in a value of the same thing, and `joined` has both values."""
     compared = compare(one, other)
     first, second = (
         [token for token in more if token.kind != "weak"]
@@ -443,7 +466,7 @@ def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
 
 
 def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
-    """Whether `joined` has the subjects of two facts in one order and their values in the other one."""
+    """Return whether `joined` has the subjects of two facts in one order and their values in the other."""
     compared = compare(one, other)
     at = {token.canon: number for number, token in enumerate(joined.wording.tokens)}
     sides = [
@@ -459,13 +482,11 @@ def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
     return (min(subjects_a) < min(subjects_b)) != (min(values_a) < min(values_b))
 
 
-# Contradictions: facts with the same words and other values.
-
-
 class Contradictions:
-    """Facts by what they are about; `base`: those that are there in any case."""
+    """Facts by subject, for counting contradictions: facts with the same words and other values."""
 
     def __init__(self, facts: Iterable[Fact], base: Contradictions | None = None) -> None:
+        """Index `facts`; the facts of `base` exist in addition."""
         self._base = base
         self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
         for fact in facts:
@@ -476,7 +497,7 @@ class Contradictions:
 
     @property
     def count(self) -> int:
-        """How often facts say otherwise of the same thing: another number, another version, the opposite."""
+        """The number of contradictions: facts with other numbers, other versions or the opposite meaning."""
         if self._base is None:
             return sum(_conflicts(versions) for versions in self._said.values() if len(versions) > 1)
         known = self._base._said
@@ -488,14 +509,14 @@ class Contradictions:
 
 
 _MOST_VERSIONS = 4
-"""With more values it is a list of like things."""
+"""With more values than this, the facts are a list of similar things."""
 _Version = tuple[frozenset[str], bool]
-"""The values of a fact, and whether it denies."""
+"""The values of a fact, and whether it is negated."""
 _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
 def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
-    """What a fact is about, and what it says of it."""
+    """Return the subject of a fact, as its words, and its version: the values, and whether it is negated."""
     key, words, values = fact.key, fact.starts, frozenset[str]()
     if _DIGITS.search(key):
         values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))
@@ -508,7 +529,7 @@ def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
 
 
 def _conflicts(versions: Collection[_Version]) -> int:
-    """One for each version beyond the first that says otherwise."""
+    """Return the number of versions that contradict the first one."""
     signs = {negated for _values, negated in versions}
     valued = {values for values, _negated in versions if values}
     alone = {values for values in valued if not any(values < other for other in valued)}

@@ -710,7 +710,7 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
 
 
 class HarvestService:
-    """Runs harvests of one home."""
+    """The service for harvests of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts

@@ -261,12 +261,12 @@ class DreamDependencies(RunDependencies, frozen=True):
     coverage: CoverageLog
     agent_locks: AgentLocks
     stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
-    """Return the statements in a context's memories that are no longer true according to its project.
+    """Returns the statements in a context's memories that are no longer true according to its project.
 
     The second argument is called now and then, and may raise to stop.
     """
     notice: Callable[[ScopeContext, Sequence[NoticedPair]], None] = lambda _context, _pairs: None
-    """Store the pairs of lines that a model left for a person to decide."""
+    """Stores the pairs of lines that a model left for a person to decide."""
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
     """The largest share of lines, in percent, that a scope may lose before the run is held for review."""
@@ -580,7 +580,7 @@ def dream_lease_name(home_id: str) -> str:
 
 
 class DreamService:
-    """Runs consolidations of one home."""
+    """The service for consolidations of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts

@@ -246,7 +246,7 @@ class SweepResult(Struct, frozen=True):
 
 
 class SweepService:
-    """Runs the launch sweep of one home."""
+    """The service for the launch sweep of one home."""
 
     def __init__(self, parts: DreamDependencies, dreams: DreamService) -> None:
         self._parts = parts
