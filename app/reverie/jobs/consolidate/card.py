@@ -105,7 +105,7 @@ class _Partner(NamedTuple):
 
 
 class _Grader:
-    """The search for each fact of the changed files: word for word, then in other words, then in all files."""
+    """The search for each fact of the changed files: word for word, in other words, then in all files."""
 
     def __init__(
         self,

@@ -1,14 +1,14 @@
-"""What a careful reader would notice about several notes of one store: pure rules, no model.
+"""Findings about several notes of one store, such as duplicates and contradictions; pure rules, no model.
 
-- `near-duplicate`: two notes say much of the same, or a part of one has what the other says;
-- `successor`: the same, and their names or times say that one is a later version of the other;
-- `contradiction`: the same of the same thing, with another number, version, name or state;
-- `superseded`: a newer note says that what an older one relies on was removed, replaced, renamed or done.
+- `near-duplicate`: two notes have much in common, or a part of one has the content of the other
+- `successor`: the same, and by their names or times one is a later version of the other
+- `contradiction`: another number, version, name or state for the same thing
+- `superseded`: an older note relies on something that a newer note calls removed, replaced, renamed or done
 
-A finding is a hint for a person and never changes a note, so it may rest on less proof than a merge
-(`rules.similarity`). Each has a line of every note that it rests on. Lists of like things, logs and
-templates are what notes are full of; a value counts only beside the same subject, and a word only where few
-notes have it.
+A finding is a hint for a person and never changes a note, so it needs less proof than a merge
+(`rules.similarity`). It quotes a line of every note that it is based on. Lists of similar things, logs and
+templates are frequent in notes; so a value only counts beside the same subject, and a word only if few notes
+have it.
 
 Pure: no clock, no disk; the result does not depend on the order of the notes. `check` is called for each note
 and each pair and may raise to stop.
@@ -39,57 +39,60 @@ RelatedKind = Literal["near-duplicate", "successor", "contradiction", "supersede
 
 
 class RelatedNote(Struct, frozen=True):
-    """A note as it is compared."""
+    """A note to compare with others."""
 
     path: str
     text: str
     at_ms: int = 0
-    """When it was last written, UTC; 0 where nobody knows."""
+    """When the note was last written, UTC; 0 if unknown."""
 
 
 class QuotedLine(Struct, frozen=True):
-    """A line of a note that a finding rests on."""
+    """A line of a note on which a finding is based."""
 
     path: str
     line: int
-    """From 1."""
+    """The line number, from 1."""
     text: str
 
 
 class RelatedNotes(Struct, frozen=True):
-    """One finding. `paths`: the notes, the newer one last where that is known."""
+    """One finding."""
 
     kind: RelatedKind
     paths: tuple[str, ...]
+    """The notes; the newer one is last if that is known."""
     evidence: tuple[QuotedLine, ...]
     score: float
-    """How surely it is worth a look, 0 to 1."""
+    """The certainty of the finding, 0 to 1."""
 
 
 _TABLES = (".csv", ".tsv")
-# Notes with less in common than this are not about the same.
+# Notes with a smaller similarity than this are about different things.
 _ALIKE = 0.62
 _SUCCESSOR = 0.45
-# Notes that follow one template are the same only where all but a name or a number is.
+# The least similarity of duplicates among notes that use one template: all but a name or number is the same.
 _SIBLINGS = 0.95
 _SAME_SUBJECT = 0.12
 _ONE_WORD_SUBJECT = 0.3
-# So much of the lines of the smaller note stand in the other one word for word.
+# The least share of the smaller note's lines that the other one has word for word.
 _CONTAINED = 0.5
 _LEAST_LINES = 4
 _LEAST_WORDS = 12
-# So much of the words of the smaller note, by their weight, the larger one has; and so like is a part of it.
+# The least share of the smaller note's words, by weight, that the larger one has; the least similarity of the
+# two notes; and the least similarity of the smaller note to a part of the larger one.
 _COVERED = 0.75
 _COVERED_ALIKE = 0.2
 _COVERED_PART = 0.4
-# Where no line of the one stands in the other, the words of one trade alone make them so like.
+# The least similarity of that part without any common line, because the vocabulary of one field alone makes
+# notes fairly similar.
 _COVERED_WORDS = 0.5
 _LEAST_PART = 8
-# The rarest words of a note find its partners.
+# The number of a note's rarest words by which similar notes are found.
 _LEADING = 60
 _STEM = 7
 _MOST_OF_ONE = 3
-"""More partners of one note are not listed: they are a family, which a person sees from the first three."""
+"""The largest number of partners per note; a person sees from these that there is a family of notes."""
 _SHOWN = 160
 _PART = re.compile(r"#{1,3} ")
 _WORD = re.compile(r"[^\W_]+")
@@ -100,7 +103,7 @@ _DATE = re.compile(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
 def related_notes(
     notes: Sequence[RelatedNote], check: Callable[[], None] = no_check
 ) -> tuple[RelatedNotes, ...]:
-    """Everything found in the notes of one store, the surest first."""
+    """Return the findings about the notes of one store, the most certain first."""
     told = (note for note in notes if not note.path.endswith(_TABLES))
     store = _Store(sorted(told, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))
@@ -109,7 +112,7 @@ def related_notes(
 
 
 class _Note:
-    """A note with what the rules ask of it, read when it is first asked for."""
+    """A note with the properties that the rules need, each computed when it is first used."""
 
     def __init__(self, note: RelatedNote) -> None:
         self.path, self.text = note.path, without_managed(note.text)
@@ -118,17 +121,17 @@ class _Note:
         self.at = _written_at(note)
 
     def names(self, other: _Note) -> bool:
-        """Whether it refers to the other one by its name, unless that is a usual word."""
+        """Return whether the note refers to `other` by its name; a name of one word does not count."""
         return len(other.name) > 1 and other.stem in self.text
 
     @cached_property
     def rows(self) -> list[str]:
-        """Its lines as they are."""
+        """Its lines, unchanged."""
         return self.text.split("\n")
 
     @cached_property
     def is_past(self) -> bool:
-        """Whether it says by its name or its folder that it tells what was."""
+        """Whether its name or folder says that it describes the past."""
         return not _words().history.isdisjoint((*self.name, *self.folders))
 
     @cached_property
@@ -138,12 +141,12 @@ class _Note:
 
     @cached_property
     def changes(self) -> list[_WentAway]:
-        """What it says is not there any more."""
+        """The things that it says no longer exist."""
         return list(_changes(self))
 
     @cached_property
     def parts(self) -> list[tuple[int, str]]:
-        """What stands under each of its headings, with the line of the heading."""
+        """The text below each of its headings, with the line number of the heading."""
         lines = self.rows
         starts = [0, *(number for number, line in enumerate(lines) if number and _PART.match(line))]
         ends = [*starts[1:], len(lines)]
@@ -151,8 +154,7 @@ class _Note:
 
     @cached_property
     def lines(self) -> dict[str, int]:
-        """Its lines without white space and markup, and where each first stands; those that say little are
-        left out."""
+        """Its folded lines with the number of their first occurrence; short lines are left out."""
         found: dict[str, int] = {}
         for number, line in enumerate(self.rows, 1):
             key = fact_key(line).lstrip("-*+#>| ")
@@ -162,7 +164,7 @@ class _Note:
 
     @cached_property
     def subject(self) -> frozenset[str]:
-        """What its name says that it is about."""
+        """The words of its name that name its subject."""
         return frozenset(
             word
             for word in self.name
@@ -174,13 +176,13 @@ class _Note:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The numbers in its name that are no dates."""
+        """The numbers in its name, without dates."""
         plain = _DATE.sub(" ", self.path.rpartition("/")[2])
         return frozenset(each for each in re.findall(r"\d+", plain) if not re.fullmatch(r"20\d\d", each))
 
 
 def _written_at(note: RelatedNote) -> int:
-    """The last day that its name tells, in UTC milliseconds, else when it was written."""
+    """Return the last date in the note's name as UTC milliseconds, or else the time when it was written."""
     days = []
     for year, month, day in _DATE.findall(note.path.rpartition("/")[2]):
         with suppress(ValueError):
@@ -189,7 +191,7 @@ def _written_at(note: RelatedNote) -> int:
 
 
 class _Store:
-    """The notes of one store, with the weight of each word."""
+    """The notes of one store with the weights of their words."""
 
     def __init__(self, notes: Iterable[RelatedNote], check: Callable[[], None]) -> None:
         self.check = check
@@ -209,15 +211,18 @@ class _Store:
         self._parts: dict[int, list[tuple[int, dict[str, float]]]] = {}
 
     def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
-        """The cosine of the angle between two notes by their words, rare ones weighing most, but some."""
+        """Return the cosine similarity of two notes; rare words weigh most, words in `without` nothing."""
         a, b = self._vectors[one], self._vectors[other]
         if len(a) > len(b):
             a, b = b, a
         return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
 
     def covered(self, one: int, other: int) -> tuple[float, dict[int, int]]:
-        """How like the smaller of two notes is to the part of the larger one that says the same, and the line
-        where that begins, by note; 0 where the larger one lacks some of it."""
+        """Return the similarity of the smaller note to the best matching part of the larger one; else 0.
+
+        It is 0 if it is too small, or if the larger note lacks too many words of the smaller one. The second
+        value is the line where that part begins, by the number of the larger note; empty for 0.
+        """
         small, large = sorted((one, other), key=lambda number: (self.sizes[number], number))
         weights = {term: self._rarity[term] for term in self._terms[small]}
         there = sum(weight for term, weight in weights.items() if term in self._terms[large])
@@ -240,13 +245,13 @@ class _Store:
         return self._parts[number]
 
     def is_rare(self, text: str) -> bool:
-        """Whether it has several words, and one that few notes have."""
+        """Return whether the text has several words, and one of them is in few notes."""
         terms = set(_terms(text))
         crowd = max(3, len(self.notes) // 20)
         return len(terms) >= 3 and any(self.known_by[term] <= crowd for term in terms)
 
     def partners(self) -> Iterator[tuple[int, int]]:
-        """Pairs that share some of the words that tell them from the others."""
+        """Return the pairs of notes that share at least three of their characteristic words."""
         where: dict[str, list[int]] = defaultdict(list)
         crowd = max(12, len(self.notes) // 12)
         for number, vector in enumerate(self._vectors):
@@ -276,38 +281,37 @@ def _unit(terms: Mapping[str, int], rarity: Mapping[str, float]) -> dict[str, fl
     return {term: weight / length for term, weight in weights.items()}
 
 
-# What the rules know of words: `resources/related.toml`.
-
-
 class _Words(Struct, frozen=True):
+    """The vocabulary of the rules, from `resources/related.toml`."""
+
     versions: frozenset[str]
-    """In a name they say which version of a note it is, not what it is about."""
+    """Words in a name that name a version of a note, not its subject."""
     later: frozenset[str]
     earlier: frozenset[str]
     labels: frozenset[str]
-    """They stand before a colon in any note."""
+    """Words that are before a colon in many notes and name no subject."""
     one: frozenset[str]
-    """A project has one of each."""
+    """Labels of things of which a project has exactly one."""
     journals: frozenset[str]
-    """Folders of notes that tell what was."""
+    """Folders of notes that describe the past."""
     history: frozenset[str]
-    """In the name of a note: it says itself that it tells what was."""
+    """Words in a note's name that say that it describes the past."""
     states: Mapping[str, int]
-    """A word for a state, and which it is."""
+    """Words for states, with the number of their state."""
     products: re.Pattern[str]
-    """A product with its version; the groups are named product, version and more."""
+    """Matches a product with its version; the groups are `product`, `version` and `more`."""
     minor: frozenset[str]
-    """Of these products, another second number is another version."""
+    """Products for which another second number is another version."""
     no_version: frozenset[str]
-    """A sentence with one of these does not say which version is used."""
+    """Words of sentences that do not tell which version is in use."""
     step: re.Pattern[str]
-    """A numbered part of the work; the groups are named kind, first and last."""
+    """Matches a numbered part of the work; the groups are `kind`, `first` and `last`."""
     step_done: re.Pattern[str]
     step_open: re.Pattern[str]
     triggers: re.Pattern[str]
     past: frozenset[str]
     changes: tuple[re.Pattern[str], ...]
-    """What says that something is not so any more; the groups are named x and y."""
+    """Patterns of sentences that say that a thing no longer exists; the groups begin with `x` and `y`."""
 
 
 @cache
@@ -315,7 +319,7 @@ def _words() -> _Words:
     return load_table("related.toml", _words_of)
 
 
-# A thing with a name of its own: in backticks, or with a sign or a capital inside or at its beginning.
+# A thing with a proper name: in backticks, or with a sign inside, or with a capital letter.
 _THING = (
     r"(?-i:`(?P<{0}code>[^`\n]{{2,60}})`"
     r"|(?P<{0}name>(?<![\w./@-])(?:[\w@]{{1,40}}[a-z0-9][A-Z_./-][\w./@-]{{0,40}}\w"
@@ -366,7 +370,10 @@ def _names(listed: str) -> frozenset[str]:
 
 
 def _any_of(listed: str) -> re.Pattern[str]:
-    """Any of these names or signs; a name in letters with spaces between them as a whole word."""
+    """Return a pattern for any of the listed names or signs.
+
+    Names in scripts with spaces only match as whole words.
+    """
     names = sorted(_names(listed), key=len, reverse=True)
     words = [each for each in names if each[0].isalpha() and not _UNSPACED.search(each)]
     signs = [re.escape(each) for each in names if each not in words]
@@ -381,16 +388,14 @@ def _products(listed: str) -> re.Pattern[str]:
         r"(?:[*_`]*\s*[:|=]?\s*[*_`]*(?:version\s+)?[\^@]?v?|\s+v?)"
         r"(?P<version>\d{1,2}(?:\.\d{1,3}){0,3})(?:\.?x\b)?"
         r"(?P<more>\s?\+|\s(?:or|and) (?:later|newer|higher|above|up)|\s?(?:以上|以降|이상|oder neuer))?"
-        # A percentage, a longer number, or so many of something.
+        # Excludes a percentage, a longer number, and a count of things.
         r"(?![\w%.-]*\w|\+? (?:[a-z-]+ )?[a-z]{3,}s\b)",
         re.IGNORECASE,
     )
 
 
-# Notes that say much of the same.
-
-
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
+    """Find near-duplicates and successors."""
     found: list[tuple[float, bool, _Note, _Note, dict[str, int]]] = []
     for one, other in _pairs(store):
         store.check()
@@ -412,7 +417,7 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
     family: dict[str, str] = {}
     for score, is_version, older, newer, begins in sorted(found, key=lambda each: (-each[0], each[2].path)):
         first_one, first_other = _first_of(family, older.path), _first_of(family, newer.path)
-        # Of three notes that say the same two pairs tell all.
+        # For three notes with the same content, two pairs are enough.
         if first_one != first_other and max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
             family[first_other] = first_one
             taken.update((older.path, newer.path))
@@ -425,6 +430,7 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _first_of(family: Mapping[str, str], path: str) -> str:
+    """Return the note that represents the family of `path`."""
     while path in family:
         path = family[path]
     return path
@@ -436,7 +442,7 @@ def _pairs(store: _Store) -> Iterable[tuple[int, int]]:
 
 
 def _contained(first: _Note, second: _Note) -> float:
-    """The share of the shorter note's lines that the other one has as they are."""
+    """Return the share of the shorter note's lines that the other one has unchanged."""
     small, large = sorted((first.lines, second.lines), key=len)
     if len(small) < _LEAST_LINES:
         return 0.0
@@ -444,7 +450,7 @@ def _contained(first: _Note, second: _Note) -> float:
 
 
 def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
-    """The older one, the newer one, and whether one is a later version of the other by their names."""
+    """Return the older note, the newer one, and whether their names make one a later version of the other."""
     words = _words()
     one, other = set(first.name), set(second.name)
     same = first.subject == second.subject and bool(first.subject) and first.numbers == second.numbers
@@ -454,7 +460,7 @@ def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
     told = (one ^ other) & words.versions or bool(_DATE.search(first.path) or _DATE.search(second.path))
     within = within and first.numbers == second.numbers
     is_version = first.folders == second.folders and (same or (within and bool(told))) and one != other
-    # One that refers to the other by its name goes with it, and takes nothing's place.
+    # A note that refers to the other by name complements it and does not replace it.
     is_version = is_version and not first.names(second) and not second.names(first)
     rank_one = bool(one & words.later) - bool(one & words.earlier)
     rank_other = bool(other & words.later) - bool(other & words.earlier)
@@ -466,17 +472,20 @@ def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
 
 
 def _are_siblings(first: _Note, second: _Note) -> bool:
-    """Whether their names count or name things of one kind: such notes follow a template."""
+    """Return whether the names differ only in a number or name, as in notes that use one template."""
     if first.numbers != second.numbers and first.numbers and second.numbers:
         return True
     if first.stem == second.stem:
-        return True  # of two folders, each with a note of that name
+        return True  # two folders with a note of the same name each
     own = first.subject - second.subject, second.subject - first.subject
     return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
 
 
 def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tuple[QuotedLine, ...]:
-    """The longest line that both have, else where it begins, or the first that says something."""
+    """Return the longest common line of two notes.
+
+    Without one, return for each note the line in `begins`, or else its first line with content.
+    """
     shared = older.lines.keys() & newer.lines.keys()
     if shared:
         longest = max(shared, key=lambda key: (min(len(key), 120), key))
@@ -486,15 +495,12 @@ def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tupl
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
-    """Quote a line of a note; for a fence of its front matter the first line below that says something."""
+    """Return a line of a note as a quote; for a front matter fence, the first line with content below."""
     lines = note.rows
     if line <= len(lines) and lines[line - 1].strip() == "---":
         line = next((at for at in note.lines.values() if at > line), line)
     said = lines[line - 1].strip() if line <= len(lines) else ""
     return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
-
-
-# The same of the same thing, with another value.
 
 
 _LABEL = re.compile(
@@ -506,12 +512,12 @@ _NO_VALUE = re.compile(
     r"|\d{1,2}\.?(?: de)? [^\W\d]{3,12}\.?,?(?: de)? 20\d\d|[^\W\d]{3,12}\.? \d{1,2},? 20\d\d|20\d\d ?년"
 )
 _NUMBER = re.compile(r"(?<![\w.])[v$]?(\d[\d,_]*(?:\.\d+){0,3})(?![\d-])")
-# At least, at most, about, or what became of something: no value that another one excludes.
+# "At least", "at most", "about", or a change: no value that contradicts another one.
 _OPEN_VALUE = re.compile(
     r"[~<>≥≤→]|->|\d\s?\+|\d\s?[-–]\s?\d|\b(?:about|around|approx|up to|at least|bis zu|etwa)\b"
 )
 _MOST_HOLDERS = 4
-"""What more notes say, each with a value of its own, is a field of a form."""
+"""If more notes than this have a value each for a slot, it is the field of a form."""
 _VALUE_WORDS = 8
 _LONGEST_VALUED = 200
 _SAID_WORDS = 4
@@ -519,16 +525,17 @@ _SAME_WORDING = 0.6
 
 
 class _Stated(Struct, frozen=True):
-    """A value of something that a note states."""
+    """A value of a thing that a note states."""
 
     note: int
     fact: Fact
     slot: tuple[str, ...]
-    """What it is a value of: the kind of statement, and its words."""
+    """The thing of which it is a value: the kind of statement and its words."""
     value: str
 
 
 def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
+    """Find statements that give other values to the same thing."""
     slots: dict[tuple[str, ...], list[_Stated]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -542,7 +549,7 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
         store.check()
         holders = {each.note for each in held}
         if not 2 <= len(holders) <= _MOST_HOLDERS or len(held) > len(holders):
-            continue  # a list of like things, or a field of a form
+            continue  # a list of similar things, or the field of a form
         for one, other in combinations(held, 2):
             score = _disagreement(store, one, other)
             older, newer, _ = _in_order(store.notes[one.note], store.notes[other.note])
@@ -554,24 +561,24 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
     yield from best.values()
 
 
-# A task tells what was done once.
+# A task describes something that is done once.
 _TASK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
 
 
 def _states_value(fact: Fact) -> bool:
-    """Whether another value of the same may contradict it."""
+    """Return whether another value for the same thing would contradict the fact."""
     text = fact.text
     is_said = fact.kind in ("item", "prose", "row") and len(text) <= _LONGEST_VALUED
     return is_said and not _NO_VALUE.search(text) and not _OPEN_VALUE.search(text)
 
 
 def _is_journal(note: _Note) -> bool:
-    """Whether it tells what was at one time, which nothing later contradicts."""
+    """Return whether the note describes one time in the past, which later notes cannot contradict."""
     return bool(_DATE.search(note.path.rpartition("/")[2])) or not _words().journals.isdisjoint(note.folders)
 
 
 def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
-    """What a fact gives a value to, and the value; nothing where it is no such fact."""
+    """Return the thing to which a fact gives a value, and the value; `()` and empty if there is none."""
     labelled = _LABEL.match(fact.text)
     if labelled is None:
         words, (values, negated) = signature(fact)
@@ -591,13 +598,13 @@ def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
 
 
 def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
-    """How surely two values of one thing cannot both hold; 0 for not at all."""
+    """Return the certainty that two values of one thing cannot both be true; 0 if they can."""
     if one.fact.key == other.fact.key or store.notes[one.note].numbers != store.notes[other.note].numbers:
-        return 0.0  # notes of a series have values of their own
+        return 0.0  # Each note of a numbered series has its own values.
     kind = one.slot[0]
-    # What they say of the thing itself does not show that it is one thing.
+    # The words of the two statements are left out, since they do not show that both mean the same thing.
     alike = store.similarity(one.note, other.note, {*_terms(one.fact.text), *_terms(other.fact.text)})
-    # A single word, as "port", is a port of many things.
+    # A label of a single word, such as "port", may be that of many things.
     if alike < (_SAME_SUBJECT if kind != "label" or len(one.slot) > 2 else _ONE_WORD_SUBJECT):
         return 0.0
     if kind == "said":
@@ -612,7 +619,7 @@ def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
 
 
 def _other_numbers(one: str, other: str) -> bool:
-    """Whether each has a number that the other one lacks; `3.11` is no other than `3.11.2`."""
+    """Return whether each text has a number that the other lacks; `3.11` and `3.11.2` count as equal."""
     first, second = (
         {each.replace(",", "").replace("_", "") for each in _NUMBER.findall(value)} for value in (one, other)
     )
@@ -628,7 +635,7 @@ def _is_part(one: str, other: str) -> bool:
 
 
 def _same_wording(one: str, other: str) -> bool:
-    """Whether two values are worded alike, but for their numbers."""
+    """Return whether two values have similar words apart from their numbers."""
     first, second = (
         {word[:_STEM] for word in _WORD.findall(_NUMBER.sub(" ", value.casefold()))} - FUNCTION_WORDS
         for value in (one, other)
@@ -655,7 +662,7 @@ _NAMED = re.compile(
 
 
 def _other_name(one: str, other: str) -> bool:
-    """Whether two values begin with other names."""
+    """Return whether two values begin with different names."""
     first, second = _NAMED.match(one), _NAMED.match(other)
     if first is None or second is None:
         return False
@@ -669,18 +676,16 @@ def _other_name(one: str, other: str) -> bool:
     )
 
 
-# The same product in another version.
-
-
 class _UsedVersion(Struct, frozen=True):
-    """A version of a product that a note says is used. `or_later`: or any later one."""
+    """A version of a product that is in use according to a note."""
 
     version: tuple[int, ...]
     or_later: bool
+    """Whether the note allows any later version, too."""
     line: int
 
     def holds_with(self, other: _UsedVersion) -> bool:
-        """Whether both can be true of one project; `3.12` is no other than `3.12.4`."""
+        """Return whether both can be true for one project; `3.12` and `3.12.4` can."""
         if self.or_later and other.or_later:
             return self.version == other.version
         if self.or_later or other.or_later:
@@ -691,7 +696,7 @@ class _UsedVersion(Struct, frozen=True):
 
 
 def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
-    """Of each product the two notes that are written last and name different versions of it."""
+    """Find for each product the two most recent notes that name different versions of it."""
     used: dict[str, list[tuple[_Note, _UsedVersion]]] = defaultdict(list)
     for note in store.notes:
         store.check()
@@ -712,7 +717,7 @@ def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -> bool:
-    """Whether both versions hold, or a line that names one of them names the other as well."""
+    """Return whether both versions can be true, or a line that names one of them also names the other."""
     if one[1].holds_with(other[1]):
         return True
     pairs = ((one, other), (other, one))
@@ -720,12 +725,13 @@ def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -
 
 
 def _names_number(line: str, numbers: tuple[int, ...]) -> bool:
-    said = re.escape(".".join(map(str, numbers)))  # one number alone may count anything
+    said = re.escape(".".join(map(str, numbers)))
+    # A single number may count anything.
     return len(numbers) > 1 and re.search(rf"(?<![\d.]){said}(?!\d)", line) is not None
 
 
 def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
-    """The one version of each product that it names; of one with several, none."""
+    """Return the version of each product that the note names; products with several versions are left out."""
     words, found = _words(), dict[str, list[_UsedVersion]]()
     for fact in note.facts:
         if fact.kind == "code" or len(fact.text) > _LONGEST_VALUED or _OPEN_CHANGE.search(fact.text):
@@ -743,7 +749,7 @@ def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
     }
 
 
-# Three numbers are a version whatever stands before them.
+# Three numbers are a version, whatever word is before them.
 _RELEASE = re.compile(
     r"(?<![\w.@/-])(?P<product>[^\W\d_][\w.-]{2,40})[*`_]*\s?[:@|]?\s?[*`_]*[\^~]?v?(?P<version>\d+\.\d+\.\d+)"
     r"(?![\w%]|[.-]\w)"
@@ -756,7 +762,7 @@ _OWN_VERSION = re.compile(
 
 
 def _versions_of(text: str, words: _Words) -> Iterator[tuple[str, tuple[int, ...], bool]]:
-    """Each product with the numbers that count, and whether any later one will do."""
+    """Return each product in a text with the relevant numbers, and whether later versions are allowed."""
     for match in words.products.finditer(text):
         product = _product(match["product"])
         numbers = _numbers(match["version"])
@@ -777,7 +783,7 @@ _OPEN_CHANGE = re.compile(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")
 
 
 def _product(name: str) -> str:
-    """One name for the ways to write it."""
+    """Return one name for the different spellings of a product."""
     plain = name.casefold().replace(" ", "").removesuffix(".js").removesuffix("js")
     return {"golang": "go", "postgresql": "postgres", "tailwindcss": "tailwind", "openjdk": "jdk"}.get(
         plain, plain
@@ -785,21 +791,23 @@ def _product(name: str) -> str:
 
 
 def _is_of_one_place(one: _Note, other: _Note) -> bool:
-    """Not two notes of that name in two folders, each of which tells of its own part of the project."""
+    """Return whether two notes are about the same part of a project.
+
+    Notes of the same name in two folders each describe a part of their own.
+    """
     return one.stem != other.stem or one.path.rpartition("/")[0] == other.path.rpartition("/")[0]
 
 
-# What a newer note says is not so any more.
-
-
 class _WentAway(Struct, frozen=True):
-    """`gone`: what is not there any more; `instead`: what took its place, or nothing."""
+    """A statement that a thing no longer exists."""
 
     gone: str
+    """The thing that no longer exists."""
     instead: str
+    """The thing that replaced it; empty if none is named."""
     line: int
     is_code: bool
-    """It stands between backticks there."""
+    """Whether `gone` is in backticks."""
 
 
 _LONGEST = 400
@@ -807,6 +815,7 @@ _MOST_MENTIONS = 6
 
 
 def _superseded(store: _Store) -> Iterator[RelatedNotes]:
+    """Find older notes that rely on things that newer notes call gone or done."""
     where: dict[str, list[int]] | None = None
     best: dict[tuple[str, str], RelatedNotes] = {}
     for number, note in enumerate(store.notes):
@@ -820,7 +829,7 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                     continue
                 fact = _relies_on(store.notes[other], change)
                 if fact is None or _relies_on(note, change) is not None:
-                    continue  # the newer one still has it, too
+                    continue  # The newer note relies on it as well.
                 if _tells_itself(store.notes[other], change):
                     continue
                 pair = (store.notes[other].path, note.path)
@@ -848,15 +857,15 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
 
 
 def _tells_itself(older: _Note, change: _WentAway) -> bool:
-    """Whether the older note says so, too, or that all of it is history."""
+    """Return whether the older note also says that the thing is gone, or describes the past as a whole."""
     if not _words().history.isdisjoint(older.name):
-        return True  # not for the sake of its folder: a task list is kept there, too
+        return True  # Its folder does not count, because task lists are in such folders, too.
     gone = change.gone.casefold()
     return any(each.gone.casefold() == gone for each in older.changes)
 
 
 def _mentions(store: _Store) -> dict[str, list[int]]:
-    """By the beginning of a word, the few notes that have it."""
+    """Return the notes that have each word, by its beginning; words in many notes are left out."""
     where: dict[str, list[int]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -870,9 +879,9 @@ def _is_before(older: _Note, newer: _Note) -> bool:
 
 
 def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
-    """The first statement that takes it for there."""
+    """Return the first statement of a note that assumes that the thing still exists; None if none does."""
     name = re.escape(change.gone)
-    # A plain word between backticks is a name only where it stands between them.
+    # A common word in backticks is a name only inside backticks.
     is_plain = change.is_code and _PLAIN.match(change.gone)
     gone = re.compile(f"`{name}`" if is_plain else rf"(?<![\w./-]){name}(?![\w/-])")
     past, replaced = _words().past, re.compile(rf"{name}[`'\"()*\s]{{0,6}}(?:→|->|=>)")
@@ -892,12 +901,12 @@ _OPEN = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MUL
 _DONE = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[xX]\]|✅|☑️?|✔️?)\s+(?P<task>\S.{7,})$", re.MULTILINE)
 
 
-# A question to be asked each time, or a place to be filled in.
+# A question that is asked every time, or a placeholder to fill in.
 _IS_FORM = re.compile(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
 
 
 def _done(store: _Store) -> Iterator[RelatedNotes]:
-    """Tasks that one note has as open and a newer one as done."""
+    """Find tasks that are open in one note and done in a newer one."""
     done: dict[str, list[tuple[_Note, int]]] = defaultdict(list)
     for note in store.notes:
         store.check()
@@ -907,7 +916,7 @@ def _done(store: _Store) -> Iterator[RelatedNotes]:
     for note in store.notes:
         for match in _OPEN.finditer(note.text) if done else ():
             task = _task(match["task"])
-            # What stands in every checklist is done each time.
+            # A task of every checklist is done again each time.
             if not store.is_rare(task) or _IS_FORM.search(match["task"]):
                 continue
             for other, line in done.get(task, ()):
@@ -921,6 +930,7 @@ def _done(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _task(text: str) -> str:
+    """Return the folded text of a task, without marks and words for its state."""
     return fact_key(
         re.sub(
             r"[✅✔☑️]|\((?:done|completed|pending|todo)\)|[-–—:]\s*(?:done|completed?)\b.*",
@@ -931,9 +941,6 @@ def _task(text: str) -> str:
     )
 
 
-# Numbered parts of the work that one note has before it and a newer one behind it.
-
-
 _LONGEST_STEP = 240
 _MOST_STEPS = 20
 _SAME_WORK = 0.2
@@ -942,14 +949,16 @@ _PARTLY = re.compile(r"(?<!\d)\d{1,2}\s?%")
 
 
 class _Step(Struct, frozen=True):
-    """What a note says of one: whether it is done, where, and the other words of the line."""
+    """The state of a numbered part of the work according to a note."""
 
     is_done: bool
     line: int
     words: frozenset[str]
+    """The other words of the line."""
 
 
 def _steps(store: _Store) -> Iterator[RelatedNotes]:
+    """Find numbered parts of the work that are open in one note and done in a newer one."""
     told: dict[str, list[tuple[int, _Step]]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -964,7 +973,7 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
                 continue
             alike = store.similarity(one, other)
             if alike < _SAME_WORK or (ahead.words and behind.words and not ahead.words & behind.words):
-                continue  # each project, and each part of one, counts its own
+                continue  # Each project, and each part of one, has a numbering of its own.
             pair, score = (older.path, newer.path), 0.6 + 0.2 * min(1.0, alike)
             if pair not in best or best[pair].score < score:
                 evidence = (_evidence(older, ahead.line), _evidence(newer, behind.line))
@@ -973,7 +982,7 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
-    """The surest, few for one note: whoever reads it then sees the rest."""
+    """Return the most certain finding of each older note; its reader then sees the others."""
     taken: Counter[str] = Counter()
     for each in sorted(found, key=lambda each: (-each.score, each.paths)):
         if not taken[each.paths[0]]:
@@ -982,7 +991,7 @@ def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
 
 
 def _steps_in(note: _Note) -> dict[str, _Step]:
-    """Each numbered part whose state the note tells, unless it tells two."""
+    """Return each numbered part with a state in the note; parts with contradicting states are left out."""
     words, found = _words(), dict[str, list[_Step]]()
     for number, line in enumerate(note.rows, 1):
         if len(line) > _LONGEST_STEP:
