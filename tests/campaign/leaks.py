@@ -1,12 +1,12 @@
-"""Made-up secrets of 60 forms in every channel: how many reach a scripted model, or a file of ours?
+"""Made-up secrets of many forms in every channel: how many reach a scripted model, or a file of ours?
 
 Memories, descriptions and names of files go through a consolidation (mux), messages through a harvest (mux),
 messages, output of tools and the memory file through the memory writer and a replay of its trace (mux),
 messages and output of tools through an extraction (Codex) and session notes (Claude Code). Every request and
 every file that we write, in the profile and in the home, is searched for them, but those of the history:
-plain, escaped for JSON, encoded for an address, in Base64. The forms (`helpers.secret_forms`) were measured
-before any rule was made for them, and the rules were then made better with what that showed: the share that
-this part reports is that of forms that the rules know.
+plain, escaped for JSON, encoded for an address, in Base64. Two sets of forms are counted apart: those that
+were held back when the rules were made and have been known since (`helpers.secret_forms`), and fresh ones,
+drawn by a seed that nothing was tuned on (`helpers.fresh_forms`); of these also names of files by themselves.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from helpers.benches import NOW
 from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.codex_home import thread_id
 from helpers.extraction import age, extract, small_home
+from helpers.fresh_forms import FRESH_FILE_NAMES, FRESH_TEXTS, drawn
 from helpers.model_runs import MODEL, memory, settle_on, turn, write_settings
 from helpers.model_server import Call, ModelServer, Reply
 from helpers.notes_home import session_path
@@ -38,6 +39,7 @@ from reverie.compose import open_parts
 from reverie.profile import Profile
 from reverie.services.views import ReplayRequest
 from reverie.services.workbench import Workbench
+from reverie.values import Struct
 
 ACME = "a1f3c9e2b7"
 MOST = 0.01
@@ -45,35 +47,76 @@ _A_FILE = 10
 _KEY = "tk-0123456789-abcdefghij-KEY"
 
 
+class Forms(Struct, frozen=True):
+    """What is written into the channels. `slot` tells the texts of one channel from those of another."""
+
+    name: str
+    seed: int
+    is_fresh: bool
+
+    def texts(self, slot: int) -> list[Written]:
+        """Sixty texts."""
+        if self.is_fresh:
+            return drawn(FRESH_TEXTS, self.seed * 100 + slot, 60)
+        return [write(HELD, form, self.seed + slot) for form in HELD]
+
+    def names(self) -> list[Written]:
+        """Names of files."""
+        if self.is_fresh:
+            return drawn(FRESH_FILE_NAMES, self.seed * 100, 2 * len(FRESH_FILE_NAMES))
+        return [write(HELD_NAMES, form, self.seed) for form in HELD_NAMES]
+
+
+_FRESH_SEED = 7_301
+"""The first of the seeds; the rules were tuned with seeds under 100."""
+
+
 def run(directory: Path, rounds: int = 2) -> tuple[list[str], bool]:
-    """The campaign part: `rounds` times some 700 secrets."""
-    sent, stored, of_form, of_channel = Counter[str](), Counter[str](), Counter[str](), list[str]()
+    """The campaign part: `rounds` times some 700 secrets of held forms, and as many of fresh ones."""
     os.environ["TEST_KEY"] = _KEY
-    for seed in range(rounds):
+    told, kept = list[str](), True
+    for is_fresh, name in ((False, "held"), (True, "fresh")):
+        sets = [Forms(name, (_FRESH_SEED if is_fresh else 0) + number, is_fresh) for number in range(rounds)]
+        lines, is_kept = _counted(directory / name, sets)
+        told += lines
+        kept = kept and is_kept
+    return told, kept
+
+
+def _counted(directory: Path, sets: Sequence[Forms]) -> tuple[list[str], bool]:
+    """Lines with how many secrets of these forms left, and whether they are few enough."""
+    sent, stored, of_form, of_channel = Counter[str](), Counter[str](), Counter[str](), list[str]()
+    for forms in sets:
         for channel in CHANNELS:
-            place = directory / f"{channel.__name__}-{seed}"
+            place = directory / f"{channel.__name__}-{forms.seed}"
             place.mkdir(parents=True)
-            texts, requests, files = channel(place, seed)
+            texts, requests, files = channel(place, forms)
             found = [(each.form, secret) for each in texts for secret in each.secrets]
             leaving = Counter(form for form, secret in found if is_in(secret, [requests]))
             staying = Counter(form for form, secret in found if is_in(secret, files))
             of_channel.append(
-                f"{channel.__name__}, seed {seed}: {leaving.total()} and {staying.total()} of {len(found)}"
+                f"{channel.__name__}, {forms.name}, seed {forms.seed}: {leaving.total()} and "
+                f"{staying.total()} of {len(found)}"
             )
             of_form.update(form for form, _secret in found)
             sent.update(leaving)
             stored.update(staying)
-    total = of_form.total()
-    told = [
-        f"{total} secrets of {len(of_form)} forms: {sent.total()} in requests, {stored.total()} in files",
-        *of_channel,
-        *(
-            f"{form}: {sent[form]} and {stored[form]} of {of_form[form]}"
-            for form in of_form
-            if sent[form] or stored[form]
-        ),
+    told, kept = list[str](), True
+    for what, of_what in (("texts", False), ("names of files", True)):
+        some = [form for form in of_form if form.startswith("name") is of_what]
+        total, out, left = (sum(count[form] for form in some) for count in (of_form, sent, stored))
+        told.append(
+            f"{sets[0].name} forms, {what}: {total} secrets of {len(some)} forms, "
+            f"{out} in requests ({out / total:.1%}), {left} in files ({left / total:.1%})"
+        )
+        kept = kept and max(out, left) <= MOST * total
+    told += of_channel
+    told += [
+        f"{form}: {sent[form]} and {stored[form]} of {of_form[form]}"
+        for form in of_form
+        if sent[form] or stored[form]
     ]
-    return told, max(sent.total(), stored.total()) <= MOST * total
+    return told, kept
 
 
 def is_in(secret: str, texts: Iterable[str]) -> bool:
@@ -91,13 +134,12 @@ Channel = tuple[list[Written], str, list[str]]
 """What was written, all that was sent, and the text of each file of ours."""
 
 
-def consolidated(directory: Path, seed: int) -> Channel:
+def consolidated(directory: Path, forms: Forms) -> Channel:
     """Memories, descriptions and names of files of a mux home, read whole by a consolidation."""
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
     notes = home / "memory" / "global"
-    bodies = [write(HELD, form, seed) for form in HELD]
-    lines = [write(HELD, form, seed + 10) for form in HELD if "\n" not in HELD[form]]
-    names = [write(HELD_NAMES, form, seed) for form in HELD_NAMES]
+    bodies, names = forms.texts(0), forms.names()
+    lines = [line for line in forms.texts(10) if "\n" not in line.text]
     paths = []
     for number, body in enumerate(bodies):
         line = lines[number].text if number < len(lines) else "Notes"
@@ -116,11 +158,11 @@ def consolidated(directory: Path, seed: int) -> Channel:
         return [*bodies, *lines, *names], server.sent, list(files_of(profile))
 
 
-def extracted(directory: Path, seed: int) -> Channel:
+def extracted(directory: Path, forms: Forms) -> Channel:
     """Messages and output of tools in rollouts of Codex."""
     maker, profile = small_home(directory / "codex", []), directory / "profile"
-    messages = [write(HELD, form, seed + 20) for form in HELD]
-    outputs = [write(HELD, form, seed + 30) for form in HELD]
+    messages = forms.texts(20)
+    outputs = forms.texts(30)
     lines = [meta(thread_id(1), "/projects/demo")]
     for number, (message, output) in enumerate(zip(messages, outputs, strict=True)):
         lines += [
@@ -137,11 +179,11 @@ def extracted(directory: Path, seed: int) -> Channel:
         return [*messages, *outputs], server.sent, list(files_of(profile))
 
 
-def noted(directory: Path, seed: int) -> Channel:
+def noted(directory: Path, forms: Forms) -> Channel:
     """Messages and output of tools in a transcript of Claude Code, for its session notes."""
     home, profile = directory / "claude", directory / "profile"
-    messages = [write(HELD, form, seed + 40) for form in HELD]
-    outputs = [write(HELD, form, seed + 50) for form in HELD]
+    messages = forms.texts(40)
+    outputs = forms.texts(50)
     chat = Chat()
     for number, (message, output) in enumerate(zip(messages, outputs, strict=True)):
         chat.user(f"Keep this {number}. {message.text}")
@@ -160,10 +202,10 @@ def noted(directory: Path, seed: int) -> Channel:
         return [*messages, *outputs], server.sent, [*files_of(profile), *written_in(home, before)]
 
 
-def harvested(directory: Path, seed: int) -> Channel:
+def harvested(directory: Path, forms: Forms) -> Channel:
     """Messages of a compacted transcript of mux, for the harvest and the consolidation after it."""
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
-    messages = [write(HELD, form, seed + 60) for form in HELD]
+    messages = forms.texts(60)
     sidecar, session = home / "memory-consolidation.json", home / "sessions" / ACME
     sidecar.write_text(json.dumps({**json.loads(sidecar.read_bytes()), "harvestsByWorkspace": {}}))
     for inbox in (session / "memory" / "harvest").iterdir():
@@ -195,14 +237,14 @@ def harvested(directory: Path, seed: int) -> Channel:
         return messages, server.sent, [*files_of(profile), *written_in(home, before)]
 
 
-def recorded(directory: Path, seed: int) -> Channel:
+def recorded(directory: Path, forms: Forms) -> Channel:
     """The memory file, messages and output of tools of mux, for the memory writer; its model never writes, so
     that a trace stays, which is then replayed.
     """
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
-    lines = [write(HELD, form, seed + 70) for form in HELD]
-    messages = [write(HELD, form, seed + 80) for form in HELD]
-    outputs = [write(HELD, form, seed + 90) for form in HELD]
+    lines = forms.texts(70)
+    messages = forms.texts(80)
+    outputs = forms.texts(90)
     (memory_file,) = (home / "memories").iterdir()
     memory_file.write_text("# acme-api memory\n\n" + "\n\n".join(line.text for line in lines) + "\n", "utf-8")
     chat = chats.Chat(home / "sessions" / ACME)

@@ -224,7 +224,7 @@ class HomeWatch:
             self._watcher.start()
             return self._watcher.state()
 
-    def set_context(self, client: ClientConnection, context: ScopeContext) -> None:
+    def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
         """Update the watched places after a client that watches shows `context`, or its places changed."""
         with self._lock:
             if client in self._contexts and self._watcher is not None:
@@ -267,26 +267,26 @@ class HomeWatch:
         return HistoryRecorder(
             self._workbench,
             Listener(
-                recorded=lambda pins_kept: self._send_event(Recorded(root, pins_kept)),
-                overwritten=lambda saves: self._send_event(Overwritten(root, saves)),
+                recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
+                overwritten=lambda saves: self._tell(Overwritten(root, saves)),
                 notify=self._notify,
             ),
         )
 
     def _deliver(self, changes: Changes) -> None:
         # The views come first, then the history.
-        self._send_event(HomeChanged(self._workbench.parts.home.root, changes))
+        self._tell(HomeChanged(self._workbench.parts.home.root, changes))
         self._recorder.note(changes)
         # The first delivery means that the watches are in place: from then on a full scan misses nothing.
         self._recorder.start()
         self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
-        self._send_event(Notice(self._workbench.parts.home.root, sentence))
+        self._tell(Notice(self._workbench.parts.home.root, sentence))
 
-    def _send_event(self, event: Event) -> None:
+    def _tell(self, event: Event) -> None:
         for client in list(self._contexts):
-            client.send_event(event)
+            client.tell(event)
 
 
 class HomeEngine(Workbench, HomeCalls):
@@ -308,7 +308,7 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathered: ContextFacts | None = None
         self._gathering = threading.Lock()
 
-    def stay_open_for(self, client: ClientConnection) -> None:
+    def keep_for(self, client: ClientConnection) -> None:
         """Keep this home open until the client has left it."""
         if client is not NOBODY:
             client.homes.add(self)
@@ -351,7 +351,7 @@ class HomeEngine(Workbench, HomeCalls):
         """See `HomeCalls`."""
         self._hosting.forget(client)
 
-    def reload_settings(self) -> None:
+    def follow_settings(self) -> None:
         """Read the settings again; the background services follow soon."""
         self.parts.forget_settings()
         self._hosting.apply_settings()
@@ -413,7 +413,7 @@ class HomeEngine(Workbench, HomeCalls):
         every = everything or touched is None
         info = self.contents() if touched is not None and touched.contents else None
         if touched is None or touched.contents:
-            self._watch.set_context(client, context)
+            self._watch.look_at(client, context)
         trees = None
         if every or marks or (touched is not None and touched.tree):
             dirty = None if changes is None or changes.rescan or everything else changes.paths
@@ -556,7 +556,7 @@ class ProfileEngine:
         self._left = threading.Event()
         self._left.set()
         self._ends = False
-        self.index = EngineSearch(self._send_event, workers)
+        self.index = EngineSearch(self._tell, workers)
 
     def join(self, client: ClientConnection) -> bool:
         """Add a client; return False if the engine is ending."""
@@ -604,7 +604,7 @@ class ProfileEngine:
         if not home_id:
             return EngineServices(self)
         found = self.home(root, home_id)
-        found.stay_open_for(client)
+        found.keep_for(client)
         return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
@@ -655,7 +655,7 @@ class ProfileEngine:
     def forget_settings(self) -> None:
         """Make every home read the settings again."""
         for home in self._open_homes():
-            home.reload_settings()
+            home.follow_settings()
 
     def close(self) -> None:
         """Disconnect every client, and wait until their homes are no longer watched."""
@@ -686,11 +686,11 @@ class ProfileEngine:
         with self._lock:
             return list(self._homes.values())
 
-    def _send_event(self, event: Event) -> None:
+    def _tell(self, event: Event) -> None:
         with self._lock:
             clients = list(self._clients)
         for client in clients:
-            client.send_event(event)
+            client.tell(event)
 
 
 def _put(name: str, value: str | None) -> None:
@@ -719,7 +719,7 @@ class EngineServices(EngineCalls):
     def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
         """See `EngineCalls`."""
         home = self._engine.open(path)
-        home.stay_open_for(client)
+        home.keep_for(client)
         info, agent = home.contents(), home.parts.home
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recencies = () if agent.sessions is None else agent.sessions.recencies()

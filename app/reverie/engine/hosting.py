@@ -177,7 +177,7 @@ class HomeHost:
 
     def _report(self, status: HostStatus) -> None:
         for client in list(self._paused):
-            client.send_event(HostChanged(self._parts.home.root, self._seen_by(client, status)))
+            client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
 
     def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
         """Return the state for one client.

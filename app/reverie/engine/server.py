@@ -194,7 +194,7 @@ class ClientConnection:
                 self.channel.send(WelcomeMessage(__version__, os.getpid()))
                 threading.Thread(target=self._send_events, name="reverie-events", daemon=True).start()
                 while True:
-                    self._handle(self.channel.receive())
+                    self._take(self.channel.receive())
         except ConnectionLost:
             pass
         except WireError as error:
@@ -212,7 +212,7 @@ class ClientConnection:
         self.pid = self.pid or hello.pid
         return True
 
-    def _handle(self, message: Any) -> None:
+    def _take(self, message: Any) -> None:
         if isinstance(message, Cancel):
             control = self._calls.get(message.id)
             if control is not None:
@@ -274,7 +274,7 @@ class ClientConnection:
             raise Nonsense(f"{call.method} cannot be asked for")
         return _perform(target, method, control)
 
-    def send_event(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
         """Send an event soon, after those of before; several of a kind that wait become one.
 
         Any thread; returns at once.

@@ -1,7 +1,7 @@
 """Redaction of crash records: secrets, paths, addresses and names (formats/loki.md section 10).
 
 Secrets go first, then paths, then mail addresses, network addresses and repository names; at last everything
-that Reverie's own redactor recognises by its shape, so that a leak takes two mistakes. Every rule leaves a
+that Reverie's own redactor recognises (`text.redact`). Every rule leaves a
 mark in square brackets that no other rule reads, so redacting twice changes nothing. Linear time: patterns
 begin behind a boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them
 wrongly.
@@ -45,14 +45,7 @@ _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![A-Za-z0-9_-])AI[A-Za-z0-9_-]{30,}"), "GOOGLE_KEY"),
     (re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}"), "OPENAI_KEY"),
 )
-_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_-])(bearer)\s{1,4}[A-Za-z0-9._~+/=-]{20,}")
-_ADDRESS = re.compile(
-    r"""(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,256})
-        :(?!\[REDACTED|\d{1,5}[/?#])[^\s"'<>]{1,512}@""",
-    re.VERBOSE,
-)
 _NAMELESS = re.compile(r"""(?i)(?<![a-z0-9+.-])(https?://)(?!\[REDACTED)[^\s/:@"'<>]{12,512}@""")
-_USER_OPTION = re.compile(r"""(?<![\w-])((?:-u|--user)[ =]["']?[^\s:"']{1,64}):(?!\[REDACTED)[^\s"']+""")
 _SECRET_WORDS = (
     "(?:PASSPHRASE|PASSWORD|PASSWD|PWD|SECRET|TOKEN|API[_ -]?KEY|PRIVATE[_-]?KEY|DB_?PASS"
     "|CREDENTIAL|AUTH(?!OR))"
@@ -187,10 +180,7 @@ def _rules(places: PrivatePlaces) -> list[_Rule]:
         _plain(_AWS_SECRET, r"\1=[REDACTED:AWS_SECRET]"),
         _headers,
         *(_plain(pattern, f"[REDACTED:{label}]") for pattern, label in _TOKENS),
-        _plain(_BEARER, rf"\1 {MARK}"),
-        _plain(_ADDRESS, rf"\1:{MARK}@"),
         _plain(_NAMELESS, rf"\1{MARK}@"),
-        _plain(_USER_OPTION, rf"\1:{MARK}"),
         _plain(_ASSIGNMENT, rf"\1\2{MARK}"),
     ]
     for place, short in ((places.project, "."), (places.home, "~")):

@@ -17,36 +17,17 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from reverie.text import secret_values as its
 from reverie.text.secret_shapes import login_secrets, places_of, shaped_secrets
 from reverie.text.secret_table import lazy_pattern, secret_table, secret_words
 from reverie.text.secret_values import (
-    NO_VALUE,
-    PUBLIC_KEY,
     SecretSpan,
-    drawn_bits,
     holds_any,
-    is_bracketed,
     is_drawn,
-    is_file_name,
-    is_hash_like,
-    is_hex,
-    is_identifier,
-    is_mixed,
-    is_open_key,
-    is_passphrase,
-    is_password_like,
-    is_place,
     is_placeholder,
-    is_random,
-    is_uuid,
-    is_word_phrase,
-    kind_of_name,
-    kind_of_words,
-    named_secrets,
-    paired_secrets,
     secret_lines,
     small_letters,
 )
@@ -76,6 +57,16 @@ _IS_THE = lazy_pattern(
     r"(?:(?:the|our|my|a|das|unser|le|la|el|o|a|il)[ ])?(?:[\w-]{1,20}[ ]){0,3}\Z"
 )
 _OPTION_NEXT = lazy_pattern(r"[ \t]{1,4}--[a-z]")
+_LOGINS = (
+    "credentials",
+    "creds",
+    "login",
+    "zugangsdaten",
+    "identifiants",
+    "credenciais",
+    "credenziali",
+    "credenciales",
+)
 _ADMIN_PAIR = lazy_pattern(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
 _PHRASE = lazy_pattern(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
 _QUOTED_PHRASE = lazy_pattern(
@@ -103,8 +94,14 @@ _SPACE = lazy_pattern(r"\s")
 # Prefixes of services' identifiers, and of the public halves of key pairs.
 _NO_SECRET = lazy_pattern(
     r"(?:pk|msg|req|run|toolu|call|chatcmpl|resp|thread|asst|file|evt|cus|sub|price|prod|pi|ch|acct|user|org|proj|team"
-    r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA"
+    r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA|\d{4}-\d\d-\d\dT\d"
 )
+_ALL_KINDS = lazy_pattern(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=(?:\D*\d){2})[A-Za-z0-9]{6,64}\Z")
+_NUMBERED_NAME = lazy_pattern(r"(?:[A-Z]{1,5}|[A-Z]?[a-z]+)*\d+[a-z]{0,2}|\d+[A-Za-z]+(?:\d[A-Za-z])?")
+_NAMED_THERE = lazy_pattern(r"(?<!\w)(?!default|val|value|string|content)[a-z][\w-]{1,40}[\"']?[ ]?[:=][ ]")
+# The value of an option belongs to that option.
+_OPTION_BEFORE = lazy_pattern(r"(?<!\S)\[?--?[A-Za-z][A-Za-z-]{1,20}[ =][\"']?\Z")
+_SEVERAL_NAMES = lazy_pattern(r"[A-Z]{2,6}(?:[+/][A-Z]{2,6})+\Z")
 _ID_BEFORE = lazy_pattern(
     r"(?:\b|_)(?:ids?|identifiers?(?: like)?|user(?:name)?)[\"'*]{0,3}[ ]?[:=]?[ ]?[\"'`]?\Z"
 )
@@ -118,9 +115,11 @@ _LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ 
 def _secret_word() -> re.Pattern[str]:
     """Return the pattern of words for a secret in lower-case text, even at the end of a longer name."""
     return re.compile(
-        r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--))(?<!\$\()(?:[a-z0-9]{1,20}[_-]){0,3}"
+        r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--)|(?<=[a-z0-9_./-])(?=[^\x00-\x7fß-ÿ])"
+        r"|(?<=/)(?=[^\W\d_]+ ))(?<!\$\()"
+        r"(?:[a-z0-9]{1,20}[_-]){0,3}"
         rf"(?:(?P<password>pass|pwd?|{secret_words().passwords})|(?P<token>{_TOKEN_WORD}))\d{{0,2}}"
-        r"(?=[\s:=.,;)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё])(?!\.\w|\]\()"
+        r"(?=[\s:=.,;?!)\"'`*|]|\Z|[^\x00-\x7fß-ÿа-яё]|>[ ]|(?<=[^\x00-\x7fß-ÿа-яё])[!-~])(?!\.\w|\]\()"
         r"|(?<=[a-z0-9_.-])(?P<ending>password|passwd|passwort|passphrase|kennwort)s?(?![a-z_.(-]))"
     )
 
@@ -161,7 +160,7 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
         if _PROMPT.match(text, start, end) or (is_password and end - words[-1].end() < _REACH):
             below = _LINES_BELOW.match(text, end)
             if below is not None:
-                yield from _net(text, small, end, below.end(), is_password=True)
+                yield from _net(text, small, end, below.end(), is_password=True, is_below=True)
 
 
 def plain(
@@ -174,7 +173,7 @@ def plain(
         return  # the value of an option of its own
     if _passes(small, word, line):
         return
-    if not is_password and is_open_key(text, word.start(), start, line):
+    if not is_password and its.is_open_key(text, word.start(), start, line):
         return
     joined = _CJK_VALUE.match(text, start, limit) if not word[0].isascii() else None
     if joined is not None:
@@ -188,14 +187,14 @@ def plain(
     if rest is not None and rest.end() > line_end:
         below = _LINE_VALUE.match(text, rest.end())
         under = below[1].strip("*_:") if below is not None and not _NEXT_NAME.match(below[1]) else ""
-        if below is not None and under and (_is_value(under, is_password=is_password) or is_uuid(under)):
+        if below is not None and under and (_is_value(under, is_password=is_password) or its.is_uuid(under)):
             yield _trimmed(text, below.start(1), below.end(1), is_password=is_password)
         return
-    if word[0].endswith(("credentials", "creds", "login", "zugangsdaten", "identifiants", "credenciais")):
+    if word[0].endswith(_LOGINS):
         pair = _ADMIN_PAIR.search(text, start, limit)
         while pair is not None:
-            is_path = is_place(pair[0]) or text[pair.start() - 1 : pair.start()] == "/"
-            if is_password_like(pair[2].rstrip(_CLOSING)) and not is_path:
+            is_path = its.is_place(pair[0]) or text[pair.start() - 1 : pair.start()] == "/"
+            if its.is_password_like(pair[2].rstrip(_CLOSING)) and not is_path:
                 yield _trimmed(text, pair.start(2), pair.end(2), is_password=True)
                 return
             # `Router: admin / ...`: the second of this pair may be the first of the next.
@@ -207,14 +206,14 @@ def plain(
         if number > 13:
             return
         raw = match[0]
-        if is_bracketed(raw.lstrip("\"'`*:=").rstrip("\"'`*.,;:")):
+        if its.is_bracketed(raw.lstrip("\"'`*:=").rstrip("\"'`*.,;:")):
             return
         plain = small[match.start() : match.end()]
         bare = raw.lstrip(_OPENING)
         value = bare.rstrip(_CLOSING)
         begin = match.start() + len(raw) - len(bare)
         # The word itself may have its sign attached: `password:`, `password="...`.
-        if number == 0 and match.start() == start and raw[0] in ":=":
+        if number == 0 and match.start() == start and raw[0] in ":=>":
             gives = True
             inner = raw.lstrip(":=>").lstrip(_OPENING)
             begin = match.end() - len(inner)
@@ -226,7 +225,7 @@ def plain(
         in_brackets = number <= 1 and raw[0] == "(" and raw.rstrip(".,;:")[-1] == ")"
         if gives or in_brackets or number == 0 or (number == 1 and is_password):
             adjacent = not gives
-            drawn = number == 0 and is_password and is_hex(value) and len(value) in (32, 64, 128)
+            drawn = number == 0 and is_password and its.is_hex(value) and len(value) in (32, 64, 128)
             if value and (drawn or _is_value(value, is_password=is_password, adjacent=adjacent)):
                 yield _trimmed(text, begin, begin + len(value), is_password=is_password)
                 return
@@ -264,7 +263,7 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
                 yield phrase.start(1), phrase.end(1), "password"
             at = small.find(word, at + len(word), end)
     for match in _QUOTED_PHRASE.finditer(text, start, end):
-        if is_word_phrase(match["phrase"]):
+        if its.is_word_phrase(match["phrase"]):
             yield *match.span("phrase"), "password"
 
 
@@ -273,24 +272,30 @@ def is_lone_word(value: str) -> bool:
     return (
         value.isalpha()
         and len(value) >= 6
-        and NO_VALUE.fullmatch(value) is None
+        and its.NO_VALUE.fullmatch(value) is None
         and not is_placeholder(value)
     )
 
 
 def _is_value(value: str, *, is_password: bool, adjacent: bool = False) -> bool:
-    if not value or is_placeholder(value) or is_place(value) or value[0] in "&?" or PUBLIC_KEY.match(value):
+    if (
+        not value
+        or is_placeholder(value)
+        or its.is_place(value)
+        or value[0] in "&?"
+        or its.PUBLIC_KEY.match(value)
+    ):
         return False
     if is_password:
-        if len(value) >= 32 and is_hex(value):
+        if len(value) >= 32 and its.is_hex(value):
             return not adjacent
-        return is_password_like(value) and (not adjacent or is_mixed(value))
+        return its.is_password_like(value) and (not adjacent or its.is_mixed(value))
     value = value.partition("](")[0]  # of a link, its text
-    if is_file_name(value) and not is_random(value, 20):
+    if its.is_file_name(value) and not its.is_random(value, 20):
         return False
-    if is_hash_like(value):
-        return len(value) >= 32 and is_mixed(value) and is_hex(value)
-    return is_random(value)
+    if its.is_hash_like(value):
+        return len(value) >= 32 and its.is_mixed(value) and its.is_hex(value)
+    return its.is_random(value)
 
 
 def _trimmed(text: str, start: int, end: int, *, is_password: bool) -> SecretSpan:
@@ -303,85 +308,108 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
     is_password = word["password"] is not None
     begin = max(line, word.start() - 120)
     match = _IS_THE.search(text[begin : word.start()])
-    if match is not None and _is_value(match[1], is_password=is_password) and is_mixed(match[1]):
+    if match is not None and _is_value(match[1], is_password=is_password) and its.is_mixed(match[1]):
         yield _trimmed(text, begin + match.start(1), begin + match.end(1), is_password=is_password)
 
 
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield values in names of files: `wifi-password-....md`, `logins/nas-....md`, `...-is-the-pw.md`."""
-    for pattern in (_joined_word(), _value_joined_before()):
-        for match in pattern.finditer(small, start, end):
-            begin, finish = match.span("value")
-            is_password = match["token"] is None
-            value = text[begin:finish]
-            named = _NAME_BEFORE.match(value)
-            if named is not None and len(named[0]) > _SHORT_NAME and _is_one_case(named[0]):
+    """Yield values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
+
+    Such a name is one word with a word for a secret among its pieces. Neighbouring pieces that are neither
+    words nor short numbers are the value, if they look drawn, each or joined.
+    """
+    for name in _SEGMENT.finditer(text, start, end):
+        word = _joined_word().search(small, *name.span())
+        if word is None or "://" in name[0] or "@" in name[0][name[0].rfind("/") + 1 :]:
+            continue
+        is_hashed = _HASH_WORDS.search(small, *name.span()) is not None
+        run: list[tuple[int, int]] = []
+        for piece in (*_PIECE_OF_NAME.finditer(text, *name.span()), None):
+            if piece is not None and not (
+                (piece.start() < word.end() and word.start() < piece.end())
+                or _WORD_OF_NAME.fullmatch(piece[0])
+            ):
+                run.append(piece.span())
                 continue
-            parts = [value, *(part for part in re.split("[_-]", value) if len(part) >= _SHORTEST_PART)]
-            if any(map(is_drawn, parts)) if is_password else is_random(value):
-                yield begin, finish, "password" if is_password else "token"
+            values = [text[begin:finish] for begin, finish in run]
+            if run and len(run) > 1:
+                values.append(text[run[0][0] : run[-1][1]])
+            by_chance = its.is_random if word["token"] else partial(is_drawn, least=_SHORTEST_PART)
+            found = any(map(by_chance, values))
+            found = found or any(
+                len(value) >= 32 and its.is_hex(value) and its.is_mixed(value) and not is_hashed
+                for value in values
+            )
+            if found:
+                yield run[0][0], run[-1][1], "password" if word["token"] is None else "token"
+            run = []
 
 
 _SHORTEST_REST = 4
 """What is shorter behind a sign is the end of the value that the sign is in."""
-_SHORT_NAME = 2
-"""A letter before a sign may as well be one of the value."""
 _SHORTEST_PART = 10
 """Shorter parts of a name look drawn too often."""
-
-
-def _joined_words() -> str:
-    # What has blanks in a sentence has other signs in a name.
-    words = secret_words().passwords.replace(" ", "[ _-]")
-    return rf"(?:pass|pwd?|{words}|(?P<token>{_TOKEN_WORD}))"
+_SEGMENT = lazy_pattern(r"""[^\s\\"'`|<>()\[\]{},;:&?]{12,400}""")
+_PIECE_OF_NAME = lazy_pattern(r"[!-,0-<>-^`-~]+|[^\x00-\x7f]+")
+_WORD_OF_NAME = lazy_pattern(
+    r"[^\W\d_]{1,3}|[A-Z]{2,9}|[A-Z]?[a-zß-ÿ]{4,9}\d{0,2}|[^\x00-\x7f]+|\d{1,6}|v\d+"
+)
 
 
 @cache
 def _joined_word() -> re.Pattern[str]:
+    # What has blanks in a sentence has other signs in a name.
+    words = secret_words().passwords.replace(" ", "[ _-]")
     return re.compile(
-        rf"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|(?<![^\W_]){_joined_words()})"
-        r"(?:[=_. -]{1,2}|/|[ ](?:wi-?fi|wlan|nas|vpn|router|server|root|admin)[ ])"
-        r"(?P<value>[a-z0-9!$^*+=_-]{8,100})(?![^\s/.])"
+        rf"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|(?<![a-zß-ÿ])(?:pass|pwd?|{words}|(?P<token>{_TOKEN_WORD})))"
+        r"(?![a-zß-ÿ])"
     )
 
 
-@cache
-def _value_joined_before() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<![^\s/])(?P<value>[a-z0-9!$^*+=_-]{8,100})[_-](?:is|ist|est|es)[_-](?:[a-z0-9]{1,20}[_-]){0,4}"
-        rf"{_joined_words()}(?![^\W_])"
-    )
-
-
-def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> Iterator[SecretSpan]:
+def _net(
+    text: str, small: str, start: int, end: int, *, is_password: bool, is_below: bool = False
+) -> Iterator[SecretSpan]:
     """Yield random-looking values and values like a named service's keys, near a word for a secret.
 
-    `is_password`: the word means a password, so that the value may be short.
+    `is_password`: the word means a password, so that the value may be short. `is_below`: the word is on a
+    line above, so that a value with a name of its own (`uses: ...`) is another's.
     """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:
         for match in _LONG.finditer(text, start, end):
-            if is_place(match[0].removeprefix("/")):
-                continue
             at, value = match.start(), match[0].rstrip(".:!?&*")
+            if value[:1] == "/" or its.is_place(value):
+                if ":" in value or "." in value:
+                    continue
+                at, value = at + value.rfind("/") + 1, value.rpartition("/")[2]  # a name of a file
             named = _NAME_BEFORE.match(value)
             if named is not None and (
                 _is_one_case(named[0])
-                or (drawn_bits(named[0]) < 5 and len(value) - named.end() >= _SHORTEST_REST)
+                or (its.drawn_bits(named[0]) < 5 and len(value) - named.end() >= _SHORTEST_REST)
             ):
                 at, value = at + named.end(), value[named.end() :]
             if (
                 not value
                 or _NO_SECRET.match(value)
                 or "/" in value.strip("/")[:3]
-                or is_place(value.removeprefix("/"))
+                or its.is_place(value.removeprefix("/"))
+                or _SEVERAL_NAMES.match(value)
+                or _OPTION_BEFORE.search(text, max(start, at - 24), at)
+                or its.is_hash_like(value.rpartition("@")[2])
+                or is_placeholder(value)
             ):
                 continue
-            if text[at - 1 : at] in ("$", "@", "#") or text[match.end() : match.end() + 1] in ("(", "["):
+            if text[at - 1 : at] in ("$", "@", "#") or text[match.end() : match.end() + 1] in ("(", "[", "{"):
                 continue
             if _ID_BEFORE.search(small, max(start, at - 20), at):
                 continue
-            if _is_drawn_there(value, is_password=is_password) and not is_file_name(value):
+            if is_below and _NAMED_THERE.search(small, max(start, text.rfind("\n", 0, at) + 1), at):
+                continue
+            if its.is_file_name(value):
+                value = "" if "@" in value else value.rpartition(".")[0]
+            if _is_drawn_there(value, is_password=is_password) or (
+                is_password and its.is_strong(match[0][at - match.start() :].rstrip(".:?&"))
+            ):
                 yield at, at + len(value), "password" if is_password else "token"
     services = set(_services().findall(near))
     for row in secret_table().nearby if services else ():
@@ -389,8 +417,8 @@ def _net(text: str, small: str, start: int, end: int, *, is_password: bool) -> I
             if "A-Z" not in row.pattern and _HASH_WORDS.search(near):
                 continue
             for match in _alone(row.pattern).finditer(text, start, end):
-                looks_drawn = is_hash_like(match[0]) or is_random(match[0])
-                if looks_drawn and not match[0].isalpha() and not is_place(match[0]):
+                looks_drawn = its.is_hash_like(match[0]) or its.is_random(match[0])
+                if looks_drawn and not match[0].isalpha() and not its.is_place(match[0]):
                     yield match.start(), match.end(), "token"
 
 
@@ -400,22 +428,33 @@ def _is_one_case(name: str) -> bool:
 
 def _is_drawn_there(value: str, *, is_password: bool) -> bool:
     if "/" in value or not is_password:
-        return is_random(value, 20) and drawn_bits(value) >= 4.5 and not _is_path(value)
-    if value[0] in "#&?%@" or ("." in value and is_identifier(value)):
+        return its.is_random(value, 20) and its.drawn_bits(value) >= 4.5 and not _is_path(value)
+    if not value or value[0] in "#&?%@+$" or ("." in value and its.is_identifier(value)):
         return False
     parts = re.split(r"[._*-]", value)
+    if len(parts) > 1 and any(its.is_mixed(part) and is_drawn(part, bits=5.1) for part in parts):
+        return True
+    if len(value) >= 12 and any(map(_is_all_kinds, parts)):
+        return True
+    if len(value) >= 12 and len(parts) > 1 and its.drawn_bits(value) >= 5.4:
+        return True
     without_signs = _INNER_SIGN.sub("", value)
     if len(set(_INNER_SIGN.findall(value))) > 1 and len(without_signs) >= _SHORTEST_PART:
         # No name has several kinds of signs.
         value = without_signs
-    elif len(parts) > 1 and not any(map(is_mixed, parts)):
+    elif len(parts) > 1 and not any(map(its.is_mixed, parts)):
         # Of several names with signs between them, one has to look random on its own.
         value = max(parts, key=len)
-    if is_mixed(value):
+    if its.is_mixed(value):
         # Many names contain one number.
         least = 4.8 if _ONE_NUMBER.fullmatch(value) else 4.5
         return is_drawn(value, bits=least if len(value) >= 12 else least + 0.6)
     return is_drawn(value, bits=5.0 if len(value) >= 12 else 5.6)
+
+
+def _is_all_kinds(part: str) -> bool:
+    """Return whether a part of a name mixes digits and letters of both cases, as no name does."""
+    return _ALL_KINDS.match(part) is not None and _NUMBERED_NAME.fullmatch(part) is None
 
 
 @cache
@@ -444,23 +483,7 @@ def _alone(pattern: str) -> re.Pattern[str]:
 _RULE = lazy_pattern(r"[ \t|:-]{3,}\Z")
 # Frames around a table have a letter or two, where line ends are written as escapes.
 _LEAST_OF_CELL = 4
-_LONE_KEYS = frozenset(
-    (
-        "key",
-        "keys",
-        "schlüssel",
-        "clé",
-        "clés",
-        "clave",
-        "claves",
-        "chave",
-        "chiave",
-        "ключ",
-        "密钥",
-        "キー",
-        "키",
-    )
-)
+_LONE_KEYS = lazy_pattern("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|密钥|キー|키")
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
@@ -506,9 +529,11 @@ def _cell_kind(cell: str) -> str | None:
     name = cell.strip(" \t`*_:\"'")
     if not name or name.isspace() or len(name) > 60 or name.startswith("[redacted:"):
         return None
-    kind = kind_of_name(name.split()[-1]) if not name.isascii() else None
-    kind = kind or kind_of_words([word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)])
-    if kind is None and name.lower() in _LONE_KEYS:
+    kind = its.kind_of_name(name.split()[-1]) if not name.isascii() else None
+    kind = kind or its.kind_of_words(
+        [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+    )
+    if kind is None and _LONE_KEYS.fullmatch(name.lower()):
         return "key"
     return None if kind in ("mention", "gpg-key") else kind
 
@@ -519,12 +544,12 @@ def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSp
     if sum(map(str.isalnum, value)) < _LEAST_OF_CELL or any(map(str.isspace, value)):
         return
     if kind in ("password", "pass"):
-        secret = is_password_like(value)
+        secret = its.is_password_like(value)
     else:
         secret = (
             _is_value(value, is_password=False)
-            or (kind == "token" and is_uuid(value))
-            or (kind == "token" and len(value) >= 12 and is_password_like(value))
+            or (kind == "token" and its.is_uuid(value))
+            or (kind == "token" and len(value) >= 12 and its.is_password_like(value))
         )
     if secret:
         at = start + cell.index(value)
@@ -540,26 +565,31 @@ _ATTRIBUTE = lazy_pattern(
     r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][ \t]{1,4}"""
     r"""(?:value|content)=["']([^"'\s<>]{4,400})["']"""
 )
+_NAMED_ELEMENT = lazy_pattern(
+    r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][^<>\n]{0,100}>([^<>\s]{4,400})</"""
+)
 
 
 def tag_secrets(text: str) -> Iterator[SecretSpan]:
     """Yield the spans of values in XML and HTML: `<password>...</password>`, `<th>Password</th><td>...`."""
-    for pattern in (_TAG, _CELLS, _PLIST, _ATTRIBUTE):
+    for pattern in (_TAG, _CELLS, _PLIST, _ATTRIBUTE, _NAMED_ELEMENT):
         for match in pattern.finditer(text):
-            kind = _cell_kind(match[1]) if pattern is _CELLS else kind_of_name(match[1].rpartition(":")[2])
+            kind = (
+                _cell_kind(match[1]) if pattern is _CELLS else its.kind_of_name(match[1].rpartition(":")[2])
+            )
             value = match[2]
-            if kind in (None, "gpg-key") or is_placeholder(value) or is_place(value):
+            if kind in (None, "gpg-key") or is_placeholder(value) or its.is_place(value):
                 continue
             if value.lower() == match[1].lower():
                 continue
             if kind in ("password", "pass"):
-                secret = is_password_like(value) or (
+                secret = its.is_password_like(value) or (
                     kind == "password" and value.isalpha() and pattern is _TAG and _is_lone(value)
                 )
             else:
-                secret = (is_mixed(value) and len(value) >= 8 and not is_identifier(value)) or is_random(
-                    value
-                )
+                secret = (
+                    its.is_mixed(value) and len(value) >= 8 and not its.is_identifier(value)
+                ) or its.is_random(value)
             if secret:
                 yield match.start(2), match.end(2), "password" if kind in ("password", "pass") else "token"
 
@@ -577,8 +607,18 @@ _PIPED = lazy_pattern(
     r"(?:--password-stdin|sudo -S|--stdin|--with-token|passwd)"
 )
 _HERE = lazy_pattern(
-    r"""(?:sudo -S|--password-stdin|--stdin|passwd)[^\n<]{0,100}<<<[ ]?["']?([^\s"']{4,256})"""
+    r"(?:sudo -S|--password-stdin|--stdin|passwd|--with-token|secret put)[^\n<]{0,100}"
+    r"""<<<[ ]?["']?([^\s"']{4,256})"""
 )
+# Whatever the program: after the name of a user, `-p` is that user's password.
+_USER_AND_P = lazy_pattern(
+    r"(?<!\S)(?:-u|-U|--user(?:name)?|--admin-user)[ =][^\s|;&]{1,64}[ ]"
+    r"(?:-[\w-]{1,30}[ =][^\s|;&-]\S{0,60}[ ]){0,3}"
+    r"""(?:-p|--admin-password)[ =]["']?([^\s"'`|;&-][^\s"'`]{3,200})"""
+)
+# Nor do other values of options of one letter look drawn.
+_LETTER_OPTION = lazy_pattern(r"""(?<!\S)-[A-Za-z][ ]["']?([A-Za-z0-9!^*+=_-]{12,100})(?=["']?(?:\s|\Z))""")
+_AT_HOST = lazy_pattern(r"(?<![^\s\"'`(])[\w.-]{2,32}:([^\s:@/\"'`]{10,100})@[\w.-]{2,100}(?![\w@/])")
 _CLIENTS = ("curl", "wget", "http", "smbclient", "rpcclient", "xh ")
 
 
@@ -597,12 +637,23 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
             if match is None:
                 continue
             value = match[1].rstrip("\"'`)]>,;:.|")
-            if len(value) < 3 or is_placeholder(value) or is_place(value) or value.startswith("--"):
+            if len(value) < 3 or is_placeholder(value) or its.is_place(value) or value.startswith("--"):
                 continue
-            if is_bracketed(value):
+            if its.is_bracketed(value):
                 continue
             if tool == "sshpass" or not value.isalpha() or is_drawn(value):
                 yield match.start(1), match.start(1) + len(value), "password"
+    for match in _USER_AND_P.finditer(text) if " -p" in text else ():
+        value = match[1].rstrip("\"'`)]>,;:.|")
+        if its.is_password_like(value) and not value.isdigit():
+            yield match.start(1), match.start(1) + len(value), "password"
+    for match in _LETTER_OPTION.finditer(text) if " -" in text else ():
+        value = match[1]
+        if is_drawn(value, 12, 4.9) and not its.is_file_name(value) and not its.is_place(value):
+            yield match.start(1), match.end(1), "password"
+    for match in _AT_HOST.finditer(text) if "@" in text else ():
+        if its.is_password_like(match[1]) and is_drawn(match[1], 10):
+            yield match.start(1), match.end(1), "url-password"
     if holds_any(text, _CLIENTS):
         for match in _USER.finditer(text):
             line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 400) : match.start()]
@@ -614,7 +665,7 @@ def command_secrets(text: str) -> Iterator[SecretSpan]:
     for start in ("echo", "printf") if "|" in text else ():
         for place in places_of(text, start):
             match = _PIPED.match(text, place)
-            if match is not None and not is_placeholder(match[1]) and not is_place(match[1]):
+            if match is not None and not is_placeholder(match[1]) and not its.is_place(match[1]):
                 yield match.start(1), match.end(1), "password"
 
 
@@ -634,7 +685,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     if len(text) < _LEAST_ALONE and text.isalnum() and text.isascii():
         return ()
     shown, places = _as_read(text)
-    spans = list(_spans(shown))
+    spans = [*_spans(shown), *_in_encodings(shown)]
     if _ESCAPED.search(shown) is not None:
         # Both with and without decoding: an apparent tab may be two characters of a password.
         plain, at = _unescaped(shown)
@@ -647,6 +698,34 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     return tuple(Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found)
 
 
+_ENCODED = lazy_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,}={0,2}")
+
+
+def _in_encodings(text: str) -> Iterator[SecretSpan]:
+    """Yield the runs of Base64 and hexadecimal digits that encode a text with a secret."""
+    for run in _ENCODED.finditer(text):
+        plain = decoded_text(run[0])
+        if plain and (kinds := [kind for start, end, kind in _spans(plain) if start < end]):
+            yield run.start(), run.end(), min(kinds, key=_RANK.index)
+
+
+def decoded_text(value: str) -> str:
+    """Return the text that a value encodes in Base64 or hexadecimal digits; empty if it encodes none."""
+    try:
+        if its.is_hex(value):
+            data = bytes.fromhex(value)
+        else:
+            body = value.rstrip("=")
+            data = base64.b64decode(
+                body + "=" * (-len(body) % 4), b"-_" if "-" in body or "_" in body else None
+            )
+        plain = data.decode()
+    except ValueError:
+        return ""
+    return plain if plain.translate(_LINE_ENDS).isprintable() else ""
+
+
+_LINE_ENDS = dict.fromkeys(map(ord, "\n\r\t"), " ")
 _LEAST_ALONE = 20
 """Shortest text of letters and digits alone that is examined: only longer keys have no other characters."""
 _MOST_PASSES = 4
@@ -689,8 +768,8 @@ def _spans(text: str) -> Iterable[SecretSpan]:
     yield from shaped_secrets(text, small)
     lines = secret_lines(text, small)
     if lines:
-        yield from named_secrets(text, lines)
-        yield from paired_secrets(text, small)
+        yield from its.named_secrets(text, lines)
+        yield from its.paired_secrets(text, small)
         yield from prose_secrets(text, small, lines)
         if "|" in text:
             yield from table_secrets(text, lines)
@@ -814,16 +893,20 @@ _NAME_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SIGNS = "[](){}<>*`'\".,;:!?"
 # Numbers appended to a word to satisfy a rule for passwords, and sizes of keys.
 _COUNTED = lazy_pattern(
-    r"0?[0-9]|1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
+    r"0?[0-9]|0?1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
+_COUNTING = lazy_pattern(r"[A-Za-z]{0,6}[-_]?0?123456?7?8?9?0?|[A-Za-z]{0,6}[-_]?12345")
 _SIGNS_READ_AS = str.maketrans("@$40351", "asaoesi")
 _NEAR_HOST = lazy_pattern(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|db|database|postgres|postgresql|mysql|mariadb"
     r"|mongo|mongodb|redis|rabbitmq|host|hostname|example\.(?:com|org|net))(?![\w.-])"
 )
 # `us-east1`, `create-base64`: names of things, where no sign says that a value follows.
-_NAME_WITH_NUMBER = lazy_pattern(r"[A-Za-z]+(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
+_NAME_WITH_NUMBER = lazy_pattern(r"[A-Za-z]+(?:\d[a-z])?(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
 # `caSecret: redis-ca` names the place of a secret, not the secret.
+_KEY_FRAME = lazy_pattern(r"-----[^-\n]{0,60}-----")
+_CONSTANT_NAME = lazy_pattern(r"[A-Z]+(?:_[A-Z]+)+")
+_SHOWN = lazy_pattern(r"[\"'][ ]?:[ ]?[\"']\Z")
 _SECRET_NAMED = lazy_pattern(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
 _LISTED_NAME = lazy_pattern(r"`[a-z]+(?:_[a-z]+)+`")
 _GIVEN = lazy_pattern(r"[:=][ \t]*[\"'`*]{0,3}\Z")
@@ -847,46 +930,54 @@ def marked_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def _stands_for_one(text: str, secret: Secret) -> bool:
+    whole = text[secret.start : secret.end]
     if secret.kind in _CERTAIN:
-        return False
-    value = text[secret.start : secret.end].strip(_SIGNS)
+        # The text of a key has digits and letters of both cases.
+        return re.search(r"\d", body := _KEY_FRAME.sub("", whole)) is None and body.lower() == body
+    value = whole.strip(_SIGNS)
     if text[secret.end : secret.end + 4].lstrip("\"'`").startswith(("..", "…", "xxx", "***")):
         return True
-    if describes_itself(value) or describes_itself(_decoded(value)) or _is_default(text, secret, value):
+    if describes_itself(value) or describes_itself(decoded_text(value)) or _is_default(text, secret, value):
+        return True
+    if _is_label(text, secret, value):
         return True
     if _SECRET_NAMED.search(text, max(0, secret.start - 40), secret.start) and _PLAIN_WORDS.match(value):
-        return drawn_bits(value) < 4.7
-    if _LISTED_NAME.match(text, secret.start - 1) and drawn_bits(value) < 4.7:
+        return its.drawn_bits(value) < 4.7
+    if _LISTED_NAME.match(text, secret.start - 1) and its.drawn_bits(value) < 4.7:
         return True
     if (
         _NAME_WITH_NUMBER.fullmatch(value)
-        and not is_passphrase(value)
+        and not its.is_passphrase(value)
         and _GIVEN.search(text, max(0, secret.start - 12), secret.start) is None
     ):
-        return drawn_bits(value) < 5
+        return its.drawn_bits(value) < 5
     if secret.kind == "token" and _IN_ADDRESS.search(text, max(0, secret.start - 300), secret.start):
         return True
     return (
         secret.kind in ("password", "token")
         and "." in value
-        and is_identifier(value)
-        and not is_random(value)
+        and its.is_identifier(value)
+        and not its.is_random(value)
     )
 
 
-def _decoded(value: str) -> str:
-    """Return the text that a value encodes in Base64; empty if it is not Base64 of a text."""
-    try:
-        return base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
-    except ValueError:
-        return ""
+def _is_label(text: str, secret: Secret, value: str) -> bool:
+    """Return whether a value is the name of a setting, or a word that a window shows beside a field."""
+    if secret.kind not in ("password", "token") or any(map(str.isdigit, value)):
+        return False
+    if not value.isascii() or _CONSTANT_NAME.fullmatch(value):
+        return value.isascii() is False or its.drawn_bits(value) < 4.7
+    is_shown = _SHOWN.search(text, max(0, secret.start - 8), secret.start) is not None
+    return (
+        is_shown and value[:1].isupper() and its.drawn_bits(value) < 4.7 and value.replace("-", "").isalpha()
+    )
 
 
 def describes_itself(value: str) -> bool:
     """Return whether a value consists of words that describe it and of obvious numbers."""
     words = secret_words()
     parts = [part.lower() for part in _NAME_PART.findall(value)]
-    if not parts or is_random(value):
+    if not parts or its.is_random(value):
         return False
     one, sign, other = value.partition("/")
     if sign and one == other:
@@ -895,8 +986,10 @@ def describes_itself(value: str) -> bool:
     numbers = [part for part in parts if part.isdigit()]
     if any(len(part) >= 3 and len(set(part)) == 1 for part in letters):
         return True
+    if _COUNTING.fullmatch(value):
+        return True
     if not letters:
-        return any(value in run for run in ("1234567890", "0123456789")) or len(set(value)) <= 2
+        return value in "1234567890" * 3 or value in "0987654321" * 3 or len(set(value)) <= 2
     if not all(_COUNTED.fullmatch(number) for number in numbers):
         # `P@ssw0rd123`: signs and numbers inside the word are letters.
         plain = re.sub(r"[\W_\d]+\Z", "", value).translate(_SIGNS_READ_AS).lower()

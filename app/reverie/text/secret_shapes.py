@@ -15,19 +15,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, lazy_pattern, secret_table
-from reverie.text.secret_values import (
-    SecretSpan,
-    holds_any,
-    is_drawn,
-    is_file_name,
-    is_hex,
-    is_mask,
-    is_mixed,
-    is_password_like,
-    is_placeholder,
-    is_random,
-)
+from reverie.text import secret_values as its
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, lazy_pattern, secret_table, secret_words
+from reverie.text.secret_values import SecretSpan, holds_any, is_mixed, is_placeholder
 from reverie.values import Struct
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
@@ -51,7 +41,9 @@ _COOKIE = lazy_pattern(
 )
 
 _SCHEME_NAME = lazy_pattern(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
-_USER_INFO = lazy_pattern(r"""://[^\s/:@?\#"'`<>]{0,256}:([^\s/?\#"'`<>]{1,512})@""")
+_USER_INFO = lazy_pattern(
+    r"""://[^\s/:@?\#"'`<>]{0,256}:(?!\d{1,5}[/?\#])([^\s/?\#"'`<>]{1,512}|[^\s@"'`<>]{1,512})@"""
+)
 _NAMELESS = lazy_pattern(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
 _ORACLE = lazy_pattern(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
 
@@ -137,7 +129,7 @@ def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
         yield from _prefixed(text, words)
     yield from _patterned(text, words)
     for match in _PLAIN_SK.finditer(text) if "sk-" in text else ():
-        if _NO_ORDINARY_NAME.search(match[0]) and not is_mask(match[0][3:]):
+        if _NO_ORDINARY_NAME.search(match[0]) and not its.is_mask(match[0][3:]):
             yield match.start(), match.end(), "provider-key"
     for match in _matches_at(_JWT, text, text, "eyJ"):
         yield match.start(), match.end(), "jwt"
@@ -217,7 +209,7 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
         elif scheme[0].startswith("http"):
             # A token instead of a name and a password.
             match = _NAMELESS.match(text, place)
-            if match is not None and is_random(match[1]):
+            if match is not None and its.is_random(match[1]):
                 yield match.start(1), match.end(1), "url-password"
     for match in _ORACLE.finditer(text) if "jdbc:oracle" in text else ():
         if not is_placeholder(match[1]):
@@ -278,9 +270,9 @@ def _end_of_body(text: str, start: int, row: Prefixed) -> int:
     body = piece[: len(piece) - len(piece.lstrip(row.alphabet))]
     if "." in row.alphabet or "-" in row.alphabet:
         body = body.rstrip(".-")
-    if len(body) < row.least or (row.exact and len(body) != row.least) or is_mask(body):
+    if len(body) < row.least or (row.exact and len(body) != row.least) or its.is_mask(body):
         return 0
-    if row.random and not (is_random(body) or (any(map(str.isdigit, body)) and _is_long_hex(body))):
+    if row.random and not (its.is_random(body) or (any(map(str.isdigit, body)) and _is_long_hex(body))):
         return 0
     end = start + len(body)
     if row.exact:
@@ -380,62 +372,20 @@ def services() -> list[str]:
     return sorted({row.service for row in table.prefixed} | {row.service for row in table.patterns})
 
 
-_ACCOUNT = (
-    r"(?<![\w/.@-])(?:accounts?|users?|logins?|basic auth|credentials?|creds|konto|benutzer|zugang(?:sdaten)?"
-    r"|comptes?|utilisateur|identifiants?|cuentas?|usuarios?|credenciales|contas?|credenciais|credenziali|utente|логин"
-    r"|уч[её]тн\w{0,12}|пользовател\w{0,3})(?![\w.])|账号|帐号|账户|帳號|帳戶|アカウント|ログイン|계정"
-)
-_LOGIN = lazy_pattern(
-    rf"(?:{_ACCOUNT})"
-    r"""(?:[^\n|/:=(]{0,48}[:=(]|(?=[ ]))[ `*"']{0,4}"""
-    r"""(?P<name>[\w.+-]{2,40}(?P<mail>@[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})?)[`*"']{0,3}"""
-    r"""(?:[ ]/[ ]|[/:][ ]?|(?(mail),[ ]|(?!)))[`*"']{0,3}(?P<value>[^\s`"',;|()/<>]{5,80})"""
-)
 # A login in two lines or fields, each named by a letter or a word: `u: ada`, `p: ...`.
-_LETTERED = lazy_pattern(
-    r"(?m)^[ \t>*-]{0,8}(?:u|usr|user|username|login)[ ]?[:=][ ]?[`*\"']{0,3}[\w.+@-]{2,64}[`*\"']{0,3}"
-    r"""[,;]?(?:[ \t]{1,4}|[ \t]{0,4}\r?\n[ \t>*-]{0,8})p[ ]?[:=][ ]?[`*"']{0,3}"""
-    r"""(?P<value>[^\s`"',;|()<>]{5,80})"""
-)
-_ACCOUNT_HINTS = (
-    "account", "user", "login", "basic auth", "cred", "konto", "benutzer", "zugang", "compte", "utilisateur",
-    "identifiant", "cuenta", "usuario", "conta", "utente", "логин", "уч", "пользовател", "账", "帐", "帳",
-    "アカウント", "ログイン", "계정",
-)  # fmt: skip
 _CLOSING = "*)]}.,;:"
 _SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
 
-_PIN = lazy_pattern(
-    r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer))?(?![a-z])"
-    r"|(?:unlock|door|alarm|entry|gate|safe|voicemail|access) code|(?:zugangs|tür|entsperr)code"
-    r"|code (?:d'accès|pin|de déverrouillage)|código (?:de acceso|de acesso|pin)"
-    r"|codice (?:di accesso|pin|di sblocco)|пин(?:-код)?(?!\w)|код доступа|解锁码|暗証番号|비밀 코드)"
-    r"""[^\n.:=\d|]{0,40}(?:[:=][ ]?|(?:is|ist|lautet|est|es|é|è|is now|—|-)[ ]|[ ])[`"'*]{0,3}"""
-    r"(?P<value>\d{4,10})(?![\w.,%-]?\w)"
-)
 _PIN_HINTS = ("pin", "code", "codice", "código", "пин", "код", "解锁码", "暗証番号", "코드")
 _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 
-_CODES = lazy_pattern(
-    r"(?:(?:recovery|backup|rescue|emergency|scratch|2fa|wiederherstellungs|notfall|reserve)[ -]?codes?"
-    r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|respaldo|recuperação|backup)"
-    r"|codic[ei] di (?:recupero|backup)|резервн\w{1,3} код\w{0,2}"
-    r"|恢复代码|恢复码|備用碼|リカバリーコード|バックアップコード|복구 코드)"
-    r"[^\n:=]{0,48}[:=]"
-)
 _CODE = lazy_pattern(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")
 _MOST_CODES = 20
 
-_LICENCE = lazy_pattern(
-    r"(?:licen[cs]e|product|serial|activation|registration|lizenz|seriennummer|licencia|licença|licenza|лицензи|许可证|"
-    r"序列号|ライセンス|シリアル|라이선스)[^\n]{0,60}?(?<![\w-])(?P<value>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){2,7})(?![\w-])"
-)
 
-_SIGNED = lazy_pattern(
-    r"(?:sign(?:ed|s|ing)?|encrypt(?:ed|s)?|authenticat\w{1,5}|hmac|signiert|verschlüsselt|signé\w?|chiffré\w?|firmad[oa]"
-    r"|cifrad[oa]|assinad[oa]|firmat[oa]|подписан\w?)[ ](?:with|using|mit|avec|con|com|ключом)[ ]"
-    r"""(?:[a-zа-я]{1,10}[ ]){0,3}[`"']?(?P<value>[a-z0-9+/=_-]{24,200})(?![\w-])"""
-)
+@cache
+def _announced(name: str) -> re.Pattern[str]:
+    return re.compile(secret_words().announced[name].replace("\n", ""))
 
 
 def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
@@ -448,37 +398,39 @@ def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
     if "/" in text or ":" in text or "," in text:
         yield from _logins(text, small)
     if holds_any(small, _PIN_HINTS):
-        for match in _PIN.finditer(small):
+        for match in _announced("pin").finditer(small):
             value = match["value"]
             if not (len(value) == 4 and _YEAR.match(value)):
                 yield *match.span("value"), "password"
-    for opening in _CODES.finditer(small) if "код" in small or "cod" in small or not small.isascii() else ():
+    for opening in (
+        _announced("codes").finditer(small) if "код" in small or "cod" in small or not small.isascii() else ()
+    ):
         yield from _codes(text, opening.end())
-    for match in _LICENCE.finditer(small):
+    for match in _announced("licence").finditer(small):
         start, end = match.span("value")
         value = text[start:end]
         if value.isupper() and any(map(is_mixed, value.split("-"))) and not is_placeholder(value):
             yield start, end, "token"
-    for match in _SIGNED.finditer(small):
+    for match in _announced("signed").finditer(small):
         start, end = match.span("value")
         value = text[start:end]
         # In capitals it is the fingerprint of a key.
-        if is_random(value) or (is_hex(value) and is_mixed(value) and not value.isupper()):
+        if its.is_random(value) or (its.is_hex(value) and is_mixed(value) and not value.isupper()):
             yield start, end, "token"
 
 
 def _logins(text: str, small: str) -> Iterator[SecretSpan]:
-    for match in _LETTERED.finditer(small):
+    for match in _announced("lettered").finditer(small):
         start = match.start("value")
         value = text[start : match.end("value")].rstrip(_CLOSING)
-        if is_password_like(value) or is_drawn(value):
+        if its.is_password_like(value) or its.is_drawn(value):
             yield start, start + len(value), "password"
-    if not holds_any(small, _ACCOUNT_HINTS):
+    if not holds_any(small, secret_words().account_hints):
         return
-    for match in _LOGIN.finditer(small):
+    for match in _announced("login").finditer(small):
         start = match.start("value")
         value = text[start : match.end("value")].rstrip(_CLOSING)
-        if not is_password_like(value) or not is_mixed(value) or is_file_name(value):
+        if not its.is_password_like(value) or not is_mixed(value) or its.is_file_name(value):
             continue
         is_strong = _SPECIAL.search(value[1:]) is not None
         if is_strong or match["mail"] or sum(map(str.isdigit, value)) >= 3:

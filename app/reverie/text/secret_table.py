@@ -122,6 +122,26 @@ class SecretWords(Struct, frozen=True):
     """Default passwords of programs."""
     open_keys: frozenset[str]
     """Words which, before `key`, name a key that is not secret."""
+    password_names: frozenset[str]
+    """Last words of names whose value is a password: `db_password`."""
+    token_names: frozenset[str]
+    """The same for tokens and keys."""
+    password_endings: tuple[str, ...]
+    """Endings of names written in one word: PGPASSWORD, dbpasswd, CLIENTSECRET."""
+    token_endings: tuple[str, ...]
+    """The same for tokens and keys."""
+    foreign_passwords: tuple[str, ...]
+    """Ends of names for a password in other languages, with an underscore for a blank."""
+    foreign_tokens: tuple[str, ...]
+    """The same for tokens and keys."""
+    what_passes: frozenset[str]
+    """'If the tests pass: ...'"""
+    no_pass: frozenset[str]
+    """Words that end with `pass` and mean none."""
+    whose_pass: frozenset[str]
+    """Words before `pass` that make it a password: 'the db pass: ...'."""
+    account_hints: tuple[str, ...]
+    """One of them is in every text with a login as `name / password`."""
     passwords: str
     """A pattern for the words for a password, in all languages."""
     letter_pairs: Mapping[str, int]
@@ -130,6 +150,8 @@ class SecretWords(Struct, frozen=True):
     """Words which, before `token`, name a token that is not secret."""
     options: Mapping[str, str]
     """Patterns for the option that takes a password, by name of the program; group 1 is the password."""
+    announced: Mapping[str, str]
+    """Patterns for secrets that no word for a secret announces; the group `value` is the secret."""
 
 
 @cache
@@ -164,19 +186,17 @@ def _table(data: Mapping[str, Any]) -> SecretTable:
     return table
 
 
+_LISTS = [
+    (name, str(kind).startswith("frozenset"))
+    for name, kind in SecretWords.__annotations__.items()
+    if str(kind) in ("tuple[str, ...]", "frozenset[str]")
+]
+
+
 def _words(data: Mapping[str, Any]) -> SecretWords:
     lists = {name: tuple(words.split()) for name, words in data["words"].items()}
     words = SecretWords(
-        gives=frozenset(lists["gives"]),
-        fillers=frozenset(lists["fillers"]),
-        examples=frozenset(lists["examples"]),
-        example_parts=lists["example_parts"],
-        sentence=frozenset(lists["sentence"]),
-        self_naming=frozenset(lists["self_naming"]),
-        self_naming_ends=lists["self_naming_ends"],
-        defaults=frozenset(lists["defaults"]),
-        open_keys=frozenset(lists["open_keys"]),
-        open_tokens=frozenset(lists["open_tokens"]),
+        **cast(Any, {name: frozenset(lists[name]) if is_set else lists[name] for name, is_set in _LISTS}),
         passwords="|".join(data["languages"]["passwords"].split("\n")[:-1]),
         letter_pairs={
             one + other: int(bits)
@@ -184,6 +204,7 @@ def _words(data: Mapping[str, Any]) -> SecretWords:
             for other, bits in zip(ascii_lowercase, row, strict=True)
         },
         options=data["options"],
+        announced=data["announced"],
     )
     if not (all(lists.values()) and words.options and len(words.letter_pairs) == len(ascii_lowercase) ** 2):
         raise ValueError("it lacks words")

@@ -449,7 +449,7 @@ def test_events_reach_the_client_in_order(both: Both) -> None:
     both.home.join()
     (connection,) = both.place.made.clients
     for event in (changed("a"), Recorded(HOME, 0), Notice(HOME, "Look.")):
-        connection.send_event(event)
+        connection.tell(event)
         _until(lambda event=event: both.events[-1:] == [event])  # type: ignore[misc]
 
 
@@ -461,8 +461,8 @@ def test_events_for_a_client_that_does_not_read_become_one_of_each_kind(both: Bo
     names = [f"{number}-{'x' * 200}" for number in range(2_000)]
     before = time.monotonic()
     for name in names:
-        connection.send_event(changed(name))
-        connection.send_event(Recorded(HOME, 1))
+        connection.tell(changed(name))
+        connection.tell(Recorded(HOME, 1))
     assert time.monotonic() - before < LIMIT_S, "telling waits for nobody"
     received, kept, messages = set(), 0, 0
     while kept < len(names):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -216,6 +218,14 @@ WORST = [
     "＝",
     "password=" + "a1" * 500,
     "a" * 3000 + " password ",
+    "-u a -p",
+    " -b a",
+    "a:a@",
+    "pw-a1-",
+    "a1=pw ",
+    "cGFzc3dvcmQ6IGFi",
+    "70617373776f7264",
+    "name='a' >",
 ]
 
 
@@ -223,6 +233,33 @@ WORST = [
 def test_no_repetition_makes_it_slow(piece: str) -> None:
     # Were any of these more than linear, the run would take minutes.
     redact(piece * (60_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["password is Zx9Qm2kVbTn8Wc, ", "wifi-pw-Zx9Qm2kVbTn8Wc.md ", "cGFzc3dvcmQ6IFp4OVFtMmtWYlRuOFdj "],
+)
+def test_four_times_the_text_takes_four_times_the_work(piece: str) -> None:
+    once, often = (_calls(redact, piece * count) for count in (100, 400))
+    assert often < 4.4 * once
+
+
+def _calls(function: Callable[[str], object], text: str) -> int:
+    """How many functions are called for one text."""
+    function(text)  # patterns are compiled once
+    count = 0
+
+    def seen(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        function(text)
+    finally:
+        sys.setprofile(before)
+    return count
 
 
 def test_one_long_line_of_everything_is_no_slower_than_its_length() -> None:

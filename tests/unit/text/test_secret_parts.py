@@ -197,8 +197,8 @@ def _all_lines(text: str, _small: str) -> list[tuple[int, int]]:
 
 def test_every_word_that_makes_a_name_a_secret_makes_its_line_one_to_search() -> None:
     words = {
-        *secret_names._PASSWORDS, *secret_names._TOKENS, *secret_names._PASSWORD_ENDINGS, "key", "pass",
-        *secret_names._FOREIGN_PASSWORDS, *secret_names._FOREIGN_TOKENS,
+        *secret_words().password_names, *secret_words().token_names, *secret_words().password_endings,
+        *secret_words().foreign_passwords, *secret_words().foreign_tokens, "key", "pass",
     }  # fmt: skip
     for word in words:
         assert secret_names.secret_lines(f"a\nthe {word} b\nc", f"a\nthe {word} b\nc"), word
