@@ -344,8 +344,7 @@ def _made(warnings: list[str]) -> Iterator[None]:
         warnings.append(str(error))
 
 
-_MOST_BYTES = 8 << 20
-_TOO_LARGE = f"This file is larger than {_MOST_BYTES >> 20} MiB; its beginning is shown read-only."
+_TOO_LARGE = f"This file is larger than {_SHOWN_AT_MOST >> 20} MiB; its beginning is shown read-only."
 
 
 class CompanionFiles:
@@ -367,10 +366,10 @@ class CompanionFiles:
             return replace(text, read_only=companion.unopened, note=companion.note)
         files, rel = self._place(companion)
         entry = files.entry(rel)
-        data = b"" if entry is None else files.read(rel, limit=_MOST_BYTES)
+        data = b"" if entry is None else files.read(rel, limit=_SHOWN_AT_MOST)
         mtime_ns = 0 if entry is None else entry.mtime_ns
         text = file_text(companion.label, data, mtime_ns=mtime_ns, cap=None)
-        if entry is not None and entry.size > _MOST_BYTES:
+        if entry is not None and entry.size > _SHOWN_AT_MOST:
             # The limit may cut a character in two.
             cut = text.content[:-1] if text.content.endswith("\ufffd") else text.content
             text = replace(text, content=cut)
@@ -475,7 +474,7 @@ class CompanionFiles:
         self._parts.write_guard.require()
         files, rel = self._place(companion)
         entry = files.entry(rel)
-        if entry is not None and entry.size > _MOST_BYTES:
+        if entry is not None and entry.size > _SHOWN_AT_MOST:
             raise StoreError(f"{companion.label} was not written.", cause=_TOO_LARGE, reason="too-large")
 
         def compare(current: bytes | None) -> None:
