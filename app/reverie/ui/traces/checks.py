@@ -1,12 +1,11 @@
-"""The checks of the Traces tab: the answer at its top, the list with what was seen and the fixes, and what
-makes and applies them.
+"""The checks of the Traces tab: the answer at its top, the list of findings with fixes, and their controller.
 
-The widgets show what they are given; `ChecksControl` examines when the tab is visible and something
-changed, and applies fixes on demand. A real test of the model is made on request only; its result is kept
-until another model or workspace is examined.
+The widgets show the given data; `ChecksControl` runs the checks when the tab is visible and something has
+changed, and applies fixes on demand. The model is tested only on request; the result is shown until another
+model or workspace is checked.
 
-Threading: GUI thread; the engine makes the checks and applies the fixes, asked in jobs on a lane of its own,
-because a test of a model may take long. Only the log of the window is switched here. Failure: shown in
+Threading: GUI thread; the engine runs the checks and applies the fixes, called in jobs on a lane of its own,
+because a test of a model may take long. Only the window's own log level is changed here. Failure: shown in
 the tab.
 """
 
@@ -49,15 +48,16 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list of checks: sign, the fact, what was seen, and buttons to mend it. Rows are kept while their check
-# stays, so that the focus stays. Evidence comes from disk: plain text, wrapped anywhere.
-
-
 _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
 
 
 class FindingRows(QWidget):
-    """`fix(str)` names the check whose fix is wanted; `remedy(str)` what to change in the settings."""
+    """List of checks with state, finding, evidence and buttons to fix it.
+
+    A row is reused while its check is listed, so that it does not lose the focus. Evidence comes from disk
+    and is shown as plain text, wrapped anywhere. Signals: `fix(str)`, request to apply the fix of this check;
+    `remedy(str)`, request to open this setting.
+    """
 
     fix = Signal(str)
     remedy = Signal(str)
@@ -66,20 +66,21 @@ class FindingRows(QWidget):
         super().__init__(parent)
         self._icons = icons
         self._rows: dict[str, FindingRow] = {}
-        self._held = ""  # the check whose button had the focus
+        self._held = ""  # check of the button that had the focus
         self._column = column(self, margin=0, gap=0)
         self._column.addStretch(1)
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """The checks that are shown, from top to bottom."""
+        """The listed checks from top to bottom."""
         return tuple(self._rows)
 
     def row(self, check: str) -> FindingRow:
+        """Return the row of a check."""
         return self._rows[check]
 
     def show_findings(self, findings: Sequence[FindingView], *, cause: str = "", busy: bool = False) -> None:
-        """Show `findings`; `cause` is the check to look at first. While `busy` nothing can be pressed."""
+        """Show the findings; `cause` is the check to highlight. While `busy` the buttons are disabled."""
         self._hold_focus()
         wanted = [finding.check for finding in findings]
         if wanted != list(self._rows):
@@ -89,14 +90,18 @@ class FindingRows(QWidget):
         self._give_focus_back()
 
     def set_busy(self, busy: bool) -> None:
+        """Disable or enable all buttons."""
         self._hold_focus()
         for row in self._rows.values():
             row.button.setEnabled(not busy)
         self._give_focus_back()
 
     def _hold_focus(self) -> None:
-        """Buttons are going to be switched off or to go. Qt would hand the focus from each to the next, and
-        scroll to every one of them."""
+        """Remember the check of the focused button, and move the focus to the list.
+
+        Otherwise, as buttons are disabled or deleted, Qt would move the focus from each to the next and
+        scroll to every one of them.
+        """
         focused = self.window().focusWidget()
         for check, row in self._rows.items():
             if row.button is focused:
@@ -127,7 +132,7 @@ class FindingRows(QWidget):
 
 
 class FindingRow(QWidget):
-    """One check."""
+    """Row of one check."""
 
     fix = Signal(str)
     remedy = Signal(str)
@@ -195,7 +200,7 @@ class FindingRow(QWidget):
             self._tint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The row of the likely cause is highlighted; a line ends each row."""
+        """Highlight the row of the likely cause, and draw a line below each row."""
         painter = QPainter(self)
         theme = theme_of(self.palette())
         if self._first:
@@ -218,7 +223,7 @@ class FindingRow(QWidget):
         name = _SIGNS[self._state]
         side = icon_size(self.font())
         self._sign.setPixmap(self._icons.pixmap(name, side, colour, self.devicePixelRatioF()))
-        # Dim text would be too dim on the tint of the first cause.
+        # Dim text is unreadable on the background of the likely cause.
         text = self.palette().color(QPalette.ColorRole.WindowText) if self._first else theme.dim_window
         tint(self.evidence, text)
         self.update()
@@ -233,14 +238,17 @@ class FindingRow(QWidget):
 
 
 def remedy_label(remedy: str) -> str:
-    """The button that leads to what can be changed in the settings; empty for none."""
+    """Return the label of the button that opens this setting; empty for an unknown one."""
     return {"model": tr("Choose another model…"), "key": tr("Add a key…")}.get(remedy, "")
 
 
 class ChecksView(QWidget):
-    """All checks of one workspace, those with a problem at first. `changed()`: the findings are others;
-    `examine(bool)`: check again, with a real test of the model or without; `fix(str)`: apply the fix of this
-    check; `remedy(str)`: change this in the settings; `back()`."""
+    """View of all checks of one workspace; at first only those with a problem.
+
+    Signals: `changed()`, emitted when the findings have changed; `examine(bool)`, request to check again,
+    with or without a test of the model; `fix(str)`, request to apply the fix of this check; `remedy(str)`,
+    request to open this setting; `back()`, request to show the runs.
+    """
 
     changed = Signal()
     examine = Signal(bool)
@@ -253,7 +261,7 @@ class ChecksView(QWidget):
         self._findings: tuple[FindingView, ...] = ()
         self._busy = self._coming = False
         self.place = ""
-        """What the examined workspace is called."""
+        """Name of the checked workspace."""
         self.runs = FitPushButton(self.tr("‹ Runs"))
         self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
         self.probe = FitPushButton(
@@ -273,7 +281,7 @@ class ChecksView(QWidget):
         self.bar.setSizePolicy(policy)
         self.bar.setAccessibleName(self.tr("Checking"))
         self.message = MessageBar(icons, "checks-message", parent=self)
-        """What did not work. The tab shows it, since fixes are offered outside of this view, too."""
+        """Error messages; the tab shows them, since fixes are also offered outside this view."""
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
@@ -295,17 +303,17 @@ class ChecksView(QWidget):
 
     @property
     def is_coming(self) -> bool:
-        """Nothing is known yet, and the checks are made as soon as the tab is looked at."""
+        """Whether there are no findings yet and the checks start once the tab is shown."""
         return self._coming and not self._findings
 
     def forget(self, *, coming: bool = False) -> None:
-        """Nothing is known of what is selected now. `coming`: the checks are made once the tab is shown."""
+        """Clear the findings; `coming` means that the checks start once the tab is shown."""
         self._findings, self._coming, self.place = (), coming, ""
         self.message.clear()
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """The checks are being made, or a fix is being applied."""
+        """Show whether checks are running or a fix is being applied."""
         self._busy = busy
         self.bar.setVisible(busy)
         for button in (self.again, self.probe):
@@ -313,7 +321,7 @@ class ChecksView(QWidget):
         self.rows.set_busy(busy)
 
     def show_findings(self, findings: Sequence[FindingView], place: str) -> None:
-        """All checks of the workspace called `place`, in the order of the gates."""
+        """Show all findings about the workspace named `place`, in the order of the gates."""
         self._findings, self.place = tuple(findings), place
         self._show()
 
@@ -355,7 +363,7 @@ class ChecksView(QWidget):
 SETTLE_MS = 500
 _PROBED = ("model-reachable", "tool-calling")
 _OWN_LOG = "log-level"
-"""The check whose fix is applied here: it is about the log of the window."""
+"""The check with a fix that is applied in this process: it is about the window's log."""
 
 
 class _Examined(Struct, frozen=True):
@@ -366,13 +374,17 @@ class _Examined(Struct, frozen=True):
 
 
 class ChecksControl(QObject):
-    """`fixed()`: a fix was applied, so settings may be others. `debug_switched()`: the log tells more."""
+    """Controller of the checks.
+
+    Signals: `fixed()`, emitted after a fix, which may have changed settings; `debug_switched()`, emitted when
+    the log level was raised.
+    """
 
     fixed = Signal()
     debug_switched = Signal()
 
     def __init__(self, page: TabPage, view: ChecksView) -> None:
-        """`page`: the tab that has the view; while it is shown the checks are kept up to date."""
+        """Connect the view; while `page`, the tab with the view, is visible, the checks are updated."""
         super().__init__(view)
         self.view = view
         self._page = page
@@ -382,7 +394,7 @@ class ChecksControl(QObject):
         self._probed: tuple[FindingView, ...] = ()
         self._probe: tuple[ProbeFacts, ...] | None = None
         self._stale = True
-        self._loud = False  # somebody waits for it
+        self._loud = False  # a person requested the job in progress
         self._settle = single_shot(self, SETTLE_MS, self._look_quietly)
         page.shown.connect(self._on_shown)
         view.examine.connect(self.examine)
@@ -391,10 +403,11 @@ class ChecksControl(QObject):
 
     @property
     def busy(self) -> bool:
+        """Whether checks are running or a fix is being applied."""
         return self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """The home whose workspaces are examined."""
+        """Check the workspaces of another home."""
         old = self._session
         if old is not None:
             for signal in (old.status_changed, old.activity_changed, old.tree_changed):
@@ -406,13 +419,13 @@ class ChecksControl(QObject):
         self.recheck()
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop timer and lane, because the window closes."""
         self._settle.stop()
         self._lane.stop()
 
     @Slot()
     def recheck(self) -> None:
-        """Something changed: examine again once it is quiet and the tab is visible."""
+        """Check again after a change, once changes have paused and the tab is visible."""
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
@@ -436,7 +449,7 @@ class ChecksControl(QObject):
 
     @Slot(bool)
     def examine(self, with_probe: bool) -> None:
-        """Make the checks of the shown workspace, or of the home where its agent has none."""
+        """Run the checks of the shown workspace, or of the home if its agent has no workspaces."""
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
             self._stale = False
@@ -447,7 +460,10 @@ class ChecksControl(QObject):
 
     @Slot(str)
     def apply_fix(self, check: str) -> None:
-        """Apply the fix of a check, then look again."""
+        """Apply the fix of a check, then check again.
+
+        If the fix has `evidence`, a person must agree to it first.
+        """
         session, context = self._session, self._context
         fix = next((one.fix for one in self.view.findings if one.check == check), None)
         if fix is not None and fix.evidence and not dialogs.ask_write_anyway(self.view, fix.evidence):
@@ -515,7 +531,7 @@ class ChecksControl(QObject):
         self._set_loud(False)
 
     def _with_probed(self, found: _Examined) -> tuple[FindingView, ...]:
-        """What a test of the same model found stays until another one is made."""
+        """Return the findings with the results of the last model test, if it tested the same model."""
         findings = found.examination.findings
         model = next((one.evidence for one in findings if one.check == "model"), "")
         if found.probed:
@@ -527,7 +543,7 @@ class ChecksControl(QObject):
 
     @property
     def _can_examine(self) -> bool:
-        """Whether a workspace is shown, or a home of an agent that has none."""
+        """Whether a workspace is shown, or a home of an agent without workspaces."""
         session, context = self._session, self._context
         if session is None or context is None:
             return False
@@ -546,30 +562,30 @@ class ChecksControl(QObject):
         return visible(context.workspace_id)
 
 
-# The answer at the top of the tab, made of the checks so that it never says anything else than they do.
-
-
 AGENT = "agent-writer"
-"""The check that answers for the agent's own writer."""
+"""The check about the agent's own writer."""
 _MOST_OTHERS = 2
 
 Remedy = tuple[str, str]
-"""What is asked for (`fix CHECK`, `model`, `key`, `replay`), and the label of its button."""
+"""An action (`fix CHECK`, `model`, `key`, `replay`) and the label of its button."""
 
 
 class Answer(Struct, frozen=True):
-    """What is shown; empty texts take no room."""
+    """The texts and buttons at the top of the tab; empty texts are hidden.
+
+    It is derived from the checks, so that it never contradicts them.
+    """
 
     title: str
     cause: str = ""
     remedies: tuple[Remedy, ...] = ()
     own: str = ""
-    """What Reverie itself is doing, where the title is about the agent."""
+    """State of Reverie's own writer if the title is about the agent."""
     own_remedies: tuple[Remedy, ...] = ()
 
 
 def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool = False) -> Answer:
-    """The answer for the workspace called `place`."""
+    """Return the answer for the workspace named `place`."""
     agent = next((one for one in findings if one.check == AGENT and one.state != "pass"), None)
     rest = [one for one in findings if one.check != AGENT]
     first = agent or first_cause(rest)
@@ -584,11 +600,11 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
 
 
 def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
-    """What Reverie's own writer is doing, then what else is wrong; buttons for the first."""
+    """Return the state of Reverie's own writer and other problems, with buttons for the first of them."""
     of = {one.check: one for one in findings}
     writer = of.get("feature")
     if writer is not None and writer.state == "pass":
-        writer = of.get("state-file")  # it is on: what came of it says more
+        writer = of.get("state-file")  # it is on, so its results are more informative
     others = [one for one in findings if one.state in ("fail", "warn") and one is not writer]
     others.sort(key=lambda one: one.state != "fail")
     shown = ([writer] if writer is not None else []) + others
@@ -608,7 +624,10 @@ def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
 
 
 class AnswerView(Column):
-    """`asked(str)`: the first part of a `Remedy`, or `checks` or `log`: show that view."""
+    """View of the answer.
+
+    Signal: `asked(str)`, emitted with the action of a `Remedy`, or with `checks` or `log` to show that view.
+    """
 
     asked = Signal(str)
 
@@ -624,11 +643,11 @@ class AnswerView(Column):
         column(self, self.title, self.cause, self.own, margin=(UNIT, GAP, UNIT, UNIT), gap=0)
 
     def button(self, key: str) -> FitPushButton:
-        """The button that asks for this."""
+        """Return the button of an action."""
         return (self.cause if key in self.cause.keys else self.own).button(key)
 
     def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
-        """Show it; `checks`: of how many. While `busy` no remedy can be chosen."""
+        """Show the answer with the number of `checks` behind it; while `busy` the remedies are disabled."""
         self.title.say(answer.title)
         views = [("checks", counted(self.tr("1 check ›"), "%n checks ›", checks))] if checks else []
         views.append(("log", self.tr("Log")))

@@ -1,10 +1,10 @@
-"""One trace: why it ended as it did, and everything it holds.
+"""One trace: the reason for its outcome, and all its content.
 
-Above, the verdict with its evidence; below, pages: timeline and steps, messages, the attempted change, the
-raw document. Selecting a span, a row or the evidence shows the same place on every page.
+At the top is the verdict with its evidence; below are pages: timeline and steps, messages, the attempted
+change, the raw document. Selecting a span, a row or the evidence selects the same place on every page.
 
-The raw document has no size limit: the engine is asked for a page of members at a time, and searches it.
-Threading: GUI thread; the engine is asked in jobs. Failure: an error of the file is shown in the status bar.
+The raw document has no size limit: the engine returns a page of members at a time, and searches it.
+Threading: GUI thread; the engine is called in jobs. Failure: an error of the file is shown in the status bar.
 """
 
 from __future__ import annotations
@@ -70,11 +70,8 @@ if TYPE_CHECKING:
     from reverie.services.traces import MissedEdit, TraceDetail, TraceEvent, TraceService
 
 
-# The raw page: a tree that asks for members as it is opened, and a search with its hits.
-
-
 def preview(found: Excerpt) -> str:
-    """What a member's line shows of it."""
+    """Return the text of a member's value in the tree."""
     node = found.node
     if node.is_container:
         return ("{…}" if node.kind == "object" else "[…]") + f" {human_size(node.size)}"
@@ -85,12 +82,12 @@ def preview(found: Excerpt) -> str:
 
 
 def full_text(found: Excerpt) -> str:
-    """A member's value to read and to copy."""
+    """Return a member's value for reading and copying."""
     return found.text if found.is_whole else f"{found.text}… [{human_size(found.node.size)}]"
 
 
 class ShownDocument(Struct, frozen=True):
-    """The document that is shown, and who can be asked for its parts."""
+    """The document on the raw page, and the service that reads its parts."""
 
     traces: TraceService
     trace_id: str
@@ -101,19 +98,21 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class Item(Struct, eq=False):
-    """One member in the tree. `children` None: not read yet; `more`: there are some beyond those read."""
+    """One member in the tree."""
 
     node: JsonNode
     preview: str
     parent: Item | None
     row: int
     children: list[Item] = field(default_factory=list)
+    """The members that were read so far."""
     more: bool = True
+    """Whether there are more members than those in `children`."""
     loading: bool = False
 
 
 class RawModel(QAbstractItemModel):
-    """The members that were read so far; asks `feed`'s lane for more."""
+    """Tree model of the document, which loads members through the lane of `feed` as rows are expanded."""
 
     def __init__(self, feed: TraceFeed, parent: QObject) -> None:
         super().__init__(parent)
@@ -130,12 +129,12 @@ class RawModel(QAbstractItemModel):
         self.endResetModel()
 
     def node_at(self, index: Index) -> JsonNode | None:
-        """The part of the document that a row shows; None for no row."""
+        """Return the part of the document in a row; None for an invalid index."""
         item = self._item(index)
         return item.node if item is not None else None
 
     def index_of(self, path: tuple[JsonNode, ...]) -> QModelIndex:
-        """The line of the last node of `path` that was read already."""
+        """Return the index of the last node of `path` that has been loaded."""
         item, index = self._root, QModelIndex()
         for node in path[1:]:
             found = next((child for child in item.children if child.node == node), None) if item else None
@@ -228,7 +227,7 @@ class RawModel(QAbstractItemModel):
 
 
 class RawView(QWidget):
-    """The tree, the value of the selected member, and a search with its hits."""
+    """The raw page: the tree, the value of the selected member, and a search with its hits."""
 
     failed = Signal(object)
 
@@ -343,9 +342,6 @@ class RawView(QWidget):
         QGuiApplication.clipboard().setText(self.value.content)
 
 
-# The messages page: one card for each text, long ones folded.
-
-
 _FOLDED_LINES = 6
 _FOLDED_CHARS = 600
 _UNFOLDED_LINES = 24
@@ -361,7 +357,10 @@ class MessageText(Struct, frozen=True):
 
 
 class MessagesView(QScrollArea):
-    """Shows the texts of a trace; the newest, what the model said, come last."""
+    """The messages page: one card for each text, long ones folded.
+
+    The newest texts, those of the model, are last.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -414,12 +413,12 @@ class MessagesView(QScrollArea):
 
 
 class Card(QFrame):
-    """One text. A long one shows its beginning and a button for the rest."""
+    """Card of one text; a long one shows its beginning and a button for the rest."""
 
     def __init__(self, message: MessageText, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        # What is folded is not looked at: the texts of a large trace are megabytes.
+        # The folded part is not processed: the texts of a large trace are megabytes.
         self._text = message.text
         begin = visible_lines(message.text[: 4 * _FOLDED_CHARS])
         head = "\n".join(begin.splitlines()[:_FOLDED_LINES])[:_FOLDED_CHARS]
@@ -437,7 +436,7 @@ class Card(QFrame):
         self.more = QToolButton()
         self.more.setAutoRaise(True)
         if not self.is_long:
-            self.more.hide()  # showing what has no parent yet would open a window
+            self.more.hide()  # showing a widget without a parent would open a window
         self.more.clicked.connect(self.toggle)
         column(self, self.title, self.body, self.more, margin=(GAP, UNIT, GAP, UNIT), gap=UNIT)
         self.folded = True
@@ -445,6 +444,7 @@ class Card(QFrame):
 
     @Slot()
     def toggle(self) -> None:
+        """Fold or unfold the text."""
         self.folded = not self.folded
         self._show()
 
@@ -469,16 +469,16 @@ class Shown(Struct, frozen=True):
     """A trace as a job read it."""
 
     traces: TraceService
-    """Who can be asked for the parts of its document."""
+    """The service that reads parts of its document."""
     detail: TraceDetail
     workspace: str = ""
-    """Its name in the list at the left."""
+    """Name of the workspace in the list of homes."""
     is_here: bool = True
-    """Whether it lies on this machine."""
+    """Whether the file is on this machine."""
 
     @property
     def document(self) -> ShownDocument | None:
-        """None: nothing of it could be read."""
+        """The document for the raw page; None if the file could not be parsed."""
         detail = self.detail
         if detail.root is None:
             return None
@@ -486,7 +486,10 @@ class Shown(Struct, frozen=True):
 
 
 class TraceDetailView(Column):
-    """`asked(str)` names what a person wants to do: transcript, compare, replay, copy, export."""
+    """View of one trace.
+
+    Signal: `asked(str)`, emitted with the requested action: transcript, compare, replay, copy or export.
+    """
 
     asked = Signal(str)
 
@@ -552,7 +555,7 @@ class TraceDetailView(Column):
                 button.setIcon(self._icons.icon(self._signs[key]))
 
     def clear(self) -> None:
-        """No trace is shown."""
+        """Show no trace."""
         self.shown = None
         self.verdict.clear()
         self.facts.say("")
@@ -566,6 +569,7 @@ class TraceDetailView(Column):
             button.setEnabled(False)
 
     def show_trace(self, shown: Shown) -> None:
+        """Show a trace and select the evidence of its verdict."""
         detail = shown.detail
         known = self.shown
         self.shown = shown
@@ -594,12 +598,12 @@ class TraceDetailView(Column):
         self.show_evidence()
 
     def show_error(self, text: str) -> None:
-        """The trace cannot be read."""
+        """Show that the trace cannot be read."""
         self.clear()
         self.verdict.say(text, tone="bad")
 
     def summary(self) -> str:
-        """The verdict as text for other people."""
+        """Return verdict, evidence and facts as text for sharing."""
         if self.shown is None:
             return ""
         row = self.shown.detail.row
@@ -631,7 +635,7 @@ class TraceDetailView(Column):
         return " · ".join(visible(part) for part in parts if part)
 
     def show_evidence(self) -> None:
-        """Select the step that the verdict points at."""
+        """Select the step that is the evidence for the verdict."""
         if self.shown is not None and self.shown.detail.row.place.attempt:
             place = self.shown.detail.row.place
             self._show_place(StepPosition(place.attempt, place.step, place.call))
@@ -659,20 +663,19 @@ class TraceDetailView(Column):
         self.asked.emit(self.sender().objectName())
 
 
-# The attempted change: what the run wanted to write, and where it did not fit, what the memory really has.
-#
-# The two texts stand below each other with the words that differ marked, since one word left out is the whole
-# explanation. Texts come from a model and from the memory: drawn as plain text. Threading: GUI thread.
-
-
 _WORD = 0.35
-"""How much stronger a word is marked than its line."""
+"""Strength of the background of a marked word, relative to its line."""
 _MOST_CHARS, _MOST_ROWS, _MOST_MARKS = 10_000, 500, 500
-"""Of one text that is shown; more would block the window."""
+"""Limits for one displayed text; more would block the window."""
 
 
 class MissedView(PlainTextBox):
-    """The writes that did not fit. Read-only."""
+    """Read-only view of the writes that did not fit the memory.
+
+    The wanted text and the memory's text are below each other with differing words marked, since one missing
+    word can be the whole explanation. Texts come from a model and from the memory and are drawn as plain
+    text.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -681,7 +684,7 @@ class MissedView(PlainTextBox):
         self.setAccessibleName(self.tr("Writes that did not fit the memory"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
-        """Show these; none: empty."""
+        """Show these edits; none clears the view."""
         self._edits = edits
         self._fill()
 
@@ -715,14 +718,14 @@ class MissedView(PlainTextBox):
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _insert(self, cursor: QTextCursor, text: str, back: QColor, tint: QColor, marked: WordSpans) -> None:
-        """One text with some of its words marked."""
+        """Insert one text with some of its words marked."""
         line, word = QTextCharFormat(), QTextCharFormat()
         strong = mixed(tint, back, _WORD)
         word.setBackground(strong)
         word.setForeground(readable(self.palette().text().color(), strong))
-        word.setFontUnderline(True)  # colour alone is no mark
+        word.setFontUnderline(True)  # colour alone is not accessible
         cursor.insertText("\n  ", line)
-        done, left = 0, _MOST_CHARS  # of what is shown: an escape is longer than its character
+        done, left = 0, _MOST_CHARS  # limit of displayed characters: an escape is longer than its source
         text = _cut(text)
         for start, length in (*marked[:_MOST_MARKS], (len(text), 0)):
             for part, style in ((text[done:start], line), (text[start : start + length], word)):
@@ -739,7 +742,10 @@ def _cut(text: str) -> str:
 
 
 class AttemptView(QWidget):
-    """What did not fit above, what fits the memory below; either is hidden where there is none."""
+    """The attempted change: above, the writes that did not fit; below, the diff of those that did.
+
+    Either part is hidden if it is empty.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -748,7 +754,7 @@ class AttemptView(QWidget):
         column(self, split(self.missed, self.diff, sizes=(260, 200), upright=True), margin=0, gap=None)
 
     def show_trace(self, detail: TraceDetail | None) -> None:
-        """None: nothing is shown."""
+        """Show the attempted change of a trace; None shows nothing."""
         missed = detail.missed if detail is not None else ()
         tried = detail.tried if detail is not None else ""
         self.missed.show_edits(missed)
@@ -759,7 +765,7 @@ class AttemptView(QWidget):
 
 
 def tried_text(detail: TraceDetail) -> str:
-    """All of it as one diff, to be compared with another one."""
+    """Return all attempted changes as one diff, for comparison with another trace."""
     parts = [detail.tried]
     for edit in detail.missed:
         lines = [f"-{line}" for line in edit.wanted.splitlines()] + [

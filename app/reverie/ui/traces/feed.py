@@ -1,9 +1,9 @@
-"""The traces of all open homes, read in the background, newest first, and kept up to date.
+"""The list of traces of all open homes, read in the background, newest first, and updated on changes.
 
-Nothing is read before the tab is first shown. The first lines come as soon as they are read; later, a home
-is read again when the watcher reports changed traces, and only changed files are opened.
+Nothing is read before the tab is first shown. Lines are shown as soon as they are read; later, a home is read
+again when the watcher reports changed traces, and only changed files are opened.
 
-Threading: GUI thread; a lane of its own, created on first use, so that large traces hold up nothing else.
+Threading: GUI thread; a lane of its own, created on first use, so that large traces do not delay other jobs.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The project and workspace of a trace, named as in the list of homes. A trace knows the id of its workspace
-# and at best the name of its branch; the home knows the title. Pure.
-
-
 class Followed(Struct, frozen=True):
-    """The place selected at the left. `home`: its id; `project` and `workspace`: empty for the whole home, or
-    all of the project; `name`: what the list at the left calls it; `home_name`: of its home."""
+    """The place selected in the list of homes, by which the traces are filtered."""
 
     home: str
+    """Id of the home."""
     project: str = ""
+    """Path of the project; empty for the whole home."""
     name: str = ""
+    """Name of the place as in the list of homes."""
     home_name: str = ""
+    """Name of the home as in that list."""
     workspace: str = ""
+    """Id of the workspace; empty for the whole home or project."""
 
     def holds(self, line: ListedTrace) -> bool:
-        """Whether a trace belongs here; one whose workspace and project the home does not list does anywhere
-        in it."""
+        """Return whether a trace belongs to this place.
+
+        A trace whose workspace and project the home does not list belongs to every place of the home.
+        """
         place = line.place
         if line.session.info.id != self.home:
             return False
@@ -51,16 +53,20 @@ class Followed(Struct, frozen=True):
 
 
 class Belongs(Struct, frozen=True):
-    """The workspace and project of one trace; empty where unknown. `workspace_id`: only of one that the home
-    lists."""
+    """The workspace and project of one trace; empty where unknown."""
 
     workspace: str = ""
+    """Name for display."""
     project: str = ""
     workspace_id: str = ""
+    """Set only if the home lists the workspace."""
 
 
 class TracePlaces:
-    """The workspaces and projects of one home."""
+    """The workspaces and projects of one home, with their names in the list of homes.
+
+    A trace holds only the id of its workspace and at best the name of its branch; the home knows the title.
+    """
 
     def __init__(self, contents: HomeContents) -> None:
         self._workspaces: Mapping[str, Belongs] = {
@@ -71,8 +77,8 @@ class TracePlaces:
         self._projects = frozenset(project.path for project in contents.projects)
 
     def of(self, row: TraceSummary) -> Belongs:
-        """Where a trace belongs. What the home does not list keeps the name that the trace has."""
-        # A dream of Reverie names its workspace by the id alone.
+        """Return the workspace and project of a trace; an unlisted workspace has the name in the trace."""
+        # A trace of Reverie's own consolidation has the workspace's id as its name.
         for id_ in (row.workspace_id, row.workspace_name):
             if found := self._workspaces.get(id_):
                 return found
@@ -81,13 +87,13 @@ class TracePlaces:
 
 
 View = Literal["runs", "checks", "log"]
-"""What the tab shows below its answer."""
+"""The views of the tab below the answer."""
 
 T = TypeVar("T")
 
 
 class ListedTrace(Struct, frozen=True):
-    """One line and the home it is of."""
+    """One trace of the list with its home."""
 
     session: HomeSession
     row: TraceSummary
@@ -95,11 +101,15 @@ class ListedTrace(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """Identifier of the line: the path of the trace."""
         return str(self.row.path)
 
 
 class TraceFeed(QObject):
-    """`changed()`: `lines` are others. `failed(UserError)`."""
+    """The traces of all open homes.
+
+    Signals: `changed()`, emitted when `lines` has changed; `failed(UserError)`.
+    """
 
     changed = Signal()
     failed = Signal(object)
@@ -115,7 +125,7 @@ class TraceFeed(QObject):
 
     @property
     def lines(self) -> tuple[ListedTrace, ...]:
-        """All lines, newest first."""
+        """All traces, newest first."""
         found = [
             ListedTrace(session, row, places.of(row))
             for session in self._sessions
@@ -126,24 +136,26 @@ class TraceFeed(QObject):
 
     @property
     def is_read(self) -> bool:
-        """Every home was read to its end at least once."""
+        """Whether every home was completely read at least once."""
         return all(session.info.id in self._complete for session in self._sessions)
 
     @property
     def is_complete(self) -> bool:
-        """Every home was read to its end at least once, and nothing is being read."""
+        """Whether every home was completely read at least once and no reading is in progress."""
         return self.is_read and not self.busy
 
     @property
     def busy(self) -> bool:
+        """Whether a job is running on the lane."""
         return self._lane.busy
 
     @property
     def sessions(self) -> tuple[HomeSession, ...]:
+        """The open homes."""
         return tuple(self._sessions)
 
     def add(self, session: HomeSession) -> None:
-        """Another home is open."""
+        """Add the traces of an opened home."""
         if session in self._sessions:
             return
         self._sessions.append(session)
@@ -153,7 +165,7 @@ class TraceFeed(QObject):
             self._read(session)
 
     def remove(self, session: HomeSession) -> None:
-        """A home was closed."""
+        """Remove the traces of a closed home."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -166,7 +178,7 @@ class TraceFeed(QObject):
             self.changed.emit()
 
     def start(self) -> None:
-        """The list is looked at: read it; once."""
+        """Begin reading; later calls do nothing."""
         if not self._stopped and not self._is_looked_at:
             self._is_looked_at = True
             for session in self._sessions:
@@ -183,7 +195,7 @@ class TraceFeed(QObject):
         progress: Callable[[object], None] | None = None,
         group: str = "",
     ) -> None:
-        """A job on the lane of the traces."""
+        """Run a job on the lane of the traces; without `failed`, an error emits the `failed` signal."""
         self.lane.submit(
             name,
             work,
@@ -196,16 +208,16 @@ class TraceFeed(QObject):
 
     @property
     def lane(self) -> Lane:
-        """The lane of the traces. What is asked of it is looked at."""
+        """The lane of the traces; access starts the reading."""
         self.start()
         return self._lane
 
     def cancel(self, group: str) -> None:
-        """What the jobs of this group find is not wanted any more."""
+        """Abandon the jobs of this group and ignore their results."""
         self._lane.abandon(group)
 
     def stop(self) -> None:
-        """Nothing more is read. Calling it again is harmless."""
+        """Stop all reading; repeated calls have no effect."""
         self._stopped = True
         self._lane.stop()
 
@@ -218,7 +230,7 @@ class TraceFeed(QObject):
 
     @Slot()
     def _on_named(self) -> None:
-        """Workspaces may have other names now."""
+        """Announce a change, because workspaces may have new names."""
         if self._rows:
             self.changed.emit()
 

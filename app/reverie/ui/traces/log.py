@@ -1,11 +1,11 @@
-"""The log of the Traces tab: what runs now, and what the background services did or left undone.
+"""The log of the Traces tab: active background runs, and what the background services did or why not.
 
-A run is one row with its duration: the entry that began it is folded into the one that ended it.
-The widgets show what they are given; `LogControl` reads the entries when they changed and the tab is
-visible, and carries out Cancel and Pause.
+A run is one row with its duration: the entry of its start is merged into the entry of its end. The widgets
+show the given data; `LogControl` reads the entries when they have changed and the tab is visible, and carries
+out Cancel and Pause.
 
-Threading: GUI thread; entries are read by jobs on the scan lane. Failure: shown in the tab; the next
-change, or coming back to the tab, tries again.
+Threading: GUI thread; entries are read by jobs on the scan lane. Failure: shown in the tab; reading is
+repeated at the next change, or when the tab is shown again.
 """
 
 from __future__ import annotations
@@ -45,24 +45,26 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# Rows and their labels. Pure; texts from disk are made safe to draw here.
-
-
+# Rows and their labels. The functions are pure and make texts from disk safe to draw.
 _LONGEST_DETAIL = 2000
 _WITHIN_A_RUN = ("attempt", "tool-call")
 
 
 class LogRow(Struct, frozen=True):
-    """One entry as the list holds it; `place` names its workspace; `began`: when the run that it ends began
-    (UTC ms), None where it ends none."""
+    """One entry with the data of its row."""
 
     entry: ActivityEntry
     place: str
+    """Name of the workspace."""
     began: int | None = None
+    """When the run that this entry ends began (UTC ms); None if it ends none."""
 
 
 def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
-    """Whether a search shows this row. `workspace_id`: of that one or about none; None: of any."""
+    """Return whether a row matches the search text and the workspace.
+
+    A `workspace_id` admits entries of that workspace and entries of none; None admits all.
+    """
     entry = row.entry
     if workspace_id is not None and entry.workspace_id not in (None, workspace_id):
         return False
@@ -71,7 +73,10 @@ def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
 
 
 def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tuple[LogRow, ...]:
-    """`entries`, newest first, and the names of their workspaces; the start of a run is part of its end."""
+    """Return the rows of `entries`, newest first; the entry of a run's start is merged into that of its end.
+
+    `places` holds the names of workspaces by id.
+    """
     made: list[LogRow] = []
     ends: dict[tuple[str, str | None], int] = {}
     for entry in entries:
@@ -90,7 +95,7 @@ def log_rows(entries: Iterable[ActivityEntry], places: Mapping[str, str]) -> tup
 
 
 def kind_words(entry: ActivityEntry) -> str:
-    """Whose entry it is."""
+    """Return the name of the service that an entry is from."""
     kind, _, gate = entry.event.partition(".")
     if kind == "trigger":
         return {
@@ -110,9 +115,9 @@ def kind_words(entry: ActivityEntry) -> str:
 
 
 def below_words(row: LogRow) -> str:
-    """The second line of a row: who, where, which gate."""
+    """Return the second line of a row: service, workspace, gate."""
     kind, _, gate = row.entry.event.partition(".")
-    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, said already
+    gate = "" if kind == "trigger" else gate  # it is the name of the trigger, shown already
     gate = tr("preview") if _is_preview(row.entry) else gate
     parts = (kind_words(row.entry), visible(row.place), visible(gate.replace("-", " ")))
     return " · ".join(part for part in parts if part)
@@ -123,7 +128,7 @@ def _is_preview(entry: ActivityEntry) -> bool:
 
 
 def text_words(entry: ActivityEntry) -> str:
-    """Return the text of an entry; that of a preview says first that nothing was written."""
+    """Return the text of an entry; for a preview, after the statement that nothing was written."""
     text = visible(entry.text)
     return (
         tr("Preview, nothing is written yet. {summary}").format(summary=text) if _is_preview(entry) else text
@@ -131,7 +136,7 @@ def text_words(entry: ActivityEntry) -> str:
 
 
 def right_words(row: LogRow, now: int) -> str:
-    """`12 times, 3 min ago`; of a run `4.1 s, 3 min ago`."""
+    """Return repetitions and age, `12 times, 3 min ago`, or a run's duration and age, `4.1 s, 3 min ago`."""
     entry, last = row.entry, age(now, row.entry.last_at)
     if row.began is not None:
         return tr("{duration}, {age}").format(duration=duration_label(entry.at - row.began), age=last)
@@ -141,19 +146,19 @@ def right_words(row: LogRow, now: int) -> str:
 
 
 def sign(entry: ActivityEntry) -> str:
-    """The icon of a level."""
+    """Return the icon of an entry's level."""
     return {"warning": "warning", "error": "error", "critical": "error"}.get(entry.level, "info")
 
 
 def spoken(row: LogRow) -> str:
-    """A whole row as one sentence, for readers and tool tips."""
+    """Return a row as one sentence, for screen readers."""
     entry = row.entry
     times = f", {counted('once', '%n times', entry.times)}" if entry.times > 1 else ""
     return f"{exact_time(entry.last_at)}{times}, {below_words(row)}: {text_words(entry)}"
 
 
 def facts(row: LogRow) -> tuple[tuple[str, str], ...]:
-    """(name, value) of everything that is known of an entry."""
+    """Return the facts about an entry as (name, value)."""
     entry = row.entry
     rows = [(tr("Time"), exact_time(entry.at))]
     if row.began is not None:
@@ -181,7 +186,7 @@ def _plain(value: object) -> str:
 
 
 class LogModel(LineModel):
-    """Entries, newest first. Ages are those of the moment in which a row is drawn."""
+    """Entries, newest first; the age of an entry is computed when its row is drawn."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         super().__init__()
@@ -207,7 +212,10 @@ class LogModel(LineModel):
 
 
 class LogList(LineList):
-    """`picked(LogRow | None)`."""
+    """List of the log's rows.
+
+    Signal: `picked(LogRow | None)` on a change of the selection.
+    """
 
     def __init__(self, icons: Icons, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(LogModel(now), icons, parent)
@@ -219,9 +227,9 @@ class LogList(LineList):
         return found
 
     def show_rows(self, found: Sequence[LogRow]) -> None:
-        """Show them; the selection stays on its entry while that is among them."""
+        """Show the rows; the selection stays on its entry if that is still among them."""
         before = self.current
-        # A list that stands at its top stays there: what is new is what one looks for.
+        # A list that is scrolled to its top stays there, so that new entries are visible.
         at_top = self.verticalScrollBar().value() == 0
         self.set_values((_key(row.entry), row) for row in found)
         self.rows.reveal_more(everything=True)
@@ -232,24 +240,26 @@ class LogList(LineList):
 
 
 def _key(entry: ActivityEntry) -> str:
-    """A repeated entry keeps it, and so its row."""
+    """Return a key that stays the same when an entry is repeated, so that its row stays too."""
     return f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
 
 
-# What runs in the background now: a line and Cancel for each job. Hidden while nothing runs.
-
-
 class RunningJob(Struct, frozen=True):
-    """One job. `place`: of which workspace; `note`: why it cannot be cancelled here, empty where it can."""
+    """One background job."""
 
     id: str
     title: str
     place: str = ""
+    """Name of its workspace."""
     note: str = ""
+    """Why it cannot be cancelled here; empty if it can."""
 
 
 class RunningJobs(QWidget):
-    """`cancel(str)` names the job."""
+    """List of the active background jobs with a Cancel button each; hidden if there are none.
+
+    Signal: `cancel(str)`, request to cancel the job with this id.
+    """
 
     cancel = Signal(str)
 
@@ -267,7 +277,7 @@ class RunningJobs(QWidget):
         return self._lines[id_]
 
     def show_jobs(self, jobs: Sequence[RunningJob]) -> None:
-        """Show `jobs`; lines that stay keep their focus."""
+        """Show the jobs; lines of jobs that are still listed do not lose the focus."""
         wanted = {job.id for job in jobs}
         for id_ in [id_ for id_ in self._lines if id_ not in wanted]:
             line = self._lines.pop(id_)
@@ -312,7 +322,11 @@ SIDE_BY_SIDE = 720
 
 
 class LogView(QWidget):
-    """`review(run id)`, `doctor()`: show the checks; `back()`: to the runs."""
+    """View of the log with its filters, the active jobs and the details of an entry.
+
+    Signals: `review(str)`, request to show the run with this id; `doctor()`, request to show the checks;
+    `back()`, request to show the runs.
+    """
 
     review = Signal(str)
     doctor = Signal()
@@ -353,15 +367,13 @@ class LogView(QWidget):
         bars = (self.running, self.services, self.message)
         column(self, *bars, head, self.splitter, grows=self.splitter, margin=0, gap=0)
 
-    # What is known
-
     def show_rows(self, found: Sequence[LogRow]) -> None:
-        """The log of one home, newest first."""
+        """Show the log of one home, newest first."""
         self._rows = tuple(found)
         self._narrow()
 
     def show_place(self, workspace_id: str | None) -> None:
-        """Which workspace is “this one”."""
+        """Set the workspace to which the filter “Only this workspace” refers."""
         self._workspace_id = workspace_id
         self.here.setEnabled(workspace_id is not None)
         self._narrow()
@@ -387,7 +399,10 @@ class LogView(QWidget):
 
 
 class LogDetail(QWidget):
-    """All that is known of one entry. `review(run id)`, `doctor()`."""
+    """Details of one entry.
+
+    Signals: `review(str)`, request to show the run with this id; `doctor()`, request to show the checks.
+    """
 
     review = Signal(str)
     doctor = Signal()
@@ -414,6 +429,7 @@ class LogDetail(QWidget):
 
     @Slot(object)
     def show_row(self, row: LogRow | None) -> None:
+        """Show an entry; None shows a hint to select one."""
         self._row = row
         self._clear()
         if row is None:
@@ -456,13 +472,15 @@ class _ReadLog(Struct, frozen=True):
 
 
 class LogControl(QObject):
-    """Wires the log of one tab. `pause(bool)`: the background services of the shown home are to stop, or to
-    go on."""
+    """Controller of the log in one tab.
+
+    Signal: `pause(bool)`, request to pause or resume the background services of the shown home.
+    """
 
     pause = Signal(bool)
 
     def __init__(self, page: TabPage, view: LogView, lane: Lane, dreams: Consolidation) -> None:
-        """`page`: the tab that has the view."""
+        """Connect the view; `page` is the tab with the view."""
         super().__init__(view)
         self.view = view
         self._page = page
@@ -470,16 +488,14 @@ class LogControl(QObject):
         self._dreams = dreams
         self._session: HomeSession | None = None
         self._stale = True
-        # A lease changes without a file, so it is asked for while somebody looks at what runs.
+        # No watched file changes with a lease, so poll while the active jobs are visible.
         self._poll = repeating(self, POLL_MS, self._ask_who_works)
         page.shown.connect(self._on_shown)
         view.services.chosen.connect(self._on_resume)
         view.running.cancel.connect(self._on_cancel)
 
-    # Entries
-
     def set_session(self, session: HomeSession | None) -> None:
-        """The home whose log is shown."""
+        """Show the log of another home."""
         old = self._session
         if old is not None:
             old.activity_changed.disconnect(self.refresh)
@@ -495,7 +511,7 @@ class LogControl(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """The log changed: read it, now or when the tab is shown."""
+        """Read the log after a change, now or when the tab is next shown."""
         self._stale = True
         if self._page.isVisible():
             self._read()
@@ -528,8 +544,6 @@ class LogControl(QObject):
         self._stale = True
         self.view.message.say_error(error)
 
-    # What runs
-
     @Slot(object)
     def _on_status(self, _status: StatusView) -> None:
         session = self._session
@@ -553,7 +567,10 @@ class LogControl(QObject):
         )
 
     def _show_work(self, found: tuple[RunningWork, ...]) -> None:
-        """Show the background runs of this and other processes; those started here are in the footer."""
+        """Show the background runs of this and other processes.
+
+        A consolidation that was started here is left out, because it is in the footer.
+        """
         places = {} if self._session is None else _places(self._session)
         jobs = []
         for work in found:
@@ -574,11 +591,11 @@ class LogControl(QObject):
 
     @Slot(str)
     def _on_cancel(self, _id: str) -> None:
-        # One run of them cannot be taken out: what called for it would call again.
+        # Pause all services: a single cancelled run would be started again by its trigger.
         self.pause.emit(True)
 
     def say_paused(self, paused: bool) -> None:
-        """Whether the background services of the shown home are paused."""
+        """Show whether the background services of the shown home are paused."""
         if paused:
             self.view.services.say(
                 tr("The background services of this home are paused."),
@@ -594,5 +611,5 @@ class LogControl(QObject):
 
 
 def _places(session: HomeSession) -> dict[str, str]:
-    """The names of workspaces by id."""
+    """Return the names of workspaces by id."""
     return {workspace.id: workspace.label for workspace in session.info.contents.workspaces()}

@@ -1,7 +1,7 @@
-"""Replaying what a run asked, with another model or prompt, and comparing two traces side by side.
+"""Replay of a run's prompt with another model or prompt, and comparison of two traces side by side.
 
-Nothing is written. Before anything leaves this machine for a destination that was not agreed to yet, the
-dialog asks.
+Nothing is written. Before anything is sent from this machine to a destination without consent, the dialog
+asks for it.
 
 Threading: GUI thread; replays and comparisons are jobs. Failure: shown in the dialog.
 """
@@ -56,11 +56,8 @@ if TYPE_CHECKING:
     from reverie.services.views import ConsentView
 
 
-# The comparison: facts that differ, both timelines on one scale, and a diff of every text that differs.
-
-
 class ComparedTrace(Struct, frozen=True):
-    """One of the two, as it is shown."""
+    """One side of a comparison."""
 
     title: str
     facts: tuple[str, ...]
@@ -70,7 +67,7 @@ class ComparedTrace(Struct, frozen=True):
 
 
 def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
-    """What is compared of a trace."""
+    """Return the data of a trace for the comparison."""
 
     row, facts = detail.row, detail.facts
     answers = "\n\n".join(
@@ -91,7 +88,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
 
 
 def fact_names() -> tuple[str, ...]:
-    """The headings of the facts, in the order in which they are compared."""
+    """Return the names of the compared facts in order."""
     return (
         tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Answers"),
         tr("Tool calls"), tr("Tokens"),
@@ -99,7 +96,10 @@ def fact_names() -> tuple[str, ...]:
 
 
 def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
-    """Both as long as the longer, time limits included where they are near enough to be shown."""
+    """Return both timelines with the duration of the longer.
+
+    Time limits are included in the scale if they are at most three times that long.
+    """
     longest = max(one.duration, other.duration)
     longest = max([longest, *(each.limit for each in (one, other) if each.limit <= 3 * longest)])
 
@@ -110,7 +110,7 @@ def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
 
 
 class TwoTraces(QWidget):
-    """Two sides and their difference."""
+    """Comparison of two traces: facts with differences highlighted, timelines on one scale, answers, diff."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -154,6 +154,7 @@ class TwoTraces(QWidget):
         column(self, splitter, margin=0, gap=None)
 
     def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
+        """Show both traces and their diff; an empty one shows that nothing differs."""
         self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])
         theme = theme_of(self.palette())
         for row, (left, right) in enumerate(zip(one.facts, other.facts, strict=True)):
@@ -174,7 +175,7 @@ class TwoTraces(QWidget):
 
 
 class TraceCompare(QDialog):
-    """Two traces of the list."""
+    """Dialog that compares two traces of the list."""
 
     def __init__(self, feed: TraceFeed, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -189,13 +190,13 @@ class TraceCompare(QDialog):
         column(self, self.title, self.two, self.buttons, grows=self.two)
 
     def open_on(self, one: ListedTrace, other: ListedTrace) -> None:
-        """Read both and show them."""
+        """Open the dialog, read both traces and show them."""
         self.is_read = False
         self.title.say(self.tr("Reading…"))
         self.show()
 
         async def work(_control: JobControl) -> tuple[ComparedTrace, ComparedTrace, str]:
-            # They may be of two homes, and so of two places that read them.
+            # They may be from two homes, each with a service of its own.
             asked = [(line.session.workbench.traces, str(line.row.path)) for line in (one, other)]
             details = [await ask(traces.open, trace_id) for traces, trace_id in asked]
             (before, before_id), (after, after_id) = asked
@@ -215,7 +216,7 @@ _GROUP = "replay"
 
 
 class ReplayDialog(QDialog):
-    """Stays open beside the window. Closing it ends a replay at work."""
+    """Non-modal dialog for replays of a trace; closing it cancels a replay in progress."""
 
     def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -274,7 +275,7 @@ class ReplayDialog(QDialog):
         column(self, self.title, row, self.message, self.pages, self.buttons, grows=self.pages)
 
     def open_on(self, workbench: HomeEngine, detail: TraceDetail, models: tuple[str, ...] = ()) -> None:
-        """Offer to replay a trace; `models` are at hand to choose from."""
+        """Open the dialog for a trace; `models` are offered as choices."""
         self.cancel()
         self._workbench, self._detail, self.replayed = workbench, detail, None
         row, facts = detail.row, detail.facts
@@ -298,7 +299,7 @@ class ReplayDialog(QDialog):
 
     @Slot()
     def start(self) -> None:
-        """Replay, after asking for consent to send it."""
+        """Start a replay, after asking for consent to send the texts if needed."""
 
         workbench, detail = self._workbench, self._detail
         if workbench is None or detail is None or self.running:
@@ -383,7 +384,7 @@ class ReplayDialog(QDialog):
 
     @Slot()
     def cancel(self) -> None:
-        """End a replay at work."""
+        """Cancel a replay in progress."""
         if self.running:
             self._feed.cancel(_GROUP)
 

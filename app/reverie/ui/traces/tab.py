@@ -1,9 +1,9 @@
-"""The Traces tab: why nothing happened, then the runs of the selected place and one of them.
+"""The Traces tab: why nothing happened, the runs of the selected place, and the details of one run.
 
-Carries out what the detail asks for: the transcript at the trigger, comparing, replaying, copying,
-exporting. The checks behind the answer and the log are views of it.
+It carries out requests of the detail view: the transcript at the trigger, comparison, replay, copy, export.
+The checks behind the answer and the log are further views of the tab.
 
-Threading: GUI thread; everything from disk comes in jobs on the feed's own lane. Failure: in the status
+Threading: GUI thread; everything from disk is read in jobs on the feed's own lane. Failure: in the status
 bar.
 """
 
@@ -46,27 +46,24 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list. Shows what it is given.
-
-
 _SIGNS = {"info": "check", "warn": "warning", "bad": "error"}
 _CHARS = 16
 _LEAST_ROWS = 6
 _LIST, _BESIDE = 58, 132
-"""How wide the list is, and from which width on the detail is beside it; in characters."""
+"""Width of the list, and minimum width of the tab with the detail beside it, in characters."""
 _ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
     "newest": lambda line: line.row.started_at,
     "longest": lambda line: line.row.duration_ms or 0,
     "tokens": lambda line: line.row.tokens,
 }
-"""By what the list is sorted, the largest first."""
+"""Sort keys of the list; the largest is first."""
 
 
 class TraceModel(LineModel):
-    """One row a trace."""
+    """Rows of the list, one per trace."""
 
     several = False
-    """Whether the rows name their workspaces."""
+    """Whether rows include the name of their workspace."""
 
     def look(self, value: ListedTrace) -> TwoLines:
         row, tone = value.row, verdict_tone(value.row.verdict)
@@ -96,8 +93,11 @@ class TraceModel(LineModel):
 
 
 class TraceList(Column):
-    """The traces of the selected place, newest first; others on request. `picked()`: the selection is
-    another; `opened()`: Enter or a double click."""
+    """List of the traces of the selected place, newest first, with filters and other orders.
+
+    Signals: `picked()`, emitted when the selection has changed; `opened()`, emitted on Enter or a double
+    click.
+    """
 
     picked = Signal()
     opened = Signal()
@@ -152,17 +152,17 @@ class TraceList(Column):
 
     @property
     def has_none_here(self) -> bool:
-        """There are traces, but none of the selected place."""
+        """Whether there are traces, but none of the selected place."""
         narrowed = self.text.text().strip() or self.verdict.currentData() or self.kind.currentData()
         return bool(self._lines) and not narrowed and not self.shown
 
     @property
     def shown(self) -> tuple[ListedTrace, ...]:
-        """What the filter lets through, in the order shown."""
+        """The lines that pass the filter, in the displayed order."""
         return self.view.values
 
     def newest_of(self, workspace_id: str) -> ListedTrace | None:
-        """The newest run of the agent's own writer in a workspace of the selected home."""
+        """Return the newest run of the agent's own writer in a workspace of the selected home."""
         home = self._followed.home if self._followed is not None else ""
         return next(
             (
@@ -176,18 +176,18 @@ class TraceList(Column):
         )
 
     def show_lines(self, lines: Sequence[ListedTrace]) -> None:
-        """Rows change by what differs; the selection stays, at first the newest is selected."""
+        """Show the lines, changing only rows that differ; the selection stays, and begins with the newest."""
         self._lines = tuple(lines)
         self.narrow()
 
     def select(self, row: int, *, also: bool = False) -> None:
-        """Select a shown line, instead of or beside what is selected."""
+        """Select a shown line; `also` adds it to the selection."""
         flags = QItemSelectionModel.SelectionFlag
         how = flags.Select if also else flags.ClearAndSelect
         self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
-        """Whether the trace is among those shown, and selected now."""
+        """Select the trace with this id; return whether it is among the shown lines."""
         for row, line in enumerate(self.shown):
             if line.row.id == trace_id:
                 self.select(row)
@@ -196,7 +196,7 @@ class TraceList(Column):
 
     @Slot()
     def narrow(self) -> None:
-        """Show what the line and the boxes let through; the first is selected where nothing else is."""
+        """Apply search text and filters; without a selection, select the first line."""
         before = self.selected
         order = _ORDERS[self.order.currentData()]
         fitting = sorted(filter(self._takes, self._lines), key=order, reverse=True)
@@ -210,7 +210,7 @@ class TraceList(Column):
         if not self.selected and self.shown:
             self.select(0)
         elif self.selected != before or not self.shown:
-            self.picked.emit()  # what is said of an empty list is another
+            self.picked.emit()  # an empty list changes the text beside it
 
     def _takes(self, line: ListedTrace) -> bool:
         row, place, followed = line.row, self.place.currentData(), self._followed
@@ -234,7 +234,7 @@ class TraceList(Column):
 
     @property
     def followed(self) -> Followed | None:
-        """The place selected at the left."""
+        """The place selected in the list of homes."""
         return self._followed
 
     def clear_filters(self) -> None:
@@ -244,7 +244,7 @@ class TraceList(Column):
             box.setCurrentIndex(0)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Another place is selected at the left; None: no home is open."""
+        """Show the traces of the place selected in the list of homes; None if no home is open."""
         if followed == self._followed:
             return
         self._followed = followed
@@ -263,11 +263,8 @@ class TraceList(Column):
         self.opened.emit()
 
 
-# The messages around the one that triggered a run, from the agent's own transcript. Reads only.
-
-
 class TranscriptDialog(QDialog):
-    """Stays open beside the window."""
+    """Non-modal dialog with the agent's transcript around the message that triggered a run; read-only."""
 
     def __init__(self, feed: TraceFeed, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -283,10 +280,11 @@ class TranscriptDialog(QDialog):
 
     @property
     def is_read(self) -> bool:
+        """Whether the transcript has been read."""
         return self.view.is_read
 
     def open_at(self, service: TranscriptService, workspace_id: str, message_id: str) -> None:
-        """Read the transcript of a workspace and show it at a message."""
+        """Open the dialog, read the transcript of a workspace and show it at a message."""
         self.title.say(self.tr("Reading the transcript…"))
         self.show()
 
@@ -304,8 +302,10 @@ class TranscriptDialog(QDialog):
 
 
 class TracesTab(TabPage):
-    """The tab: the answer, and below it one of three views: the runs, the checks, the log. Signals:
-    `status_message(str)`; `settings_wanted(str)`: the page of this name."""
+    """The tab: the answer, and below it one of three views, the runs, the checks or the log.
+
+    Signals: `status_message(str)`; `settings_wanted(str)`, request to open this page of the settings.
+    """
 
     status_message = Signal(str)
     settings_wanted = Signal(str)
@@ -341,7 +341,7 @@ class TracesTab(TabPage):
         self._show_empty()
 
     def _show_empty(self) -> None:
-        """Say on the page without a list that there are no traces, once that is known."""
+        """Show on the page without a list that there are no traces, or that they are still being read."""
         if self.feed.is_read:
             self.empty.say(
                 self.tr("No traces yet"),
@@ -371,32 +371,30 @@ class TracesTab(TabPage):
         column(inside, self.answer, self.checks.message, self.views, grows=self.views, margin=0, gap=0)
         # In large type the answer alone may be higher than a low window.
         self.area = scrolled(inside)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside can be reached
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its contents take the focus
         column(self, self.area, margin=0, gap=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.splitter.turn(event.size().width())
 
-    # The three views
-
     def show_view(self, view: View) -> None:
-        """The runs, the checks or the log."""
+        """Show the runs, the checks or the log."""
         self.views.setCurrentWidget({"runs": self.pages, "checks": self.checks, "log": self.log}[view])
 
     @Slot()
     def show_runs(self) -> None:
-        """The list of runs, and one of them."""
+        """Show the list of runs and the details of one."""
         self.show_view("runs")
 
     @Slot()
     def show_checks(self) -> None:
-        """The list of checks."""
+        """Show the list of checks."""
         self.show_view("checks")
 
     @Slot()
     def show_log(self) -> None:
-        """What the background services did."""
+        """Show the log of the background services."""
         self.show_view("log")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -405,11 +403,9 @@ class TracesTab(TabPage):
         else:
             super().keyPressEvent(event)
 
-    # The answer
-
     @Slot()
     def _on_findings(self) -> None:
-        """Say what the checks found; busy or not, they are those of the selected workspace."""
+        """Show the answer that follows from the checks, also while they are running again."""
         findings = self.checks.findings
         if findings:
             answer = answer_of(findings, self.checks.place, can_replay=self._failed_run() is not None)
@@ -437,7 +433,7 @@ class TracesTab(TabPage):
             self.settings_wanted.emit({"model": "writer", "key": "models"}[what])
 
     def _replay_newest(self) -> None:
-        """Replay the run that the answer is about, once it is read."""
+        """Open the replay of the run that the answer is about, once it has been read."""
         line = self._failed_run()
         if line is None:
             return
@@ -456,16 +452,17 @@ class TracesTab(TabPage):
 
     @Slot(object)
     def add_session(self, session: HomeSession) -> None:
+        """Add the traces of an opened home."""
         self.feed.add(session)
         self._show_empty()
 
     def remove_session(self, session: HomeSession) -> None:
-        """A home was closed: its traces leave the list."""
+        """Remove the traces of a closed home."""
         self.feed.remove(session)
         self._show_empty()
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Another home or project is selected at the left; None: none is open."""
+        """Show the answer and the runs of another place in the list of homes; None if no home is open."""
         self.list.follow_place(followed)
         self._on_findings()
 
@@ -478,7 +475,7 @@ class TracesTab(TabPage):
 
     @property
     def is_settled(self) -> bool:
-        """Everything is read: the list, and the selected trace."""
+        """Whether the list and the selected trace have been read completely."""
         wanted, shown = self._wanted, self.detail.shown
         return self.feed.is_complete and (
             wanted is None or (shown is not None and shown.detail.row.path == wanted.row.path)
@@ -502,7 +499,7 @@ class TracesTab(TabPage):
         self._follow()
 
     def _follow(self) -> None:
-        """Show what is selected, as it is now."""
+        """Read and show the selected trace."""
         selected = self.list.selected
         self.detail.buttons["compare"].setEnabled(len(selected) == 2)
         wanted = selected[0] if selected else None
@@ -563,7 +560,7 @@ class TracesTab(TabPage):
         }[what]()
 
     def show_transcript(self) -> None:
-        """What was said when the run of the shown trace was triggered."""
+        """Open the transcript at the message that triggered the run of the shown trace."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -575,7 +572,7 @@ class TracesTab(TabPage):
         )
 
     def compare_selected(self) -> None:
-        """The two selected traces beside each other."""
+        """Open the comparison of the two selected traces."""
         selected = self.list.selected
         if len(selected) != 2:
             return
@@ -585,7 +582,7 @@ class TracesTab(TabPage):
         self.compare.open_on(older, newer)
 
     def replay_shown(self) -> None:
-        """Ask again what the shown run asked."""
+        """Open the replay of the shown trace."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -609,7 +606,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte for byte, to a chosen file."""
+        """Copy the shown document, byte for byte, to a file."""
         shown = self.detail.shown
         if shown is None:
             return

@@ -1,7 +1,7 @@
-"""The timeline of a run: a band per attempt drawn to scale, in it the model's answers and the tool calls;
-the steps as a tree; and the labels of traces.
+"""The timeline of a run, the tree of its steps, and the labels of traces.
 
-Spans are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
+The timeline has a band per attempt, drawn to scale, with the model's answers and the tool calls in it. Spans
+are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ from reverie.ui.widgets.messages import Tone
 from reverie.ui.widgets.text_views import read_only_text
 from reverie.values import Struct, replace
 
-# Labels of traces. Pure, except for translation.
-
-
+# Labels of traces.
 _GOOD = frozenset({"wrote", "nothing-to-write"})
 _BAD = frozenset({"timed-out", "provider-error", "damaged"})
 VERDICTS = (
@@ -52,6 +50,7 @@ VERDICTS = (
 
 
 def verdict_label(name: str) -> str:
+    """Return the name of a verdict for display."""
     return {
         "wrote": tr("Wrote"),
         "nothing-to-write": tr("Nothing to write"),
@@ -70,12 +69,14 @@ def verdict_label(name: str) -> str:
 
 
 def verdict_tone(name: str) -> Tone:
+    """Return the tone in which a verdict is shown."""
     if name in _GOOD:
         return "info"
     return "bad" if name in _BAD else "warn"
 
 
 def kind_label(name: str) -> str:
+    """Return the name of a kind of run for display."""
     return {
         "consolidate": tr("Handbook of a directory"),
         "replay": tr("Replay"),
@@ -83,7 +84,7 @@ def kind_label(name: str) -> str:
 
 
 def duration_label(ms: int | None) -> str:
-    """`850 ms`, `4.1 s`, `2 min 5 s`; empty where it is not known."""
+    """Return a duration such as `850 ms`, `4.1 s`, `2 min 5 s`; empty if it is unknown."""
     if ms is None:
         return ""
     if ms < 1000:
@@ -97,14 +98,17 @@ def duration_label(ms: int | None) -> str:
 _BAR = 22
 _AXIS = 26
 _LABEL = 84
-"""How high a bar and the axis, how wide the names of the attempts are at least; larger type makes them so."""
+"""Minimum height of a bar, of the axis, and width of the attempts' names; larger type increases them."""
 _LEAST_WIDTH = 3.0
 _STEPS_MS = (1, 2, 5)
 _MOST_ATTEMPTS = 40
 
 
 class TimelineView(QWidget):
-    """`picked(Span)`: a span was selected by hand."""
+    """The timeline of a run.
+
+    Signal: `picked(TimeSpan)`, emitted when a person selects a span.
+    """
 
     picked = Signal(object)
 
@@ -119,6 +123,7 @@ class TimelineView(QWidget):
         self.setMouseTracking(True)
 
     def show_timeline(self, timeline: Timeline) -> None:
+        """Show a timeline, limited to its first 40 attempts."""
         spans = tuple(span for span in timeline.spans if span.attempt <= _MOST_ATTEMPTS)
         self.timeline = replace(timeline, spans=spans)
         self.current = -1
@@ -126,7 +131,7 @@ class TimelineView(QWidget):
         self.setAccessibleDescription("; ".join(span_words(span) for span in spans[:50]))
 
     def _measure(self) -> None:
-        """How much room the names of the attempts take."""
+        """Compute the space for the names of the attempts."""
         most = max((span.attempt for span in self.timeline.spans), default=1)
         widest = self.fontMetrics().horizontalAdvance(self._attempt_words(most))
         self._label = max(_LABEL, widest + 2 * GAP)
@@ -134,7 +139,7 @@ class TimelineView(QWidget):
         self.update()
 
     def pick(self, attempt: int, step: int, call: str) -> None:
-        """Mark the span of a place, without telling."""
+        """Mark the span of a step or call without emitting `picked`; no such span clears the mark."""
         wanted = (attempt, step, call)
         self.current = next(
             (
@@ -172,7 +177,7 @@ class TimelineView(QWidget):
         return len({span.attempt for span in self.timeline.spans})
 
     def area_of(self, place: int) -> QRectF:
-        """Where a span is drawn."""
+        """Return the rectangle of a span, by its index."""
         span = self.timeline.spans[place]
         order = sorted({each.attempt for each in self.timeline.spans})
         top = self._axis + order.index(span.attempt) * self._band
@@ -275,7 +280,7 @@ class TimelineView(QWidget):
         painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), text)
 
     def _next_to(self, span: TimeSpan) -> bool:
-        """Another span of the same kind follows so closely that a label beside this one would cover it."""
+        """Return whether a label beside `span` would cover the next span of the same kind."""
         room = self._label * self._scale / max(1, self.width() - self._label)
         return any(
             other is not span
@@ -291,7 +296,7 @@ class TimelineView(QWidget):
         return theme.accent_back if span.kind == "step" else mixed(theme.good, theme.base, 0.25)
 
     def _at(self, point: QPointF) -> int:
-        """The innermost span at a point; a thin one is met within a few pixels."""
+        """Return the index of the innermost span at a point or within 3 pixels of it; -1 if there is none."""
         found = [
             place
             for place in range(len(self.timeline.spans))
@@ -335,7 +340,7 @@ class TimelineView(QWidget):
 
 
 def span_words(span: TimeSpan) -> str:
-    """A span as a sentence."""
+    """Return a span as a sentence."""
     what = {
         "attempt": tr("Attempt {attempt}"),
         "step": tr("Attempt {attempt}, answer {step}"),
@@ -352,16 +357,13 @@ def span_words(span: TimeSpan) -> str:
 
 
 def _tick(scale: int, most: float) -> int:
-    """A round distance between ticks, so that there are at most `most` of them."""
+    """Return a round distance between ticks with which there are at most `most` of them."""
     size = 1
     while True:
         for factor in _STEPS_MS:
             if scale / (size * factor) <= max(2.0, most):
                 return size * factor
         size *= 10
-
-
-# The steps: attempts, answers and tool calls as a tree, or flat in order of time; the selected one in full.
 
 
 PLACE = Qt.ItemDataRole.UserRole
@@ -371,7 +373,7 @@ _MOST_ROWS = 2_000
 
 
 class StepPosition(Struct, frozen=True):
-    """What a row is about; `step` 0 and `call` empty where they do not apply."""
+    """Position of a row in the trace; `step` 0 and an empty `call` stand for the whole attempt or step."""
 
     attempt: int
     step: int = 0
@@ -379,7 +381,10 @@ class StepPosition(Struct, frozen=True):
 
 
 class StepsView(QWidget):
-    """`picked(StepPosition)`: a row was selected by hand."""
+    """Attempts, answers and tool calls as a tree or in chronological order, with the selected one in full.
+
+    Signal: `picked(StepPosition)`, emitted when a person selects a row.
+    """
 
     picked = Signal(object)
 
@@ -404,6 +409,7 @@ class StepsView(QWidget):
         column(self, self.splitter, margin=0, gap=None)
 
     def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
+        """Show the steps of a trace with their start times; None shows none."""
         self._facts = facts
         self._starts = {
             (span.attempt, span.step, span.call): duration_label(span.start) for span in timeline.spans
@@ -411,7 +417,10 @@ class StepsView(QWidget):
         self._fill()
 
     def pick(self, place: StepPosition) -> bool:
-        """Select the row of a place, or of what it is in."""
+        """Select the row of a position, or of what contains it, without emitting `picked`.
+
+        Return whether there is such a row.
+        """
         for wanted in (place, StepPosition(place.attempt, place.step), StepPosition(place.attempt)):
             for item in self._items():
                 if item.data(0, PLACE) == wanted:
