@@ -322,7 +322,6 @@ def test(arguments: Sequence[str]) -> int:
             went_well, sentence = future.result()
             say(sentence)
             failed += [] if went_well else [title]
-        say(f"  measures: {measures(python)}")
     if failed:
         say(f"FAILED: {', '.join(failed)} (see above)")
     return 1 if failed else code
@@ -332,14 +331,6 @@ def stale_check() -> list[str | Path]:
     """`reverie check` over what this project says of itself; fails where that is not true any more."""
     files = [word for name in OWN_TEXTS for word in ("--file", name)]
     return [*REVERIE, "--profile", ROOT / "build" / "check", "check", "--project", ROOT, *files]
-
-
-def measures(python: Path) -> str:
-    """Return the measures of the source tree in one line; `tests/unit/test_house.py` lets them only fall."""
-    command: list[str | Path] = [python, "-m", "helpers.house_measure", "--line"]
-    environment = {**child_environment(os.environ), "PYTHONPATH": str(ROOT / "tests")}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or done.stderr.strip()
 
 
 def is_root() -> bool:
@@ -401,7 +392,10 @@ def run_tests(python: Path, arguments: Sequence[str]) -> int:
     words = pytest_arguments(arguments)
     # One more than there are cores: a fifth of the time a test waits, for a child process or for a limit.
     workers = str((os.cpu_count() or 1) + 1)
-    spread = [] if any(word.startswith(("-n", "-p", "--pdb")) for word in words) else ["-n", workers]
+    # The dear tests come first: a worker that is done takes half of what another still has before it.
+    spread = ["-n", workers, "--dist", "worksteal"]
+    if any(word.startswith(("-n", "-p", "--pdb")) for word in words):
+        spread = []
     command = [str(python), "-m", "pytest", *spread, *words]
     return subprocess.call(command, cwd=ROOT, env=child_environment(os.environ), stdin=subprocess.DEVNULL)
 

@@ -14,4 +14,5 @@ pytest_plugins = [
     "helpers.profiles",
     "helpers.thrift",
     "helpers.sampled",
+    "helpers.told",
 ]

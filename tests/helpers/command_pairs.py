@@ -29,6 +29,7 @@ _NEW = re.compile(
     r"|\b20\d\d-\d\d-\d\d[T ]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d+)?)?Z?"
     r"|\b(?:\d+ (?:seconds?|minutes?|min|hours?|h) ago|just now)\b"
     r"|(?<=\"durationMs\": )\d+"
+    r"|\b[\d.]+ [KMGT]iB(?= are free)"  # others write there, too
     r"|(?<=, score )\d[-\d.e]*"  # it fades with time
     r"|(?<=\"id\": \")[0-9a-f]{16}(?=\")|(?<=/traces/)[0-9a-f]{16}"  # of a home
 )

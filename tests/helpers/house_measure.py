@@ -1,7 +1,7 @@
 """Measures of the source tree: code lines, imports, circles, banners, value classes, forwarders, docstrings.
 
 `tests/unit/test_house.py` holds each measure as a ratchet that may only fall. Run as a program it
-prints them: `PYTHONPATH=tests python -m helpers.house_measure [ROOT | --line]`.
+prints them: `PYTHONPATH=tests python -m helpers.house_measure [ROOT]`.
 """
 
 from __future__ import annotations
@@ -83,6 +83,11 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree; a walk costs as much as parsing does."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def lines(self) -> int:
         return self.text.count("\n")
@@ -91,7 +96,7 @@ class Module:
     def code_lines(self) -> int:
         """Lines with a token that is neither a comment nor a documenting string."""
         texts: set[int] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 texts.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         code: set[int] = set()
@@ -104,7 +109,7 @@ class Module:
     def late_imports(self) -> tuple[int, ...]:
         """The lines of imports inside of functions."""
         lines = set()
-        for function in ast.walk(self.tree):
+        for function in self.nodes:
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for node in ast.walk(function):
                     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -113,7 +118,7 @@ class Module:
 
     @property
     def classes(self) -> Iterator[str]:
-        return (node.name for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+        return (node.name for node in self.nodes if isinstance(node, ast.ClassDef))
 
     @cached_property
     def banners(self) -> tuple[int, ...]:
@@ -138,7 +143,7 @@ class Module:
     def value_classes(self) -> tuple[str, ...]:
         """The classes that hold values: Structs, named tuples and dataclasses."""
         found = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.ClassDef):
                 marks = [ast.unparse(base) for base in (*node.bases, *node.decorator_list)]
                 if any(mark.split("(")[0].split(".")[-1] in _VALUES for mark in marks):
@@ -148,9 +153,7 @@ class Module:
     @cached_property
     def forwarders(self) -> tuple[str, ...]:
         """The functions that only pass their own arguments on to one other call."""
-        functions = (
-            node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        )
+        functions = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
         return tuple(node.name for node in functions if _forwards(node))
 
 
@@ -167,7 +170,7 @@ def imports_of(modules: Mapping[str, Module]) -> dict[str, set[str]]:
     """Module -> the modules that it imports in any way: at the top, in a function, for types only."""
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for name, module in modules.items():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
@@ -223,8 +226,10 @@ def made_of_types_only(module: Module) -> set[str]:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
             typed.update(alias.asname or alias.name for node in imports for alias in node.names)
+    if not typed:
+        return typed
     harmless: set[ast.AST] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             harmless.update(ast.walk(part) if isinstance(part, ast.AST) else ())
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -234,7 +239,7 @@ def made_of_types_only(module: Module) -> set[str]:
             harmless.update(
                 inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in own
             )
-    names = (node for node in ast.walk(module.tree) if isinstance(node, ast.Name) and node not in harmless)
+    names = (node for node in module.nodes if isinstance(node, ast.Name) and node not in harmless)
     return {node.id for node in names if node.id in typed}
 
 
@@ -260,10 +265,6 @@ def measures_of(modules: Mapping[str, Module]) -> dict[str, float]:
 
 
 def main() -> None:
-    if sys.argv[1:] == ["--line"]:
-        measured = measures_of(modules_of())
-        sys.stdout.write(", ".join(f"{name} {value:g}" for name, value in measured.items()) + "\n")
-        return
     root = Path(sys.argv[1]) / "app" if len(sys.argv) > 1 else APP
     modules = modules_of(root)
     graph = imports_of(modules)
