@@ -1,11 +1,11 @@
-"""One transcript to read: its text page by page, a search through all of it, its facts, and its growth.
+"""View of one transcript: its text page by page, a search through all of it, its facts, and its growth.
 
-Pages are asked for as one scrolls, and text far above is dropped, so that memory depends on what is shown,
-not on the size of the file. While the view is visible it asks now and then whether the file grew; the slower
-a transcript is to read, the less often.
+Pages are loaded while scrolling, and text far above is dropped, so that memory depends on the displayed part,
+not on the size of the file. While the view is visible it polls for growth of the file, less often if the
+transcript is slow to read.
 
-Threading: GUI thread; the engine is asked in jobs on the given lane. Failure: in the bar above the text;
-what is shown stays.
+Threading: GUI thread; the engine is called in jobs on the given lane. Failure: shown in the bar above the
+text; the displayed text stays.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from reverie.services.traces import TranscriptGrowth, TranscriptOpened, TranscriptService
 
 
-# The bar above the text: search, step through, copy, unfold.
-
-
 class ReaderBar(QWidget):
-    """The controls alone; what they do is the view's."""
+    """The controls above the text: search, previous and next hit, copy, unfold.
+
+    The view connects them.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class ReaderBar(QWidget):
         column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
-        """Enabled is what can be done; `there`: a transcript is shown."""
+        """Enable the controls that can be used; `there` means that a transcript is shown."""
         self.copy.setEnabled(there)
         for button in (self.back, self.forth):
             button.setEnabled(there and bool(self.search.text()))
@@ -71,16 +71,16 @@ class ReaderBar(QWidget):
     @staticmethod
     def _button(text: str, tip: str) -> FitPushButton:
         made = FitPushButton(text, tip)
-        made.setAutoDefault(False)  # Enter in a list or in the text is not for a button
+        made.setAutoDefault(False)  # Enter in a list or in the text must not press a button
         return made
 
 
-# Search by words and by prompts: first in the entry at the top, then through the whole file in a job that
-# does not disturb the pages.
-
-
 class ReaderSearch(QObject):
-    """The search of one view. `busy`: a job is on its way."""
+    """Search of one view by words and by prompts.
+
+    It searches in the current entry first, then in the whole file by a job that does not affect the pages.
+    `busy` means that such a job is running.
+    """
 
     def __init__(self, view: TranscriptView) -> None:
         super().__init__(view)
@@ -89,17 +89,19 @@ class ReaderSearch(QObject):
         self.busy = False
 
     def forget(self) -> None:
-        """Another transcript."""
+        """Cancel the search, because another transcript is shown."""
         self._view.lane.abandon(self._group)
         self.busy = False
         self.say("")
 
     @Slot()
     def find_next(self) -> None:
+        """Go to the next place with the words in the search field."""
         self._find(back=False)
 
     @Slot()
     def find_previous(self) -> None:
+        """Go to the previous place with the words in the search field."""
         self._find(back=True)
 
     def _find(self, *, back: bool) -> None:
@@ -114,10 +116,12 @@ class ReaderSearch(QObject):
 
     @Slot()
     def next_prompt(self) -> None:
+        """Go to the next prompt."""
         self._seek(self._view.text.current(), "", back=False)
 
     @Slot()
     def previous_prompt(self) -> None:
+        """Go to the previous prompt."""
         self._seek(self._view.text.current(), "", back=True)
 
     def _seek(self, number: int, needle: str, *, back: bool) -> None:
@@ -156,7 +160,7 @@ class ReaderSearch(QObject):
 
     @Slot()
     def start_again(self) -> None:
-        """Other words are looked for."""
+        """Cancel the search and remove the highlights, because the words have changed."""
         self._view.lane.abandon(self._group)
         self.busy = False
         self._view.text.unmark()
@@ -164,7 +168,7 @@ class ReaderSearch(QObject):
         self._view.follow()
 
     def say(self, sentence: str) -> None:
-        """What came of it; empty for nothing to say."""
+        """Show a sentence about the search; an empty one hides the line."""
         self._view.found.say(sentence)
         self._view.found.setVisible(bool(sentence))
 
@@ -173,12 +177,12 @@ ASK_MS = 700
 MOST_CHARS = 3_000_000
 MOST_MESSAGES = 3_000
 _BEFORE = 30
-# Of its time a view spends at most this share on reading a growing transcript again.
+# A view waits this many times as long as the last reading of a growing transcript took.
 _SHARE = 8
 
 
 class ReadingStart(Struct, frozen=True):
-    """Where a transcript is opened: at its beginning, at its end, or at a message by its own id."""
+    """Where to open a transcript: at its beginning, at its end, or at the message with this id."""
 
     message_id: str = ""
     at_end: bool = False
@@ -188,15 +192,18 @@ FROM_THE_START = ReadingStart()
 
 
 class ShownTranscript(Struct, frozen=True):
-    """The transcript that is shown, and who reads it."""
+    """The shown transcript and the service that reads it."""
 
     service: TranscriptService
     source: TranscriptSource
 
 
 class TranscriptView(QWidget):
-    """Open one with `open`. `opened(int)`: it is there, with the number of the entry asked for, -1 where it
-    is not in the transcript (or none was asked for)."""
+    """View of one transcript, which `open` reads.
+
+    Signal: `opened(int)`, emitted after that with the number of the requested entry, or -1 if the transcript
+    does not have it or none was requested.
+    """
 
     opened = Signal(int)
 
@@ -248,11 +255,9 @@ class TranscriptView(QWidget):
         self.text.near_start.connect(self._read_before)
         self.text.near_end.connect(self._read_on)
 
-    # Opening
-
     @property
     def is_read(self) -> bool:
-        """Nothing is being read or searched."""
+        """Whether no reading or search is in progress."""
         return not self._reading and not self.finding.busy
 
     def open(
@@ -261,7 +266,7 @@ class TranscriptView(QWidget):
         finding: Request[TranscriptSource | None] | TranscriptSource,
         start: ReadingStart = FROM_THE_START,
     ) -> None:
-        """Read a transcript; one that has to be found may not be there."""
+        """Read and show a transcript; the request `finding` may find none."""
         self.clear()
         self._reading = "open"
         self.facts.say(self.tr("Reading…"))
@@ -276,7 +281,7 @@ class TranscriptView(QWidget):
         self._submit("read a transcript", work, self._on_opened)
 
     def clear(self) -> None:
-        """Show none."""
+        """Show no transcript."""
         self.lane.abandon(self._group)
         self.finding.forget()
         self.transcript, self._stamp, self._facts = None, (), TranscriptStatistics()
@@ -316,15 +321,13 @@ class TranscriptView(QWidget):
         self.follow()
 
     def follow(self) -> None:
-        """Words and buttons follow what is shown."""
+        """Update the line of facts and the controls for the shown text."""
         self.bar.follow(there=bool(self.text.messages))
         if self.transcript is None:
             self.facts.say("")
         else:
             facts = read_so_far(self.text.end, self.text.first, self._facts, at_end=self._at_end)
             self.facts.say(SEPARATOR.join((facts, *self._facts.problems)))
-
-    # Reading on
 
     @Slot()
     def _read_on(self) -> None:
@@ -370,12 +373,12 @@ class TranscriptView(QWidget):
             self._reading = ""
             self.text.prepend(page.messages)
             self.follow()
-        else:  # they are too long to stand there with the rest
+        else:  # the entries in between are too long to be shown together with the rest
             self._take(page, self.text.show_messages)
             self.text.go_to_end()
 
     def go_to(self, number: int, needle: str = "", *, back: bool = False) -> None:
-        """Show an entry, and in it the words."""
+        """Show an entry, reading it if needed, and mark the words of `needle` in it."""
         if self.text.holds(number):
             self._arrive(number, needle, back=back)
             return
@@ -400,10 +403,12 @@ class TranscriptView(QWidget):
 
     @Slot()
     def go_to_start(self) -> None:
+        """Show the first entry."""
         self.go_to(0)
 
     @Slot()
     def go_to_end(self) -> None:
+        """Show the last entry, reading it if needed."""
         if self._at_end:
             self.text.go_to_end()
             return
@@ -413,8 +418,6 @@ class TranscriptView(QWidget):
             self.text.go_to_end()
 
         self._read("end", lambda asked: ask(asked.service.last, asked.source), arrived)
-
-    # Growing
 
     @Slot()
     def _ask_growth(self) -> None:
@@ -471,8 +474,6 @@ class TranscriptView(QWidget):
         if follow:
             self.text.go_to_end()
 
-    # Jobs
-
     def _read(
         self, why: str, read: Callable[[ShownTranscript], Request[Page]], done: Callable[[Page], None]
     ) -> None:
@@ -492,8 +493,6 @@ class TranscriptView(QWidget):
         self._reading = ""
         self.message.say_error(error)
         self.follow()
-
-    # The rest
 
     @Slot()
     def _copy(self) -> None:

@@ -1,8 +1,7 @@
-"""The Transcripts tab: every transcript of the shown home above, the selected one below; and the window of
-the agent's own background jobs.
+"""The Transcripts tab: the list of the home's transcripts and the selected one; and the dialog of the jobs.
 
-Listed when the tab is first shown, and again now and then while it is visible, since most agents'
-transcripts lie outside the watched directories. Missing titles are read in small jobs, so that opening a
+Transcripts are listed when the tab is first shown, and periodically while it is visible, since most agents'
+transcripts are outside the watched directories. Missing titles are read in small jobs, so that opening a
 transcript never waits for them.
 
 Threading: GUI thread; a lane of its own. Failure: in the status bar, or above the table of jobs.
@@ -60,25 +59,25 @@ if TYPE_CHECKING:
     from reverie.ui.session import HomeSession
 
 
-# The list: sorted and filterable, by keyboard too. A row's texts are made when it is drawn, so thousands of
-# rows cost little. Sub-agents' transcripts follow the one they belong to.
-
-
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (200, 150, 110, 76, 130)
-"""The first column is at least as wide and takes what is left; the others are as wide."""
+"""Widths of the columns; the first one is a minimum, and that column takes the remaining width."""
 _GOES = (4, 3, 1, 2)
-"""The columns that are not shown in a narrow table, the first one first."""
+"""Columns that are hidden in a narrow table, in this order."""
 _NEWEST = 2
 _LEAST_SEARCH = 14
-"""Characters of the line to search; where they have no room beside the box, the box is below it."""
+"""Minimum characters of the search field; without this space beside the box, the box is below it."""
 _CHARS = 18
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
 
 
 class SourceModel(QAbstractTableModel):
-    """One row per transcript. Facts that are in the file itself come later (`add_facts`)."""
+    """Table of transcripts, one per row, sorted and filtered.
+
+    The texts of a row are made when it is drawn, so that thousands of rows cost little. A sub-agent's
+    transcript follows the one that it belongs to. Facts from inside the files are added later by `add_facts`.
+    """
 
     def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
         super().__init__(parent)
@@ -99,7 +98,7 @@ class SourceModel(QAbstractTableModel):
         self._arrange()
 
     def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
-        """What the beginnings of some transcripts tell."""
+        """Add facts from the beginnings of some transcripts."""
         self._known_facts.update(known)
         self._listed = tuple(self._with_facts(each) if each.id in known else each for each in self._listed)
         if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
@@ -118,12 +117,12 @@ class SourceModel(QAbstractTableModel):
         self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Equal ones stay newest first."""
+        """Sort by a column; rows with equal values are sorted newest first."""
         self._column, self._down = column, order == Qt.SortOrder.DescendingOrder
         self._arrange()
 
     def _arrange(self) -> None:
-        # In one go here: a proxy would ask Python twice for each of its comparisons.
+        # Sorted here, because a proxy model would call Python twice for each comparison.
         found = [each for each in self._listed if self._fits(each)]
         found.sort(key=lambda each: -(each.updated_at or 0))
         found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
@@ -159,18 +158,18 @@ class SourceModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
 
     def forget(self) -> None:
-        """Another home: nothing is known of its transcripts yet."""
+        """Remove all transcripts and facts, because another home is shown."""
         self._known_facts.clear()
         self.show_sources(())
 
     @property
     def projects(self) -> tuple[tuple[str, str], ...]:
-        """Paths and names of all, whatever is left out."""
+        """Paths and names of the projects of all transcripts, filtered or not."""
         found = {each.project_path: _project_of(each) for each in self._listed if each.project_path}
         return tuple(sorted(found.items()))
 
     def without_facts(self) -> tuple[TranscriptSource, ...]:
-        """Those with missing facts whose file was not read yet."""
+        """Return the transcripts with missing facts whose file has not been read yet."""
         return tuple(
             each
             for each in self._listed
@@ -215,13 +214,13 @@ class SourceModel(QAbstractTableModel):
 
 
 def _project_of(source: TranscriptSource) -> str:
-    """What its project is called; empty for none."""
+    """Return the name of a transcript's project; empty if it has none."""
     path = source.project_path or ""
     return source.project_name or path.rstrip("/").rpartition("/")[2] or path
 
 
 def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
-    """In this order, but each that was a part of another one right after that, where that is among them."""
+    """Return the transcripts with each part moved directly behind the one that it belongs to, if listed."""
     there = {each.id for each in sources}
     parts: defaultdict[str, list[TranscriptSource]] = defaultdict(list)
     for each in sources:
@@ -245,8 +244,10 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
 
 
 class SourceList(QWidget):
-    """The transcripts of a home. `picked()`: one was selected by hand; `opened()`: Enter or a double
-    click."""
+    """List of a home's transcripts with search field and filter.
+
+    Signals: `picked()`, emitted when a person selects one; `opened()`, emitted on Enter or a double click.
+    """
 
     picked = Signal()
     opened = Signal()
@@ -292,7 +293,7 @@ class SourceList(QWidget):
         column(self, self._head, view, grows=view, margin=0)
 
     def _show_columns(self, room: int) -> None:
-        """As many as have room."""
+        """Show as many columns as fit into `room` pixels."""
         widths = [scaled(self.view.font(), width) for width in _WIDTHS]
         header, hidden = self.view.header(), set[int]()
         for section in _GOES:
@@ -318,16 +319,17 @@ class SourceList(QWidget):
 
     @property
     def selected(self) -> TranscriptSource | None:
+        """The selected transcript, None if there is none."""
         index = self.view.currentIndex()
         return self.model.sources[index.row()] if index.isValid() else None
 
     @property
     def shown(self) -> tuple[TranscriptSource, ...]:
-        """What the filter lets through, in the order shown."""
+        """The transcripts that pass the filter, in the displayed order."""
         return self.model.sources
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
-        """Other rows; what was selected stays so if it is still there."""
+        """Show other transcripts; the selection stays if its transcript is still listed."""
         self.model.show_sources(sources)
         self._list_projects()
 
@@ -344,7 +346,7 @@ class SourceList(QWidget):
         self._restoring = False
 
     def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
-        """What the beginnings of some transcripts tell."""
+        """Add facts from the beginnings of some transcripts."""
         self.model.add_facts(known)
         self._list_projects()
 
@@ -365,7 +367,7 @@ class SourceList(QWidget):
         self.narrow()
 
     def select_id(self, source_id: str) -> bool:
-        """Select a shown row by the id of its transcript."""
+        """Select the row of the transcript with this id; return whether it is shown."""
         for row, source in enumerate(self.shown):
             if source.id == source_id:
                 flags = QItemSelectionModel.SelectionFlag
@@ -376,19 +378,19 @@ class SourceList(QWidget):
         return False
 
     def forget(self) -> None:
-        """Another home: nothing is listed or selected."""
+        """Remove all transcripts and the selection, because another home is shown."""
         self._selected = ""
         self.view.setCurrentIndex(QModelIndex())
         self.model.forget()
 
     def show_all(self) -> None:
-        """Nothing is left out any more."""
+        """Clear search field and filter."""
         self.text.clear()
         self.project.setCurrentIndex(0)
 
     @Slot()
     def narrow(self) -> None:
-        """Show what the line and the box let through."""
+        """Apply search field and filter."""
         self.project.setToolTip(as_tooltip(self.project.currentData() or ""))
         self.model.narrow(self.text.text(), self.project.currentData())
 
@@ -406,7 +408,10 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """The tab. Signal: `status_message(str)`."""
+    """The tab.
+
+    Signal: `status_message(str)`.
+    """
 
     status_message = Signal(str)
 
@@ -435,12 +440,12 @@ class TranscriptsTab(TabPage):
 
     def _lay_out(self) -> None:
         self.splitter = split(self.list, self.view, sizes=(220, 520), upright=True)
-        # blank until they are listed
+        # The blank page is shown until the transcripts are listed.
         self.pages = stacked(QWidget(), self.empty, self.splitter)
         column(self, self.pages, margin=0, gap=None)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown, or none."""
+        """Show the transcripts of another home; None shows none."""
         if session is self._session:
             return
         if self._session is not None:
@@ -459,7 +464,7 @@ class TranscriptsTab(TabPage):
             self.read_again()
 
     def stop(self) -> None:
-        """Nothing more is read. Calling it again is harmless."""
+        """Stop all reading; repeated calls have no effect."""
         self._stopped = True
         self.view.clear()
         self._again.stop()
@@ -468,12 +473,12 @@ class TranscriptsTab(TabPage):
 
     @property
     def is_settled(self) -> bool:
-        """Everything is listed, titled and read."""
+        """Whether listing, reading of titles and the reading of the selected transcript are finished."""
         quiet = not self._pick.isActive() and not self._titling
         return self._listed and quiet and not self._lane.busy
 
     def show_source(self, source_id: str) -> None:
-        """Open a transcript by its id, as soon as it is listed."""
+        """Open the transcript with this id, as soon as it is listed."""
         self._wanted = source_id
         if self._listed:
             self._find_wanted()
@@ -482,7 +487,7 @@ class TranscriptsTab(TabPage):
 
     @Slot()
     def read_again(self) -> None:
-        """List the transcripts again while the tab is visible."""
+        """List the transcripts again if the tab is visible."""
         session = self._session
         if session is None or self._stopped or not (self.isVisible() or self._wanted):
             return
@@ -506,7 +511,7 @@ class TranscriptsTab(TabPage):
             self.list.select_id(self.list.shown[0].id)
         selected = self.list.selected
         if selected is not None and selected.id == self._open and selected.path != self._open_path:
-            self._open = ""  # it goes on in another file: it was reverted, or archived
+            self._open = ""  # it continues in another file after a revert or archiving
             self._open_selected()
         self._read_titles()
 
@@ -519,8 +524,6 @@ class TranscriptsTab(TabPage):
             self.list.show_all()
             if not self.list.select_id(wanted):
                 self.status_message.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
-
-    # Titles
 
     def _read_titles(self) -> None:
         session, without_facts = self._session, self.list.model.without_facts()[:_TITLES_AT_ONCE]
@@ -542,7 +545,7 @@ class TranscriptsTab(TabPage):
         )
 
     def _on_no_titles(self, error: UserError) -> None:
-        # The next reading of the list tries again.
+        # The next listing retries.
         self._titling = False
         self._on_failed(error)
 
@@ -551,8 +554,6 @@ class TranscriptsTab(TabPage):
         if session is self._session:
             self.list.add_facts(known)
             self._read_titles()
-
-    # The selected one
 
     @Slot()
     def _open_selected(self) -> None:
@@ -568,7 +569,7 @@ class TranscriptsTab(TabPage):
 
     @Slot()
     def _on_opened(self) -> None:
-        """Enter on a row: into its text."""
+        """Open the selected transcript at once and focus its text."""
         self._pick.stop()
         self._open_selected()
         self.view.text.setFocus()
@@ -583,17 +584,17 @@ class TranscriptsTab(TabPage):
         self._again.stop()
 
 
-# The agent's own background jobs: running, failed and why, stale, next attempt; each leads to its
-# transcript. Read-only; the window stays open beside the main one.
-
-
 _SIGNS = {"done": "check", "running": "refresh", "failed": "error", "stale": "warning", "waiting": "runs"}
 _JOB_WIDTHS = (110, 110, 240, 110, 160)
 _JOB = Qt.ItemDataRole.UserRole
 
 
 class JobsDialog(QDialog):
-    """`transcript_wanted(str)`: the id of a transcript to show."""
+    """Non-modal, read-only dialog with the agent's own background jobs, their states and transcripts.
+
+    It shows why a job failed and when the agent tries again. Signal: `transcript_wanted(str)`, request to
+    show the transcript with this id.
+    """
 
     transcript_wanted = Signal(str)
 
@@ -638,7 +639,7 @@ class JobsDialog(QDialog):
         column(self, self.summary, self.message, table, self.reason, buttons, grows=table)
 
     def show_jobs(self, session: HomeSession) -> None:
-        """Read the books of a home and show them; they are read again when they change."""
+        """Read and show the jobs of a home, and read them again on changes."""
         self._listen(session)
         self._read()
         if self.isVisible():
@@ -655,7 +656,7 @@ class JobsDialog(QDialog):
             session.status_changed.connect(self._read)
 
     def done(self, result: int) -> None:
-        """Closed: nothing is read any more."""
+        """Close the dialog and stop reading."""
         self._listen(None)
         super().done(result)
 
@@ -702,7 +703,7 @@ class JobsDialog(QDialog):
         at = age(now, job.at) if job.at is not None else "–"
         retry = "–"
         if job.retry_at is not None and job.state == "failed":
-            # The agent tries when it starts, not at that minute.
+            # The agent retries at its next start after this time, not at this time.
             retry = when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
         state = job_state(job.state)
         texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))

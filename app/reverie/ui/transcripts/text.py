@@ -1,8 +1,8 @@
-"""The text of a transcript: entries below each other, each with a line that says who and when; tool calls,
-reasoning and what the agent added are folded to that line.
+"""The text of a transcript: entries below each other, each with a first line that names speaker and time.
 
-Folded text is not in the document, so a long transcript costs only what is shown of it. Texts are
-untrusted: shown plain, with hidden and reordering characters escaped.
+Tool calls, reasoning and text that the agent added are folded to that line. Folded text is not in the
+document, so that a long transcript costs only its displayed part. Texts are untrusted: they are shown as
+plain text, with hidden and reordering characters escaped.
 
 Threading: GUI thread; no file is read here.
 """
@@ -37,9 +37,7 @@ from reverie.ui.appearance import UNIT, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import counted, tr, visible, visible_lines, when
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
-# Labels: who speaks, what kind of entry it is, the result of a tool call. Pure, except for translation.
-
-
+# Labels of entries, transcripts and jobs.
 _PREVIEW = 160
 _SMALL = 20_000
 _TELLING = (
@@ -50,7 +48,7 @@ SEPARATOR = " · "
 
 
 def who(message: Message) -> str:
-    """Who speaks, or what the entry is."""
+    """Return the speaker of an entry, or the kind of entry if that is special."""
     name = {
         "reasoning": tr("Reasoning"),
         "context": tr("Added by the agent"),
@@ -70,7 +68,7 @@ def who(message: Message) -> str:
 
 
 def facts_of(message: Message) -> tuple[str, ...]:
-    """The rest of the first line of an entry."""
+    """Return the other facts in the first line of an entry."""
     found = []
     if message.tool is not None:
         found.append(tool_state(message.tool))
@@ -86,18 +84,19 @@ def facts_of(message: Message) -> tuple[str, ...]:
 
 
 def tool_state(tool: ToolUse) -> str:
+    """Return the result of a tool call as a word."""
     if tool.output is None:
         return tr("no result")
     return tr("failed") if tool.is_error else tr("done")
 
 
 def result() -> str:
-    """Above what a tool answered."""
+    """Return the heading above the output of a tool."""
     return tr("Result")
 
 
 def tool_summary(tool: ToolUse) -> str:
-    """The most telling argument of a tool call, if there is one."""
+    """Return the most informative argument of a tool call, else its whole input."""
     if len(tool.input) > _SMALL or not tool.input.startswith("{"):
         return tool.input
     try:
@@ -114,7 +113,7 @@ def tool_summary(tool: ToolUse) -> str:
 
 
 def preview(message: Message) -> str:
-    """The beginning of what is folded, on one line."""
+    """Return the beginning of a folded entry on one line."""
     text = message.text
     if message.tool is not None:
         text = f"{message.tool.name}  {tool_summary(message.tool)}"
@@ -122,14 +121,14 @@ def preview(message: Message) -> str:
 
 
 def memory_used(message: Message) -> tuple[str, ...]:
-    """What an answer says it used of the agent's memory, a line each; empty for nothing."""
+    """Return lines about the agent's memory that an answer cites; empty if it cites none."""
     found = [citation(each) for each in message.citations]
     found += [tr("earlier session {id}").format(id=each) for each in message.cited_threads]
     return (tr("Memory used:"), *(f"• {each}" for each in found)) if found else ()
 
 
 def citation(cited: Citation) -> str:
-    """A place in the agent's memory, and what it was used for."""
+    """Return a cited place in the agent's memory and its note as text."""
     if not cited.first:
         place = cited.path
     elif cited.first == cited.last:
@@ -142,11 +141,15 @@ def citation(cited: Citation) -> str:
 
 
 def left_out(count: int) -> str:
+    """Return a sentence about the number of omitted characters."""
     return counted("1 character is left out here.", "%n characters are left out here.", count)
 
 
 def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end: bool) -> str:
-    """The line of facts below a transcript. `entries`: those read so far, `first`: the first one shown."""
+    """Return the line of facts below a transcript.
+
+    `entries` is the number of entries read so far, `first` the number of the first one shown.
+    """
     count = counted("1 entry", "%n entries", entries)
     found = [count if at_end else tr("{entries} so far").format(entries=count)]
     if first:
@@ -161,7 +164,7 @@ def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end
 
 
 def state_of(source: TranscriptSource) -> str:
-    """What is special about a transcript."""
+    """Return the special states of a transcript, separated by commas."""
     states = [_state(part) for part in source.state.split(", ")] if source.state else []
     if source.archived and "archived" not in source.state:
         states.insert(0, tr("archived"))
@@ -183,6 +186,7 @@ def _state(part: str) -> str:
 
 
 def job_state(state: str) -> str:
+    """Return the state of a job for display."""
     return {
         "waiting": tr("waiting"),
         "running": tr("running"),
@@ -193,11 +197,8 @@ def job_state(state: str) -> str:
 
 
 def job_kind(kind: str) -> str:
+    """Return the kind of a job for display."""
     return {"extraction": tr("Extraction"), "consolidation": tr("Consolidation")}.get(kind, visible(kind))
-
-
-# The lines of an entry with their formats. Very long lines are broken, because Qt lays out a line as a
-# whole. No state is shown by colour alone: the first line of an entry has it in words.
 
 
 LONGEST_LINE = 4_000
@@ -207,7 +208,11 @@ Line = tuple[str, QTextCharFormat, QTextBlockFormat]
 
 
 class EntryStyle:
-    """The formats for one palette."""
+    """The lines of an entry with their formats for one palette.
+
+    Very long lines are broken, because Qt lays out a line as a whole. No state is shown by colour alone: the
+    first line of an entry contains it as text.
+    """
 
     def __init__(self, palette: QPalette) -> None:
         theme = theme_of(palette)
@@ -228,12 +233,12 @@ class EntryStyle:
         self._prompt.setBackground(tint)
 
     def stripe(self, message: Message) -> QColor | None:
-        """The colour at the edge of an entry."""
+        """Return the colour at the edge of an entry; None for no stripe."""
         quiet = message.undone or (message.folded and message.tool is None)
         return None if quiet else self._stripes.get(message.speaker)
 
     def lines(self, message: Message, *, unfolded: bool) -> Iterator[Line]:
-        """The lines of an entry, the one that says who first."""
+        """Yield the lines of an entry, the one with the speaker first."""
         back = self._prompt if is_prompt(message) and not message.undone else self._plain
         yield _head(message, unfolded=unfolded), self._head_format(message), back
         if not unfolded:
@@ -275,7 +280,7 @@ def _head(message: Message, *, unfolded: bool) -> str:
 
 
 def _broken(text: str) -> Iterator[str]:
-    """The lines of a text, safe to show; a very long one in pieces."""
+    """Yield the lines of a text, safe to show; a very long one in pieces."""
     for line in visible_lines(text).split("\n"):
         for start in range(0, max(1, len(line)), LONGEST_LINE):
             yield line[start : start + LONGEST_LINE]
@@ -289,22 +294,22 @@ def _format(color: QColor, *, bold: bool = False) -> QTextCharFormat:
     return made
 
 
-# Entries in the document: each block carries the number of its entry as user state, in order, so an entry
-# is found by bisection. Qt may lose the user state when blocks are joined or split; `carried` and `carry`
-# restore it.
-
-
 Carried = tuple[int, QTextBlockFormat]
 
 
 class EntryBlocks:
-    """What stands where in `document`. Numbers are those of entries that are in it."""
+    """The entries of a document by their numbers.
+
+    Each block has the number of its entry as user state, in order, so that an entry is found by bisection. Qt
+    may lose the user state when blocks are joined or split; `carried` and `carry` restore it. Arguments must
+    be numbers of entries in the document.
+    """
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
 
     def first_of(self, number: int) -> QTextBlock:
-        """The first block of an entry."""
+        """Return the first block of an entry."""
         low, high = 0, self._document.blockCount() - 1
         while low < high:
             middle = (low + high) // 2
@@ -315,7 +320,10 @@ class EntryBlocks:
         return self._document.findBlockByNumber(low)
 
     def select(self, number: int, *, last: bool) -> QTextCursor:
-        """A cursor that selects an entry, without the break behind it; `last`: none follows it."""
+        """Return a cursor that selects an entry without the line break after it.
+
+        `last` means that no entry follows.
+        """
         cursor = QTextCursor(self.first_of(number))
         if last:
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
@@ -324,7 +332,7 @@ class EntryBlocks:
         return cursor
 
     def write(self, cursor: QTextCursor, number: int, lines: Iterable[Line]) -> None:
-        """One entry from the cursor on, which stands in an empty block."""
+        """Write one entry at the cursor, which must be in an empty block."""
         for row, (text, format_, back) in enumerate(lines):
             if row:
                 cursor.insertBlock()
@@ -333,7 +341,7 @@ class EntryBlocks:
             cursor.block().setUserState(number)
 
     def remove(self, start: int, end: int | None) -> None:
-        """Let go of the entries from `start` to before `end`; None: to the end."""
+        """Remove the entries from `start` to before `end`; None removes all to the end."""
         begin = self.first_of(start)
         cursor = QTextCursor(begin)
         if end is not None:
@@ -348,28 +356,28 @@ class EntryBlocks:
         cursor.removeSelectedText()
         if before.isValid():
             kept = carried(before)
-            cursor.deletePreviousChar()  # the break before it
+            cursor.deletePreviousChar()  # the line break before the removed text
             carry(cursor.block(), kept)
 
 
 def begins(block: QTextBlock) -> bool:
-    """Whether an entry begins with this block."""
+    """Return whether an entry begins with this block."""
     return not block.previous().isValid() or block.previous().userState() != block.userState()
 
 
 def goes_on(block: QTextBlock) -> bool:
-    """Whether its entry goes on below this block."""
+    """Return whether the block's entry continues in the next block."""
     following = block.next()
     return following.isValid() and following.userState() == block.userState()
 
 
 def carried(block: QTextBlock) -> Carried:
-    """What a block carries beside its text: the number of its entry and its format."""
+    """Return the user state (the number of the entry) and the format of a block."""
     return block.userState(), block.blockFormat()
 
 
 def carry(block: QTextBlock, kept: Carried) -> None:
-    """Give a block what another one carried."""
+    """Set the user state and format of a block to values that `carried` returned."""
     QTextCursor(block).setBlockFormat(kept[1])
     block.setUserState(kept[0])
 
@@ -381,8 +389,11 @@ _FLAGS = Qt.TextInteractionFlag
 
 
 class ReaderText(PlainTextBox):
-    """Shows a run of messages without a gap; read only, the caret walks through it. `near_start()`,
-    `near_end()`: scrolled to where more is wanted."""
+    """Read-only view of consecutive messages, with a caret.
+
+    Signals: `near_start()` and `near_end()`, emitted when the text is scrolled near its start or end, so that
+    more is needed.
+    """
 
     near_start = Signal()
     near_end = Signal()
@@ -407,32 +418,31 @@ class ReaderText(PlainTextBox):
         self._style()
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
-    # What is shown
-
     @property
     def messages(self) -> Sequence[Message]:
+        """The messages in the document."""
         return self._messages
 
     @property
     def first(self) -> int:
-        """The number of the first entry shown; 0 where none is."""
+        """The number of the first entry in the document; 0 if it is empty."""
         return self._messages[0].number if self._messages else 0
 
     @property
     def end(self) -> int:
-        """The number behind the last entry shown."""
+        """The number of the last entry in the document, plus one; 0 if it is empty."""
         return self._messages[-1].number + 1 if self._messages else 0
 
     def holds(self, number: int) -> bool:
-        """Whether the entry of this number is among those read so far."""
+        """Return whether the entry with this number is in the document."""
         return bool(self._messages) and self.first <= number < self.end
 
     def message(self, number: int) -> Message:
-        """The entry of this number; it must be held."""
+        """Return the entry with this number, which must be in the document."""
         return self._messages[number - self.first]
 
     def show_messages(self, messages: Sequence[Message]) -> None:
-        """These and no others, from the top."""
+        """Replace all messages and scroll to the top."""
         self._telling = False
         self._messages = []
         self.clear()
@@ -442,14 +452,14 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def forget(self) -> None:
-        """Another transcript: what was folded or not there counts no more."""
+        """Remove all messages and the folding of each entry, because another transcript is shown."""
         self._unfolded.clear()
         self._folded.clear()
         self._marked = -1
         self.show_messages(())
 
     def append(self, messages: Sequence[Message]) -> None:
-        """What follows; nothing that is looked at moves."""
+        """Add the following messages without moving the visible text."""
         self._telling = False
         place = self.verticalScrollBar().value()
         self._insert_at_end(messages)
@@ -457,7 +467,7 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def prepend(self, messages: Sequence[Message]) -> None:
-        """What comes before; nothing that is looked at moves."""
+        """Add the preceding messages without moving the visible text."""
         if not messages:
             return
         place = self._place()
@@ -478,7 +488,7 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def replace_from(self, number: int, messages: Sequence[Message]) -> None:
-        """The entries from `number` on changed."""
+        """Replace the entries from `number` on."""
         self._telling = False
         place = self.verticalScrollBar().value()
         self._remove(number, self.end)
@@ -487,23 +497,21 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def drop_before(self, number: int) -> None:
-        """Let go of what comes before an entry."""
+        """Remove the entries before `number` without moving the visible text."""
         place = self._place()
         self._telling = False
         self._remove(self.first, number)
         self._return_to(place)
         self._telling = True
 
-    # Folding
-
     def is_unfolded(self, message: Message) -> bool:
-        """Whether it shows its whole text now, by its kind and what a person folded."""
+        """Return whether the whole text of an entry is shown, by its kind and a person's choice."""
         if not message.folded:
             return message.number not in self._folded
         return message.number in self._unfolded or (self._all and message.number not in self._folded)
 
     def toggle(self, number: int) -> None:
-        """Fold an entry, or unfold it."""
+        """Fold or unfold an entry."""
         message = self.message(number)
         self._set_unfolded(message, not self.is_unfolded(message))
 
@@ -514,7 +522,7 @@ class ReaderText(PlainTextBox):
             self._set_unfolded(message, True)
 
     def unfold_all(self, wanted: bool) -> None:
-        """Everything unfolded, or folded as at first."""
+        """Unfold all entries, or restore the initial folding."""
         self._all = wanted
         self._unfolded.clear()
         self._folded.clear()
@@ -533,14 +541,12 @@ class ReaderText(PlainTextBox):
         caret.setPosition(self._blocks.first_of(message.number).position())
         self.setTextCursor(caret)
 
-    # Places
-
     def current(self) -> int:
-        """The number of the entry the caret is in."""
+        """Return the number of the entry with the caret."""
         return max(self.first, self.textCursor().block().userState())
 
     def go_to(self, number: int) -> None:
-        """The caret at the beginning of an entry, which is scrolled near the top."""
+        """Move the caret to the beginning of an entry and scroll it near the top."""
         block = self._blocks.first_of(number)
         caret = self.textCursor()
         caret.setPosition(block.position())
@@ -548,17 +554,21 @@ class ReaderText(PlainTextBox):
         self.verticalScrollBar().setValue(max(0, block.firstLineNumber() - 1))
 
     def go_to_end(self) -> None:
+        """Move the caret to the end and scroll there."""
         self.moveCursor(QTextCursor.MoveOperation.End)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     @property
     def at_bottom(self) -> bool:
+        """Whether the text is scrolled to its end."""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum() - 1
 
     def mark(self, needle: str, number: int, *, back: bool = False) -> bool:
-        """Show the words in one entry, and all of them coloured; False if they are not in it (any more in
-        that direction)."""
+        """Select the next occurrence of `needle` in an entry and highlight all of them.
+
+        Return False if there is none (in this direction, after the last one found).
+        """
         flags = QTextDocument.FindFlag.FindBackward if back else QTextDocument.FindFlag(0)
         block = self._blocks.first_of(number)
         caret = self.textCursor()
@@ -575,10 +585,9 @@ class ReaderText(PlainTextBox):
         return True
 
     def unmark(self) -> None:
+        """Remove the highlights."""
         self._marked = -1
         self.setExtraSelections([])
-
-    # Writing
 
     def _insert_at_end(self, messages: Sequence[Message]) -> None:
         cursor = QTextCursor(self.document())
@@ -592,7 +601,7 @@ class ReaderText(PlainTextBox):
         cursor.endEditBlock()
 
     def _insert(self, cursor: QTextCursor, message: Message) -> None:
-        """One entry from the cursor on, which stands in an empty block."""
+        """Write one entry at the cursor, which must be in an empty block."""
         lines = self._entries.lines(message, unfolded=self.is_unfolded(message))
         self._blocks.write(cursor, message.number, lines)
 
@@ -603,21 +612,19 @@ class ReaderText(PlainTextBox):
         cursor.endEditBlock()
 
     def _remove(self, start: int, end: int) -> None:
-        """Let go of the entries from `start` to before `end`."""
+        """Remove the entries from `start` to before `end`."""
         if start >= end or not self._messages:
             return
         first = self.first
         self._blocks.remove(start, end if end < self.end else None)
         del self._messages[start - first : end - first]
 
-    # Places on screen
-
     def _cursor_of(self, number: int) -> QTextCursor:
-        """A cursor that selects an entry, without the break behind it."""
+        """Return a cursor that selects an entry without the line break after it."""
         return self._blocks.select(number, last=number + 1 >= self.end)
 
     def _place(self) -> tuple[int, int]:
-        """The entry at the top, and how many lines of it are above."""
+        """Return the number of the entry at the top, and the number of its lines above the visible part."""
         block = self.firstVisibleBlock()
         number = block.userState()
         top = self.verticalScrollBar().value()
@@ -637,14 +644,12 @@ class ReaderText(PlainTextBox):
         if value <= bar.pageStep():
             self.near_start.emit()
 
-    # Keys and mouse
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._messages:
             self.toggle(self.current())
             return
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.key() in _WHOLE:
-            event.ignore()  # these go through the whole transcript, of which this is a part
+            event.ignore()  # the parent handles these keys: they address the whole transcript
             return
         super().keyPressEvent(event)
 
@@ -656,8 +661,6 @@ class ReaderText(PlainTextBox):
             if begins(block) and block.text().startswith((CLOSED, OPEN)):
                 self.toggle(block.userState())
 
-    # Colours
-
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_entries"):
@@ -665,7 +668,7 @@ class ReaderText(PlainTextBox):
             self._show_anew()
 
     def _show_anew(self) -> None:
-        """The same messages, written again."""
+        """Write all messages again, with the present folding and style."""
         current, messages = self.current(), list(self._messages)
         self.unmark()
         if messages:
@@ -676,7 +679,7 @@ class ReaderText(PlainTextBox):
         self._entries = EntryStyle(self.palette())
 
     def _colour(self, needle: str) -> None:
-        """Every occurrence that is on screen or near it."""
+        """Highlight the occurrences of `needle` in the marked entry, at most 200."""
         theme = theme_of(self.palette())
         found: list[QTextEdit.ExtraSelection] = []
         cursor = QTextCursor(self._blocks.first_of(self._marked))
